@@ -1,0 +1,119 @@
+package io.github.holdfast.repository;
+
+import io.github.holdfast.repository.StoreException.Failure;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Objects;
+import javax.sql.DataSource;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Creates the tables of the locks, for applications with neither Liquibase nor Flyway.
+ *
+ * <pre>{@code
+ * LockSchema.on(dataSource).createIfMissing();
+ * }</pre>
+ *
+ * <p>It runs the SQL that ships for the connected database: {@code postgresql.sql}, {@code mysql.sql},
+ * {@code mariadb.sql} or {@code h2.sql} in {@code db/holdfast}. Those files say {@code create table}, not
+ * {@code create table if not exists}: as a migration they must fail where a table of that name, perhaps somebody else's,
+ * is already there. This class looks for each table first and creates it only if there is none.
+ *
+ * <p>A table that exists is never altered, dropped or compared with what it should be. Instances are immutable and
+ * thread-safe.
+ */
+public final class LockSchema {
+
+    /** The Liquibase changelog of the same tables on the class path, to be included in the application's own. */
+    public static final String CHANGELOG = "db/changelog/holdfast/changelog.xml";
+
+    private static final Logger LOG = LoggerFactory.getLogger(LockSchema.class);
+
+    private final DataSource dataSource;
+
+    private LockSchema(DataSource dataSource) {
+        this.dataSource = dataSource;
+    }
+
+    /**
+     * Names the database; nothing is asked of it yet.
+     *
+     * @param dataSource not null; its connections are in the schema in which the application looks for its tables
+     */
+    public static LockSchema on(DataSource dataSource) {
+        return new LockSchema(Objects.requireNonNull(dataSource, "dataSource"));
+    }
+
+    /**
+     * Creates each table that is missing, in the current schema of the connection.
+     *
+     * <p>Any number of nodes may do so at the same time, and any number of times: one creates a table, the others find
+     * it. Where the tables exist, this is one query per table and needs no right but to read them; else the right to
+     * create a table. Every statement is committed by itself, whatever the auto-commit mode of the data source; the
+     * connection is given back in the mode it came in. Call it outside a transaction: if the data source hands out the
+     * connection of a transaction in progress, that transaction is committed.
+     *
+     * @throws IllegalStateException if the database is none of PostgreSQL, MySQL, MariaDB and H2, if it cannot be
+     *     reached, or if a table can be neither read nor created; the message says which and what to do
+     */
+    public void createIfMissing() {
+        try (Connection connection = dataSource.getConnection()) {
+            SchemaScript script = SchemaScript.of(connection.getMetaData());
+            boolean autoCommit = connection.getAutoCommit();
+            connection.setAutoCommit(true);
+            try {
+                for (String table : script.tables()) {
+                    createIfMissing(connection, script, table);
+                }
+            } finally {
+                connection.setAutoCommit(autoCommit);
+            }
+        } catch (SQLException failure) {
+            throw new IllegalStateException("The lock tables were not checked: the database did not answer", failure);
+        }
+    }
+
+    private static void createIfMissing(Connection connection, SchemaScript script, String table) throws SQLException {
+        if (exists(connection, script, table)) {
+            return;
+        }
+        try {
+            execute(connection, script.creationOf(table));
+            LOG.info("Created table {} in {}", table, script.database());
+        } catch (SQLException failure) {
+            // Another node may have been faster. Looking again is surer than the code: PostgreSQL answers 42P07, or
+            // 23505 from its catalog, and "if not exists" would not help there
+            // (https://www.postgresql.org/message-id/CA+TgmoZAdYVtwBfp1FL2sMZbiHCWT4UPrzRLNnX1Nb30Ku3-gg@mail.gmail.com).
+            if (!exists(connection, script, table)) {
+                throw new IllegalStateException(
+                        "Table %s is missing in %s and could not be created; run %s, or include %s in your Liquibase changelog, as a user who may create tables"
+                                .formatted(table, script.database(), script.path(), CHANGELOG),
+                        failure);
+            }
+        }
+    }
+
+    /** Asks as the application will: the catalog would not tell which of several schemas a name resolves to. */
+    private static boolean exists(Connection connection, SchemaScript script, String table) {
+        try {
+            execute(connection, "select 1 from " + table + " where 1 = 0");
+            return true;
+        } catch (SQLException failure) {
+            if (SqlErrors.ofStatement(failure) == Failure.TABLE_MISSING) {
+                return false;
+            }
+            throw new IllegalStateException(
+                    "Table %s cannot be read in %s; the application's user needs select, insert, update and delete on it"
+                            .formatted(table, script.database()),
+                    failure);
+        }
+    }
+
+    private static void execute(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+}

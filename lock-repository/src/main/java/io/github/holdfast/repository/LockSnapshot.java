@@ -1,0 +1,32 @@
+package io.github.holdfast.repository;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.entity.Standing;
+import java.time.Duration;
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A lock as one statement saw it.
+ *
+ * @param row the lock's row
+ * @param node the node that the row names; null if it names none or that node's row does not exist
+ * @param dbNow the database's clock in that statement
+ */
+public record LockSnapshot(LockEntity row, @Nullable LockNode node, Instant dbNow) {
+
+    /**
+     * What the lock says to one who wants to hold it by a lease.
+     *
+     * @param owner the owner who asks
+     */
+    public Standing standing(String owner) {
+        return row.standing(owner, null, node, dbNow);
+    }
+
+    /** Returns how long the row keeps everybody out as far as it tells, or null if it is held through a node. */
+    public @Nullable Duration timeUntilFree() {
+        return row.timeUntilFree(dbNow);
+    }
+}

@@ -1,0 +1,90 @@
+package io.github.holdfast.repository;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.sql.DatabaseMetaData;
+import java.sql.SQLException;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** The SQL that ships for one database: one statement for each table. */
+final class SchemaScript {
+
+    private static final Set<String> SUPPORTED = Set.of("postgresql", "mysql", "mariadb", "h2");
+    private static final Pattern COMMENT = Pattern.compile("--.*");
+    private static final Pattern CREATION = Pattern.compile("create table (\\w+) [^;]+");
+
+    private final String database;
+    private final String path;
+    private final Map<String, String> creations;
+
+    private SchemaScript(String database, String path) {
+        this.database = database;
+        this.path = path;
+        this.creations = creations(read(path));
+    }
+
+    /**
+     * The script for the database at the other end.
+     *
+     * @throws IllegalStateException if there is none for it
+     */
+    static SchemaScript of(DatabaseMetaData metaData) throws SQLException {
+        String product = metaData.getDatabaseProductName();
+        String version = metaData.getDatabaseProductVersion();
+        String database = product + " " + version;
+        // MySQL's driver calls a MariaDB server "MySQL", with a version like 11.4.5-MariaDB.
+        String key = version.contains("MariaDB") ? "mariadb" : product.toLowerCase(Locale.ROOT);
+        if (!SUPPORTED.contains(key)) {
+            throw new IllegalStateException(
+                    "There are no lock tables for " + database + "; supported are PostgreSQL, MySQL, MariaDB and H2");
+        }
+        return new SchemaScript(database, "db/holdfast/" + key + ".sql");
+    }
+
+    /** Product and version, for messages. */
+    String database() {
+        return database;
+    }
+
+    /** Where the script is on the class path. */
+    String path() {
+        return path;
+    }
+
+    Set<String> tables() {
+        return creations.keySet();
+    }
+
+    String creationOf(String table) {
+        return Objects.requireNonNull(creations.get(table), table);
+    }
+
+    private static Map<String, String> creations(String script) {
+        Map<String, String> creations = new LinkedHashMap<>();
+        Matcher creation = CREATION.matcher(COMMENT.matcher(script).replaceAll(""));
+        while (creation.find()) {
+            creations.put(creation.group(1), creation.group());
+        }
+        return creations;
+    }
+
+    private static String read(String path) {
+        // Not Class.getResourceAsStream: on the module path that one looks in this module only.
+        try (InputStream file = SchemaScript.class.getClassLoader().getResourceAsStream(path)) {
+            if (file == null) {
+                throw new IllegalStateException(path + " is not on the class path; add the artifact lock-changelog");
+            }
+            return new String(file.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
+        }
+    }
+}

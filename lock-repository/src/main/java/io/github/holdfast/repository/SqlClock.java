@@ -1,0 +1,62 @@
+package io.github.holdfast.repository;
+
+import java.util.Optional;
+import org.hibernate.dialect.Dialect;
+import org.hibernate.dialect.H2Dialect;
+import org.hibernate.dialect.MySQLDialect;
+import org.hibernate.dialect.PostgreSQLDialect;
+
+/** How each database tells the time of its wall clock in UTC, not the time at which the statement began. */
+enum SqlClock {
+    /** See https://www.postgresql.org/docs/current/functions-datetime.html#FUNCTIONS-DATETIME-CURRENT. */
+    POSTGRESQL(
+            "clock_timestamp()",
+            "(clock_timestamp()+?1*interval '1 microsecond')",
+            "cast(extract(epoch from clock_timestamp())*1000000 as bigint)"),
+
+    /**
+     * {@code sysdate(6)} is the wall clock, but in the session's zone; {@code now(6)} and {@code utc_timestamp(6)} are the
+     * statement's start, and the difference of the first two, how long the statement has run, cancels the zone out. It
+     * is taken modulo half an hour, of which every change to or from daylight saving time is a multiple: a change while
+     * the statement waits would otherwise shift the lease by it. See
+     * https://dev.mysql.com/doc/refman/8.0/en/date-and-time-functions.html#function_sysdate.
+     */
+    MYSQL(
+            "timestampadd(microsecond," + Sql.MYSQL_ELAPSED + ",utc_timestamp(6))",
+            "timestampadd(microsecond," + Sql.MYSQL_ELAPSED + "+?1,utc_timestamp(6))",
+            "timestampdiff(microsecond,'1970-01-01',timestampadd(microsecond," + Sql.MYSQL_ELAPSED
+                    + ",utc_timestamp(6)))"),
+
+    /** H2 has no clock but the statement's start. */
+    H2(
+            "current_timestamp",
+            "dateadd(microsecond,?1,current_timestamp)",
+            "cast(extract(epoch from current_timestamp)*1000000 as bigint)");
+
+    final String now;
+    final String nowPlusMicros;
+    final String epochMicros;
+
+    SqlClock(String now, String nowPlusMicros, String epochMicros) {
+        this.now = now;
+        this.nowPlusMicros = nowPlusMicros;
+        this.epochMicros = epochMicros;
+    }
+
+    /** Returns the clock of the database, or empty if Holdfast does not know that database. */
+    static Optional<SqlClock> of(Dialect dialect) {
+        if (dialect instanceof PostgreSQLDialect) {
+            return Optional.of(POSTGRESQL);
+        }
+        if (dialect instanceof H2Dialect) {
+            return Optional.of(H2);
+        }
+        // MariaDB's dialect extends MySQL's.
+        return dialect instanceof MySQLDialect ? Optional.of(MYSQL) : Optional.empty();
+    }
+
+    /** An enum's constants cannot name a constant of the enum itself. */
+    private static final class Sql {
+        static final String MYSQL_ELAPSED = "mod(timestampdiff(microsecond,now(6),sysdate(6))+86400000000,1800000000)";
+    }
+}

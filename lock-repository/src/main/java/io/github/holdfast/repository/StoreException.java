@@ -1,0 +1,68 @@
+package io.github.holdfast.repository;
+
+import org.jspecify.annotations.Nullable;
+
+/** The database did not do what it was asked to; {@link #failure} says why and what became of the writes. */
+public final class StoreException extends RuntimeException {
+
+    private static final long serialVersionUID = 1L;
+
+    /** Why the database did not do it, and so what the one who asked may do next. */
+    public enum Failure {
+        /** Another transaction was faster (deadlock, serialization or snapshot conflict): nothing was written, repeat. */
+        CONFLICT("The database rolled back in favour of another transaction"),
+
+        /** The row was locked by another transaction for too long: nothing was written, come back later. */
+        BUSY("Another transaction has the lock's row locked"),
+
+        /** There is no connection, or it broke before the commit: nothing was written. */
+        UNAVAILABLE("There is no connection to the database"),
+
+        /** The commit was sent, but no answer came: it may have happened, may still happen, or may never. */
+        UNKNOWN("The database did not answer the commit"),
+
+        /** Holdfast's tables are not there: nothing was written. */
+        TABLE_MISSING("The tables distributed_lock and lock_node are missing: apply the Liquibase changelog "
+                + LockSchema.CHANGELOG + ", or the SQL in db/holdfast/ of the same jar, or call LockSchema"),
+
+        /** The database refused for a reason that repeating does not change: nothing was written. */
+        REFUSED("The database refused the statement");
+
+        private final String message;
+
+        Failure(String message) {
+            this.message = message;
+        }
+
+        String message() {
+            return message;
+        }
+
+        /** Whether the writes of the transaction may have happened or may still happen. */
+        public boolean isAmbiguous() {
+            return this == UNKNOWN;
+        }
+
+        /** Whether the same request may succeed when it is repeated. */
+        public boolean isTransient() {
+            return this != TABLE_MISSING && this != REFUSED;
+        }
+    }
+
+    private final Failure failure;
+
+    StoreException(Failure failure, String message, @Nullable Throwable cause) {
+        super(message, cause);
+        this.failure = failure;
+    }
+
+    /** What happened when other writers were faster each time that the row was read again. */
+    public static StoreException overtaken() {
+        return new StoreException(Failure.CONFLICT, "Other writers of the lock's row were faster", null);
+    }
+
+    /** Returns why, and what became of the writes. */
+    public Failure failure() {
+        return failure;
+    }
+}

@@ -1,0 +1,96 @@
+package io.github.holdfast.service;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockRepository;
+import io.github.holdfast.repository.LockSnapshot;
+import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.StoreException;
+import java.util.Optional;
+import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
+
+/**
+ * The row of a hold as it was last written, and the compare-and-sets that change it. One thread at a time may write; any
+ * may look.
+ */
+final class HeldRow {
+
+    private final LockStore store;
+    private final boolean ownerIsChosen;
+    private volatile LockEntity current;
+
+    /** Whether an attempt of the last write had no answer, so that the row may be as it is through that attempt. */
+    private boolean unanswered;
+
+    HeldRow(LockStore store, LockEntity granted, boolean ownerIsChosen) {
+        this.store = store;
+        this.current = granted;
+        this.ownerIsChosen = ownerIsChosen;
+    }
+
+    LockEntity current() {
+        return current;
+    }
+
+    boolean isUnanswered() {
+        return unanswered;
+    }
+
+    /** Takes an unanswered release for done. */
+    LockEntity assumeReleased() {
+        current = current.released();
+        return current;
+    }
+
+    /** One of the compare-and-sets of {@link LockRepository}. */
+    interface CompareAndSet {
+        boolean write(LockRepository locks, LockEntity before, LockEntity after);
+    }
+
+    /**
+     * Writes the row: from what was last written, and if that is no longer how it stands, from how it stands.
+     *
+     * @return false if it is no longer this grant's, or not {@code fit} to be written
+     * @throws StoreException if the database did not answer in time, or refused; for a chosen owner, also at once when it
+     *     is not known whether the write happened
+     */
+    boolean write(
+            UnaryOperator<LockEntity> next, CompareAndSet change, Predicate<LockSnapshot> fit, Patience patience) {
+        unanswered = false;
+        while (true) {
+            try {
+                Optional<LockEntity> written =
+                        store.inTransaction(patience.forOneStatement(), locks -> attempt(locks, next, change, fit));
+                written.ifPresent(after -> current = after);
+                return written.isPresent();
+            } catch (StoreException failed) {
+                unanswered |= failed.failure().isAmbiguous();
+                boolean repeatable = failed.failure().isTransient()
+                        && !(ownerIsChosen && failed.failure().isAmbiguous());
+                if (!repeatable || patience.isOver()) {
+                    throw failed;
+                }
+                patience.pause();
+            }
+        }
+    }
+
+    private Optional<LockEntity> attempt(
+            LockRepository locks, UnaryOperator<LockEntity> next, CompareAndSet change, Predicate<LockSnapshot> fit) {
+        LockEntity after = next.apply(current);
+        if (change.write(locks, current, after)) {
+            return Optional.of(after);
+        }
+        Optional<LockEntity> before = locks.read(current.name())
+                .filter(snapshot -> snapshot.row().isSameGrantAs(current) && fit.test(snapshot))
+                .map(LockSnapshot::row);
+        if (before.isEmpty()) {
+            return Optional.empty();
+        }
+        LockEntity corrected = next.apply(before.get());
+        if (!change.write(locks, before.get(), corrected)) {
+            throw StoreException.overtaken();
+        }
+        return Optional.of(corrected);
+    }
+}

@@ -1,0 +1,48 @@
+package io.github.holdfast.service;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.Standing;
+import io.github.holdfast.repository.LockSnapshot;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Who holds a lock, as the database saw it in one statement.
+ *
+ * @param name what is locked
+ * @param owner the owner
+ * @param holder who that is, for people; null if the holder did not say
+ * @param fencingToken the token of the grant
+ * @param holdCount how many nested acquisitions the owner has
+ * @param acquiredAt when it was granted, by the database's clock
+ * @param expiresIn how long the lease has still to go; null if the lock lives as long as its node
+ */
+public record LockInfo(
+        String name,
+        String owner,
+        @Nullable String holder,
+        long fencingToken,
+        int holdCount,
+        Instant acquiredAt,
+        @Nullable Duration expiresIn) {
+
+    /** Who holds the lock that was seen; empty if nobody does. */
+    static Optional<LockInfo> ofHeld(LockSnapshot seen) {
+        LockEntity row = seen.row();
+        String owner = row.owner();
+        Instant acquiredAt = row.acquiredAt();
+        if (owner == null || acquiredAt == null || !isHeld(seen.standing(owner))) {
+            return Optional.empty();
+        }
+        Instant expiresAt = row.expiresAt();
+        Duration expiresIn = expiresAt == null ? null : Duration.between(seen.dbNow(), expiresAt);
+        return Optional.of(new LockInfo(
+                row.name(), owner, row.holder(), row.fencingToken(), row.holdCount(), acquiredAt, expiresIn));
+    }
+
+    private static boolean isHeld(Standing standing) {
+        return standing == Standing.MINE || standing == Standing.HELD || standing == Standing.NODE_OVERDUE;
+    }
+}

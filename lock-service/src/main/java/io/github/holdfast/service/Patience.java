@@ -1,0 +1,116 @@
+package io.github.holdfast.service;
+
+import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How long one call may go on trying, and how long it pauses between two attempts: capped exponential back-off, with
+ * jitter so that waiters do not come in step. Not thread-safe.
+ *
+ * <p>An uninterruptible call puts the thread's interrupt aside until {@link #close}: connection pools give an interrupted
+ * thread no connection.
+ */
+final class Patience implements AutoCloseable {
+
+    private static final Duration FIRST_PAUSE = Duration.ofMillis(4);
+
+    /** A poll costs half of it on average between a release and the next grant, and one statement each time. */
+    private static final Duration LONGEST_PAUSE = Duration.ofMillis(50);
+
+    /** What a statement gets at least: the drivers count query timeouts in seconds. */
+    private static final Duration SHORTEST_STATEMENT = Duration.ofSeconds(1);
+
+    private enum Interrupts {
+        THROWN,
+        PUT_ASIDE
+    }
+
+    private final Ticker ticker;
+    private final long startedAt;
+    private final long limitNanos;
+    private final Interrupts interrupts;
+    private boolean interrupted;
+    private Duration nextPause = FIRST_PAUSE;
+
+    private Patience(Ticker ticker, Duration limit, Interrupts interrupts) {
+        this.ticker = ticker;
+        this.startedAt = ticker.nanoTime();
+        this.limitNanos = limit.toNanos();
+        this.interrupts = interrupts;
+        this.interrupted = interrupts == Interrupts.PUT_ASIDE && Thread.interrupted();
+    }
+
+    static Patience interruptible(Ticker ticker, Duration limit) {
+        return new Patience(ticker, limit, Interrupts.THROWN);
+    }
+
+    static Patience uninterruptible(Ticker ticker, Duration limit) {
+        return new Patience(ticker, limit, Interrupts.PUT_ASIDE);
+    }
+
+    Duration elapsed() {
+        return Duration.ofNanos(ticker.nanoTime() - startedAt);
+    }
+
+    boolean isOver() {
+        return isOverBy(Duration.ZERO);
+    }
+
+    boolean isOverBy(Duration more) {
+        return leftNanos() + more.toNanos() <= 0;
+    }
+
+    /** How long the database may take for one statement of this call. */
+    Duration forOneStatement() {
+        Duration left = Duration.ofNanos(leftNanos());
+        return left.compareTo(SHORTEST_STATEMENT) > 0 ? left : SHORTEST_STATEMENT;
+    }
+
+    /**
+     * Pauses before the next attempt.
+     *
+     * @param atMost after which time it is worth another look in any case, null if that is not known
+     * @throws InterruptedException if the call is interruptible and its thread was interrupted
+     */
+    void pause(@Nullable Duration atMost) throws InterruptedException {
+        long jittered = ThreadLocalRandom.current().nextLong(nextPause.toNanos() / 2, nextPause.toNanos() + 1);
+        nextPause = shorter(nextPause.multipliedBy(2), LONGEST_PAUSE);
+        // Once the time is over, attempts go on only to reach a decision, with the same pauses.
+        long left = leftNanos() <= 0 ? Long.MAX_VALUE : leftNanos();
+        Duration pause = Duration.ofNanos(Math.min(jittered, left));
+        try {
+            ticker.sleep(atMost == null ? pause : shorter(pause, atMost));
+        } catch (InterruptedException thrown) {
+            if (interrupts == Interrupts.THROWN) {
+                throw thrown;
+            }
+            interrupted = true;
+        }
+    }
+
+    /** Pauses before the next attempt of an uninterruptible call. */
+    void pause() {
+        try {
+            pause(null);
+        } catch (InterruptedException thrown) {
+            throw new AssertionError("Only an uninterruptible call pauses so", thrown);
+        }
+    }
+
+    /** Gives the thread back the interrupt that was put aside. */
+    @Override
+    public void close() {
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private long leftNanos() {
+        return limitNanos - (ticker.nanoTime() - startedAt);
+    }
+
+    private static Duration shorter(Duration one, Duration other) {
+        return one.compareTo(other) < 0 ? one : other;
+    }
+}

@@ -1,0 +1,16 @@
+package io.github.holdfast.service;
+
+/** What became of a release. */
+public enum ReleaseOutcome {
+    /** The lock is free. */
+    RELEASED,
+
+    /** One nested hold was given back; the owner still holds the lock. */
+    STILL_HELD,
+
+    /** The lock was no longer the releaser's: its lease was over, or somebody else had it. */
+    LOST,
+
+    /** The database did not answer. The service goes on trying until it does, and the lease bounds what is left. */
+    UNRESOLVED
+}

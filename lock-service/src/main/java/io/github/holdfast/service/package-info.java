@@ -1,0 +1,12 @@
+/**
+ * Distributed locks in the application's own database.
+ *
+ * <p>{@link io.github.holdfast.service.LockService} is the way in: it takes a
+ * {@link io.github.holdfast.service.LockRequest} and gives a {@link io.github.holdfast.service.LockHandle}. Inside, an
+ * {@code Acquisition} is one call of {@code acquire}, a {@code Hold} is one outermost acquisition with its row,
+ * {@code HeldLocks} knows the holds of this service, and {@code Settler} ends what an unanswered commit left open.
+ */
+@NullMarked
+package io.github.holdfast.service;
+
+import org.jspecify.annotations.NullMarked;
