@@ -3,6 +3,9 @@ package io.github.holdfast.repository;
 import java.time.Instant;
 import org.hibernate.boot.model.FunctionContributions;
 import org.hibernate.boot.model.FunctionContributor;
+import org.hibernate.query.sqm.produce.function.FunctionParameterType;
+import org.hibernate.query.sqm.produce.function.PatternFunctionDescriptorBuilder;
+import org.hibernate.query.sqm.produce.function.StandardFunctionArgumentTypeResolvers;
 import org.hibernate.type.BasicType;
 import org.hibernate.type.StandardBasicTypes;
 
@@ -29,18 +32,25 @@ public final class ClockFunctions implements FunctionContributor {
                 contributions.getTypeConfiguration().getBasicTypeRegistry().resolve(StandardBasicTypes.INSTANT);
         BasicType<Long> number =
                 contributions.getTypeConfiguration().getBasicTypeRegistry().resolve(StandardBasicTypes.LONG);
-        register(contributions, "db_clock", 0, clock.now, instant);
-        register(contributions, "db_clock_plus", 1, clock.nowPlusMicros, instant);
-        register(contributions, "db_clock_micros", 0, clock.epochMicros, number);
+        // Without an argument type, PostgreSQL would be sent a null lease as bytea.
+        describe(contributions, "db_clock", clock.now, instant)
+                .setExactArgumentCount(0)
+                .register();
+        describe(contributions, "db_clock_plus", clock.nowPlusMicros, instant)
+                .setExactArgumentCount(1)
+                .setArgumentTypeResolver(StandardFunctionArgumentTypeResolvers.invariant(
+                        contributions.getTypeConfiguration(), FunctionParameterType.INTEGER))
+                .register();
+        describe(contributions, "db_clock_micros", clock.epochMicros, number)
+                .setExactArgumentCount(0)
+                .register();
     }
 
-    private static void register(
-            FunctionContributions contributions, String name, int arguments, String sql, BasicType<?> type) {
-        contributions
+    private static PatternFunctionDescriptorBuilder describe(
+            FunctionContributions contributions, String name, String sql, BasicType<?> type) {
+        return contributions
                 .getFunctionRegistry()
                 .patternDescriptorBuilder(name, sql)
-                .setExactArgumentCount(arguments)
-                .setInvariantType(type)
-                .register();
+                .setInvariantType(type);
     }
 }

@@ -60,7 +60,7 @@ public final class LockSchema {
      */
     public void createIfMissing() {
         try (Connection connection = dataSource.getConnection()) {
-            SchemaScript script = SchemaScript.of(connection.getMetaData());
+            SchemaScript script = SchemaScript.of(connection);
             boolean autoCommit = connection.getAutoCommit();
             connection.setAutoCommit(true);
             try {
@@ -71,7 +71,7 @@ public final class LockSchema {
                 connection.setAutoCommit(autoCommit);
             }
         } catch (SQLException failure) {
-            throw new IllegalStateException("The lock tables were not checked: the database did not answer", failure);
+            throw new IllegalStateException("The lock tables could not be checked: " + failure.getMessage(), failure);
         }
     }
 
@@ -83,12 +83,12 @@ public final class LockSchema {
             execute(connection, script.creationOf(table));
             LOG.info("Created table {} in {}", table, script.database());
         } catch (SQLException failure) {
-            // Another node may have been faster. Looking again is surer than the code: PostgreSQL answers 42P07, or
-            // 23505 from its catalog, and "if not exists" would not help there
+            // Another node may have been faster. Looking again is surer than the code: PostgreSQL answers 42P07, 42710
+            // or 23505, depending on how far the other is, and "if not exists" would not help there
             // (https://www.postgresql.org/message-id/CA+TgmoZAdYVtwBfp1FL2sMZbiHCWT4UPrzRLNnX1Nb30Ku3-gg@mail.gmail.com).
             if (!exists(connection, script, table)) {
                 throw new IllegalStateException(
-                        "Table %s is missing in %s and could not be created; run %s, or include %s in your Liquibase changelog, as a user who may create tables"
+                        "Table %s is missing in %s and could not be created; let a user who may create tables run %s, or %s with Liquibase"
                                 .formatted(table, script.database(), script.path(), CHANGELOG),
                         failure);
             }
@@ -105,7 +105,7 @@ public final class LockSchema {
                 return false;
             }
             throw new IllegalStateException(
-                    "Table %s cannot be read in %s; the application's user needs select, insert, update and delete on it"
+                    "Table %s cannot be read in %s; the user needs the rights to select, insert, update and delete"
                             .formatted(table, script.database()),
                     failure);
         }

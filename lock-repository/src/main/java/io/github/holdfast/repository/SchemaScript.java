@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
 import java.util.LinkedHashMap;
@@ -36,10 +37,12 @@ final class SchemaScript {
      *
      * @throws IllegalStateException if there is none for it
      */
-    static SchemaScript of(DatabaseMetaData metaData) throws SQLException {
+    static SchemaScript of(Connection connection) throws SQLException {
+        DatabaseMetaData metaData = connection.getMetaData();
         String product = metaData.getDatabaseProductName();
         String version = metaData.getDatabaseProductVersion();
-        String database = product + " " + version;
+        // Not the URL: it may hold a password.
+        String database = "%s (%s %s)".formatted(connection.getCatalog(), product, version);
         // MySQL's driver calls a MariaDB server "MySQL", with a version like 11.4.5-MariaDB.
         String key = version.contains("MariaDB") ? "mariadb" : product.toLowerCase(Locale.ROOT);
         if (!SUPPORTED.contains(key)) {
@@ -49,7 +52,7 @@ final class SchemaScript {
         return new SchemaScript(database, "db/holdfast/" + key + ".sql");
     }
 
-    /** Product and version, for messages. */
+    /** Name, product and version, for messages. */
     String database() {
         return database;
     }

@@ -210,7 +210,7 @@ final class Hold {
         return release(open -> open - 1);
     }
 
-    /** Frees the lock, however many handles are open. */
+    /** Frees the lock, however many handles are open; their own releases answer that it is lost. */
     void releaseAll() {
         release(open -> 0);
     }
@@ -218,6 +218,9 @@ final class Hold {
     private ReleaseOutcome release(IntUnaryOperator left) {
         writing.lock();
         try (Patience patience = Patience.uninterruptible(internals.ticker(), WRITE_LIMIT)) {
+            if (handles == 0) {
+                return ReleaseOutcome.LOST;
+            }
             boolean wasLost = isLost();
             handles = left.applyAsInt(handles);
             if (handles == 0) {

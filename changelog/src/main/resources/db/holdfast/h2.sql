@@ -1,0 +1,26 @@
+-- The lock tables of Holdfast for H2 2.x, as of Holdfast 0.1.0.
+-- Run it once, for example as a Flyway migration.
+
+create table distributed_lock (
+    name          varchar(255)                not null,
+    owner         varchar(128),
+    node_id       varchar(64),
+    hold_count    int                         not null,
+    fencing_token bigint                      not null,
+    acquired_at   timestamp(6) with time zone,
+    expires_at    timestamp(6) with time zone,
+    available_at  timestamp(6) with time zone,
+    holder        varchar(255),
+    version       bigint                      not null,
+    constraint distributed_lock_pkey primary key (name)
+);
+
+create table lock_node (
+    id          varchar(64)                 not null,
+    started_at  timestamp(6) with time zone not null,
+    expires_at  timestamp(6) with time zone not null,
+    ended       boolean                     not null,
+    description varchar(255),
+    version     bigint                      not null,
+    constraint lock_node_pkey primary key (id)
+);

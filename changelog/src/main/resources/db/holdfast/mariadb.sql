@@ -1,0 +1,28 @@
+-- The lock tables of Holdfast for MariaDB 10.6 or later, as of Holdfast 0.1.0.
+-- Run it once, for example as a Flyway migration.
+-- utf8mb4_nopad_bin: names, owners and ids are compared byte by byte; in the default collation 'job' = 'JOB'.
+-- datetime(6) holds UTC; timestamp would end in 2038 and refuse the hour that summer time skips.
+
+create table distributed_lock (
+    name          varchar(255) character set utf8mb4 collate utf8mb4_nopad_bin not null,
+    owner         varchar(128) character set utf8mb4 collate utf8mb4_nopad_bin,
+    node_id       varchar(64) character set utf8mb4 collate utf8mb4_nopad_bin,
+    hold_count    int         not null,
+    fencing_token bigint      not null,
+    acquired_at   datetime(6),
+    expires_at    datetime(6),
+    available_at  datetime(6),
+    holder        varchar(255) character set utf8mb4,
+    version       bigint      not null,
+    constraint distributed_lock_pkey primary key (name)
+) engine = InnoDB;
+
+create table lock_node (
+    id          varchar(64) character set utf8mb4 collate utf8mb4_nopad_bin not null,
+    started_at  datetime(6) not null,
+    expires_at  datetime(6) not null,
+    ended       bit(1)      not null,
+    description varchar(255) character set utf8mb4,
+    version     bigint      not null,
+    constraint lock_node_pkey primary key (id)
+) engine = InnoDB;

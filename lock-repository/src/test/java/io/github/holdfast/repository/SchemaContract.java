@@ -1,0 +1,322 @@
+package io.github.holdfast.repository;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.test.Database;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.text.Normalizer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import javax.sql.DataSource;
+import org.hibernate.SessionFactory;
+import org.hibernate.jpa.HibernatePersistenceConfiguration;
+import org.hibernate.tool.schema.Action;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.jdbc.datasource.SingleConnectionDataSource;
+
+/** The tables, made in each of the ways that Holdfast offers. */
+abstract class SchemaContract {
+
+    private Database database;
+
+    @BeforeEach
+    void emptyDatabase(Database injected) {
+        database = injected;
+        database.execute("drop table if exists distributed_lock, lock_node, DATABASECHANGELOG, DATABASECHANGELOGLOCK");
+    }
+
+    @Test
+    void changelogMakesTheTablesOfTheSql() throws Exception {
+        runChangelog(new SchemaTestLiquibase());
+
+        assertThat(SchemaTestDescription.of(database)).isNotEmpty().isEqualTo(tablesOfTheSql());
+        assertThat(changeSetsThatAre("EXECUTED")).isEqualTo(2);
+    }
+
+    @Test
+    void changelogMakesTheSameTablesWithLiquibase4() throws Exception {
+        runChangelog(SchemaTestLiquibase.ofVersion4());
+
+        assertThat(SchemaTestDescription.of(database)).isNotEmpty().isEqualTo(tablesOfTheSql());
+        assertThat(changeSetsThatAre("EXECUTED")).isEqualTo(2);
+        assertThat(database.queryForString("select min(liquibase) from DATABASECHANGELOG"))
+                .startsWith("4.33");
+    }
+
+    @Test
+    void changelogIsDoneAfterItsFirstRun() throws Exception {
+        runChangelog(new SchemaTestLiquibase());
+        insert("job");
+        runChangelog(new SchemaTestLiquibase());
+
+        assertThatTheRowsAreThere();
+        assertThat(changeSetsThatAre("EXECUTED")).isEqualTo(2);
+    }
+
+    @Test
+    void changelogIsDoneAfterAnUpgradeOfLiquibase() throws Exception {
+        runChangelog(SchemaTestLiquibase.ofVersion4());
+        insert("job");
+        runChangelog(new SchemaTestLiquibase());
+
+        assertThatTheRowsAreThere();
+        assertThat(changeSetsThatAre("EXECUTED")).isEqualTo(2);
+    }
+
+    @Test
+    void changelogLeavesTablesAlone() throws Exception {
+        runSql(database);
+        insert("job");
+        List<String> before = SchemaTestDescription.of(database);
+        runChangelog(new SchemaTestLiquibase());
+
+        assertThat(changeSetsThatAre("MARK_RAN")).isEqualTo(2);
+        assertThat(SchemaTestDescription.of(database)).isEqualTo(before);
+        assertThatTheRowsAreThere();
+    }
+
+    @Test
+    void createIfMissingMakesTheTablesOfTheSql() throws Exception {
+        LockSchema.on(database.dataSource()).createIfMissing();
+
+        assertThat(SchemaTestDescription.of(database)).isNotEmpty().isEqualTo(tablesOfTheSql());
+    }
+
+    @Test
+    void createIfMissingLeavesTablesAlone() {
+        LockSchema schema = LockSchema.on(database.dataSource());
+        schema.createIfMissing();
+        insert("job");
+        schema.createIfMissing();
+
+        assertThatTheRowsAreThere();
+    }
+
+    @Test
+    void createIfMissingMakesOnlyTheMissingTable() {
+        LockSchema schema = LockSchema.on(database.dataSource());
+        schema.createIfMissing();
+        insert("job");
+        database.execute("drop table lock_node");
+        schema.createIfMissing();
+
+        assertThat(database.queryForLong("select count(*) from lock_node")).isZero();
+        assertThat(database.queryForLong("select count(*) from distributed_lock"))
+                .isEqualTo(1);
+    }
+
+    @RepeatedTest(10)
+    void manyNodesMayCreateAtTheSameTime() throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(8);
+        CyclicBarrier start = new CyclicBarrier(8);
+        try (HikariDataSource autoCommit = database.pool(pool -> pool.setMaximumPoolSize(4));
+                HikariDataSource noAutoCommit = database.pool(pool -> {
+                    pool.setMaximumPoolSize(4);
+                    pool.setAutoCommit(false);
+                })) {
+            List<Callable<Void>> nodes = new ArrayList<>();
+            for (int node = 0; node < 8; node++) {
+                DataSource dataSource = node % 2 == 0 ? autoCommit : noAutoCommit;
+                nodes.add(() -> {
+                    dataSource.getConnection().close();
+                    start.await(30, TimeUnit.SECONDS);
+                    LockSchema.on(dataSource).createIfMissing();
+                    return null;
+                });
+            }
+            for (Future<Void> node : threads.invokeAll(nodes)) {
+                node.get();
+            }
+        } finally {
+            threads.shutdown();
+        }
+        insert("job");
+        assertThatTheRowsAreThere();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void connectionIsGivenBackAsItCame(boolean autoCommit) throws Exception {
+        try (Connection connection = database.dataSource().getConnection()) {
+            connection.setAutoCommit(autoCommit);
+            LockSchema.on(new SingleConnectionDataSource(connection, true)).createIfMissing();
+
+            assertThat(connection.getAutoCommit()).isEqualTo(autoCommit);
+            insert("job");
+            assertThatTheRowsAreThere();
+        }
+    }
+
+    @Test
+    void needsNoRightToCreateWhereTheTablesExist() throws Exception {
+        runSql(database);
+
+        LockSchema.on(withoutTheRightToCreate()).createIfMissing();
+    }
+
+    @Test
+    void saysWhatToDoWhereItMayNotCreate() {
+        LockSchema schema = LockSchema.on(withoutTheRightToCreate());
+
+        assertThatIllegalStateException()
+                .isThrownBy(schema::createIfMissing)
+                .withMessageContaining("distributed_lock")
+                .withMessageContaining(database.version())
+                .withMessageContaining(scriptPath())
+                .withMessageContaining(LockSchema.CHANGELOG)
+                .withCauseInstanceOf(SQLException.class);
+    }
+
+    @Test
+    void hibernateValidatesTheTables() throws Exception {
+        runSql(database);
+        validate();
+    }
+
+    @Test
+    void hibernateValidatesTheTablesOfTheChangelog() throws Exception {
+        runChangelog(new SchemaTestLiquibase());
+        validate();
+
+        database.execute("drop table lock_node");
+        assertThatThrownBy(this::validate).hasStackTraceContaining("lock_node");
+    }
+
+    @Test
+    void identifiersAreComparedByteByByte() throws Exception {
+        runSql(database);
+        String identifier = "job \u00e9t\u00e9 stra\u00dfe \ud83d\ude00";
+        List<String> others = List.of(
+                identifier.toUpperCase(Locale.ROOT),
+                Normalizer.normalize(identifier, Normalizer.Form.NFD),
+                identifier.replace("\u00e9", "e"),
+                identifier.replace("\u00df", "ss"),
+                identifier.replace("\ud83d\ude00", "\ud83d\ude01"),
+                identifier.replace(" ", "  "),
+                identifier.replace(" ", "\u200b "),
+                identifier + " ",
+                " " + identifier);
+        insert(identifier);
+
+        for (String other : others) {
+            for (String column : List.of("name", "owner", "node_id")) {
+                assertThat(count("distributed_lock where " + column, other))
+                        .as(other)
+                        .isZero();
+            }
+            assertThat(count("lock_node where id", other)).as(other).isZero();
+        }
+        others.forEach(this::insert);
+        for (String other : others) {
+            assertThat(count("distributed_lock where name", other)).as(other).isEqualTo(1);
+            assertThatIllegalStateException().isThrownBy(() -> insert(other)).withCauseInstanceOf(SQLException.class);
+        }
+        assertThat(count("distributed_lock where name", identifier)).isEqualTo(1);
+    }
+
+    @Test
+    void longestNameFits() throws Exception {
+        runSql(database);
+        insertLock("\u6f22".repeat(LockEntity.MAX_NAME_LENGTH), "\u6f22".repeat(LockEntity.MAX_OWNER_LENGTH), "node");
+
+        assertThat(count("distributed_lock where name", "\u6f22".repeat(LockEntity.MAX_NAME_LENGTH)))
+                .isEqualTo(1);
+    }
+
+    private void runChangelog(Consumer<Connection> liquibase) throws SQLException {
+        liquibase.accept(database.dataSource().getConnection());
+    }
+
+    private List<String> tablesOfTheSql() throws Exception {
+        try (Database other = database.kind().create()) {
+            runSql(other);
+            return SchemaTestDescription.of(other);
+        }
+    }
+
+    private void runSql(Database target) throws IOException {
+        try (InputStream script = getClass().getClassLoader().getResourceAsStream(scriptPath())) {
+            target.executeScript(new String(requireNonNull(script).readAllBytes(), StandardCharsets.UTF_8));
+        }
+    }
+
+    private String scriptPath() {
+        String kind = database.kind().isH2() ? "h2" : database.kind().name().toLowerCase(Locale.ROOT);
+        return "db/holdfast/" + kind + ".sql";
+    }
+
+    private long changeSetsThatAre(String type) {
+        return database.queryForLong("select count(*) from DATABASECHANGELOG where filename = 'holdfast/changelog'"
+                + " and id like 'holdfast-%' and exectype = '" + type + "'");
+    }
+
+    private void assertThatTheRowsAreThere() {
+        assertThat(database.queryForLong("select sum(version) from distributed_lock"))
+                .isEqualTo(7);
+        assertThat(database.queryForLong("select sum(version) from lock_node")).isEqualTo(7);
+    }
+
+    private DataSource withoutTheRightToCreate() {
+        return database.pool(pool -> {
+            switch (database.kind()) {
+                case POSTGRESQL -> pool.setConnectionInitSql("set session characteristics as transaction read only");
+                case MYSQL, MARIADB -> pool.setConnectionInitSql("set session transaction read only");
+                case H2_MEMORY, H2_FILE, H2_TCP -> {
+                    database.execute(
+                            "create user if not exists guest password 'guest'",
+                            "grant select on schema public to guest");
+                    // Only the administrator may connect with settings in the URL.
+                    pool.setJdbcUrl(database.url().replaceFirst(";.*", ""));
+                    pool.setUsername("guest");
+                    pool.setPassword("guest");
+                }
+            }
+        });
+    }
+
+    private void validate() {
+        SessionFactory sessionFactory = new HibernatePersistenceConfiguration("schema")
+                .managedClasses(LockEntity.class, LockNode.class)
+                .property("jakarta.persistence.nonJtaDataSource", database.dataSource())
+                .schemaToolingAction(Action.VALIDATE)
+                .createEntityManagerFactory();
+        sessionFactory.close();
+    }
+
+    private void insert(String identifier) {
+        insertLock(identifier, identifier, identifier);
+        database.execute("insert into lock_node (id, started_at, expires_at, ended, version) values ('" + identifier
+                + "', current_timestamp, current_timestamp, false, 7)");
+    }
+
+    private void insertLock(String name, String owner, String node) {
+        database.execute("insert into distributed_lock (name, owner, node_id, hold_count, fencing_token, version)"
+                + " values ('" + name + "', '" + owner + "', '" + node + "', 1, 7, 7)");
+    }
+
+    private long count(String condition, String value) {
+        return database.queryForLong("select count(*) from " + condition + " = '" + value + "'");
+    }
+}
