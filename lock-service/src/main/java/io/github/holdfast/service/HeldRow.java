@@ -19,12 +19,16 @@ final class HeldRow {
     private final boolean ownerIsChosen;
     private volatile LockEntity current;
 
+    /** What the last write was to make of the row. */
+    private LockEntity sent;
+
     /** Whether an attempt of the last write had no answer, so that the row may be as it is through that attempt. */
     private boolean unanswered;
 
     HeldRow(LockStore store, LockEntity granted, boolean ownerIsChosen) {
         this.store = store;
         this.current = granted;
+        this.sent = granted;
         this.ownerIsChosen = ownerIsChosen;
     }
 
@@ -36,10 +40,10 @@ final class HeldRow {
         return unanswered;
     }
 
-    /** Takes an unanswered release for done. */
-    LockEntity assumeReleased() {
-        current = current.released();
-        return current;
+    /** Takes the last write, which was not answered, for done. */
+    LockEntity assumeWritten() {
+        current = sent;
+        return sent;
     }
 
     /** One of the compare-and-sets of {@link LockRepository}. */
@@ -77,20 +81,21 @@ final class HeldRow {
 
     private Optional<LockEntity> attempt(
             LockRepository locks, UnaryOperator<LockEntity> next, CompareAndSet change, Predicate<LockSnapshot> fit) {
-        LockEntity after = next.apply(current);
-        if (change.write(locks, current, after)) {
-            return Optional.of(after);
+        if (send(locks, change, current, next)) {
+            return Optional.of(sent);
         }
         Optional<LockEntity> before = locks.read(current.name())
                 .filter(snapshot -> snapshot.row().isSameGrantAs(current) && fit.test(snapshot))
                 .map(LockSnapshot::row);
-        if (before.isEmpty()) {
-            return Optional.empty();
-        }
-        LockEntity corrected = next.apply(before.get());
-        if (!change.write(locks, before.get(), corrected)) {
+        if (before.isPresent() && !send(locks, change, before.get(), next)) {
             throw StoreException.overtaken();
         }
-        return Optional.of(corrected);
+        return before.map(written -> sent);
+    }
+
+    private boolean send(
+            LockRepository locks, CompareAndSet change, LockEntity before, UnaryOperator<LockEntity> next) {
+        sent = next.apply(before);
+        return change.write(locks, before, sent);
     }
 }

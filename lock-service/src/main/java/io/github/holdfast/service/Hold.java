@@ -256,7 +256,7 @@ final class Hold {
         }
         if (failed.failure().isAmbiguous()) {
             // It may have been done, and doing it twice would give back another process's hold.
-            return row.assumeReleased().owner() == null ? ReleaseOutcome.RELEASED : ReleaseOutcome.STILL_HELD;
+            return row.assumeWritten().owner() == null ? ReleaseOutcome.RELEASED : ReleaseOutcome.STILL_HELD;
         }
         internals.settler().giveBack(row.current());
         return ReleaseOutcome.UNRESOLVED;

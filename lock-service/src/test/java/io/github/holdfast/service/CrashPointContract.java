@@ -1,0 +1,228 @@
+package io.github.holdfast.service;
+
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.FaultyDataSource;
+import io.github.holdfast.test.FaultyDataSource.Fault;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * The connection breaks at each statement and each commit of each operation. Afterwards either the caller holds the lock,
+ * or it is free within its lease; and the count of a chosen owner is never too low.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+abstract class CrashPointContract {
+
+    private static final Duration LEASE = ofMillis(1500);
+
+    private Services services;
+    private FaultyDataSource faults;
+    private LockService faulty;
+    private LockService other;
+    private int names;
+
+    @BeforeAll
+    void open(Database database) {
+        services = Services.on(database);
+        other = services.open();
+        faults = new FaultyDataSource(database.dataSource());
+        faulty = services.openOver(faults);
+    }
+
+    @AfterAll
+    void close() throws Exception {
+        faults.disarm();
+        services.close();
+    }
+
+    /** What is done while the connection breaks, after what was held before. */
+    enum Operation {
+        TRY_ACQUIRE(0) {
+            @Override
+            Optional<LockHandle> act(LockService locks, LockRequest request, List<LockHandle> held) {
+                return locks.tryAcquire(request);
+            }
+        },
+        ACQUIRE(0) {
+            @Override
+            Optional<LockHandle> act(LockService locks, LockRequest request, List<LockHandle> held) throws Exception {
+                return Optional.of(locks.acquire(request.waitAtMost(ofSeconds(1))));
+            }
+        },
+        REENTER(1) {
+            @Override
+            Optional<LockHandle> act(LockService locks, LockRequest request, List<LockHandle> held) throws Exception {
+                return Optional.of(locks.acquire(request.waitAtMost(ofSeconds(1))));
+            }
+        },
+        RENEW(1) {
+            @Override
+            Optional<LockHandle> act(LockService locks, LockRequest request, List<LockHandle> held) {
+                held.get(0).renew(LEASE);
+                return Optional.empty();
+            }
+        },
+        RELEASE(1) {
+            @Override
+            Optional<LockHandle> act(LockService locks, LockRequest request, List<LockHandle> held) {
+                assertThat(held.remove(0).release()).isIn(ReleaseOutcome.RELEASED, ReleaseOutcome.UNRESOLVED);
+                return Optional.empty();
+            }
+        },
+        RELEASE_NESTED(2) {
+            @Override
+            Optional<LockHandle> act(LockService locks, LockRequest request, List<LockHandle> held) {
+                assertThat(held.remove(0).release()).isIn(ReleaseOutcome.STILL_HELD, ReleaseOutcome.UNRESOLVED);
+                return Optional.empty();
+            }
+        };
+
+        private final int holdsBefore;
+
+        Operation(int holdsBefore) {
+            this.holdsBefore = holdsBefore;
+        }
+
+        abstract Optional<LockHandle> act(LockService locks, LockRequest request, List<LockHandle> held)
+                throws Exception;
+    }
+
+    @ParameterizedTest
+    @EnumSource(Operation.class)
+    void anOwnerMadeForTheAcquisitionHoldsOrTheLockIsSoonFree(Operation operation) throws Exception {
+        for (Fault fault : List.of(Fault.BEFORE_SEND, Fault.AFTER_SEND, Fault.ANSWER_LOST)) {
+            int step = 1;
+            while (crash(
+                    operation, step, fault, LockRequest.of("crash " + ++names).lease(LEASE))) {
+                step++;
+            }
+            assertThat(step).as("steps of " + operation).isGreaterThan(operation.holdsBefore == 0 ? 4 : 2);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Operation.class)
+    void aChosenOwnersCountIsNeverTooLow(Operation operation) throws Exception {
+        for (Fault fault : List.of(Fault.BEFORE_SEND, Fault.AFTER_SEND, Fault.ANSWER_LOST)) {
+            int step = 1;
+            while (crash(
+                    operation,
+                    step,
+                    fault,
+                    LockRequest.of("shared " + ++names).lease(LEASE).owner("chosen"))) {
+                step++;
+            }
+            assertThat(step).as("steps of " + operation).isGreaterThan(operation.holdsBefore == 0 ? 4 : 2);
+        }
+    }
+
+    /** Returns whether the step was reached. */
+    private boolean crash(Operation operation, int step, Fault fault, LockRequest request) throws Exception {
+        String where = operation + ", " + fault + " at step " + step + ", " + request;
+        List<LockHandle> held = new ArrayList<>();
+        for (int hold = 0; hold < operation.holdsBefore; hold++) {
+            held.add(faulty.tryAcquire(request).orElseThrow());
+        }
+        long started = System.nanoTime();
+        faults.arm(step, fault);
+        try {
+            operation.act(faulty, request, held).ifPresent(held::add);
+        } catch (LockStoreException failed) {
+            // Whether it is held is asked of the database below.
+        }
+        boolean fired = faults.fired();
+        faults.disarm();
+        checkHeld(request, held, where);
+        for (LockHandle handle : held) {
+            assertThat(handle.release()).as(where).isNotEqualTo(ReleaseOutcome.LOST);
+        }
+        other.acquire(request.owner("next").waitAtMost(LEASE.multipliedBy(2))).close();
+        Duration took = Duration.ofNanos(System.nanoTime() - started);
+        assertThat(took).as(where).isLessThan(LEASE.plusSeconds(3));
+        return fired;
+    }
+
+    private void checkHeld(LockRequest request, List<LockHandle> held, String where) {
+        if (held.isEmpty()) {
+            return;
+        }
+        assertThat(held).as(where).allMatch(handle -> handle.state() == LockState.HELD);
+        assertThat(other.tryAcquire(request.owner("next"))).as(where).isEmpty();
+        LockInfo info = other.find(request.name()).orElseThrow(() -> new AssertionError(where));
+        assertThat(info.fencingToken()).as(where).isEqualTo(held.get(0).fencingToken());
+        assertThat(info.owner()).as(where).isEqualTo(held.get(0).owner());
+        assertThat(info.holdCount()).as(where).isGreaterThanOrEqualTo(held.size());
+    }
+
+    @Test
+    void anAcquireThatLandsAfterItsCallerGaveUpDoesNotLeaveTheLockHeld() throws Exception {
+        LockRequest request = LockRequest.of("late " + ++names).lease(ofSeconds(60));
+        other.tryAcquire(request).orElseThrow().close();
+        faults.arm(3, Fault.DELAYED);
+        assertThat(catchStoreFailure(() -> faulty.tryAcquire(request))).isNotNull();
+        assertThat(faults.fired()).isTrue();
+        faults.disarm();
+        faults.land();
+        assertThat(other.find(request.name())).as("the grant has landed").isPresent();
+        other.acquire(request.waitAtMost(ofSeconds(10))).close();
+    }
+
+    @Test
+    void anAcquireThatNeverLandsIsMadeImpossible() throws Exception {
+        LockRequest request = LockRequest.of("sunk " + ++names).lease(ofSeconds(60));
+        other.tryAcquire(request).orElseThrow().close();
+        faults.arm(3, Fault.DELAYED);
+        assertThat(catchStoreFailure(() -> faulty.tryAcquire(request))).isNotNull();
+        faults.disarm();
+        faults.sink();
+        other.acquire(request.waitAtMost(ofSeconds(10))).close();
+    }
+
+    @Test
+    void aGrantWhoseAnswerIsLostIsAdoptedWithTheLeaseThatTheDatabaseHas() throws Exception {
+        LockRequest request = LockRequest.of("adopted " + ++names).lease(ofSeconds(60));
+        other.tryAcquire(request).orElseThrow().close();
+        faults.arm(3, Fault.ANSWER_LOST);
+        LockHandle lock = faulty.tryAcquire(request).orElseThrow();
+        assertThat(faults.fired()).isTrue();
+        LockInfo info = other.find(request.name()).orElseThrow();
+        assertThat(info.holdCount()).isEqualTo(1);
+        assertThat(lock.holdCount()).isEqualTo(1);
+        assertThat(lock.remaining()).isLessThanOrEqualTo(ofSeconds(60));
+        assertThat(lock.remaining()).isGreaterThan(ofSeconds(50));
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        assertThat(other.find(request.name())).isEmpty();
+    }
+
+    @Test
+    void aReleaseThatLandsLateTouchesNobodyElse() throws Exception {
+        LockRequest request = LockRequest.of("late release " + ++names).lease(ofSeconds(60));
+        LockHandle lock = faulty.tryAcquire(request).orElseThrow();
+        faults.arm(2, Fault.DELAYED);
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.UNRESOLVED);
+        assertThat(faults.fired()).isTrue();
+        faults.disarm();
+        faults.land();
+        try (LockHandle next = other.acquire(request.waitAtMost(ofSeconds(10)))) {
+            assertThat(next.fencingToken()).isGreaterThan(lock.fencingToken());
+            assertThat(next.state()).isEqualTo(LockState.HELD);
+            next.renew(ofSeconds(60));
+        }
+    }
+
+    private static LockStoreException catchStoreFailure(org.junit.jupiter.api.function.Executable work) {
+        return org.junit.jupiter.api.Assertions.assertThrows(LockStoreException.class, work);
+    }
+}

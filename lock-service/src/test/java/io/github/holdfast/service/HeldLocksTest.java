@@ -1,0 +1,230 @@
+package io.github.holdfast.service;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockStore;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Which thread re-enters which hold. No hold writes its row here, so there is no store. */
+class HeldLocksTest {
+
+    private static final Duration LEASE = Duration.ofSeconds(30);
+
+    private final Thread me = Thread.currentThread();
+    private final Thread another = new Thread(() -> {});
+
+    private long now;
+    private long acquisitions;
+
+    private final HeldLocks held = new HeldLocks();
+    private final Internals internals = internals();
+
+    @SuppressWarnings("NullAway")
+    private Internals internals() {
+        LockStore none = null;
+        Ticker ticker = new Ticker() {
+            @Override
+            public long nanoTime() {
+                return now;
+            }
+
+            @Override
+            public void sleep(Duration duration) {
+                throw new AssertionError("Nothing waits here");
+            }
+        };
+        return new Internals(none, new Settler(none), held, ticker);
+    }
+
+    @AfterEach
+    void endTheSettler() {
+        internals.settler().close();
+    }
+
+    private Hold hold(String name) {
+        acquisitions++;
+        LockEntity row = new LockEntity(name, acquisitions).granted("owner-" + acquisitions, null, null);
+        return new Hold(internals, row, LockRequest.of(name).lease(LEASE), now, LEASE);
+    }
+
+    private Hold added(String name, Thread thread) {
+        Hold hold = hold(name);
+        held.add(hold, thread);
+        return hold;
+    }
+
+    private void passLease() {
+        now += LEASE.toNanos();
+    }
+
+    @Test
+    void threadFindsItsHoldOfThatNameOnly() {
+        Hold order = added("order", me);
+        Hold report = added("report", me);
+
+        assertThat(held.ofCurrentThread("order")).containsSame(order);
+        assertThat(held.ofCurrentThread("report")).containsSame(report);
+        assertThat(held.ofCurrentThread("Order")).isEmpty();
+        assertThat(held.size()).isEqualTo(2);
+    }
+
+    @Test
+    void threadDoesNotFindAnotherThreadsHold() {
+        added("order", another);
+
+        assertThat(held.ofCurrentThread("order")).isEmpty();
+        assertThat(held.size()).isEqualTo(1);
+    }
+
+    @Test
+    void holdWithoutAThreadIsKeptButReenteredByNobody() {
+        Hold hold = hold("order");
+        held.add(hold, null);
+
+        assertThat(held.ofCurrentThread("order")).isEmpty();
+        assertThat(hold.boundTo()).isNull();
+        assertThat(held.size()).isEqualTo(1);
+        held.unbind(hold);
+        held.remove(hold);
+        assertThat(held.size()).isZero();
+    }
+
+    @Test
+    void unboundHoldIsStillHeld() {
+        Hold hold = added("order", me);
+
+        held.unbind(hold);
+
+        assertThat(held.ofCurrentThread("order")).isEmpty();
+        assertThat(held.size()).isEqualTo(1);
+        assertThat(hold.isLost()).isFalse();
+    }
+
+    @Test
+    void removedHoldIsForgotten() {
+        Hold hold = added("order", me);
+
+        held.remove(hold);
+        held.remove(hold);
+
+        assertThat(held.ofCurrentThread("order")).isEmpty();
+        assertThat(held.size()).isZero();
+    }
+
+    @Test
+    void lostHoldIsReenteredByNobodyButKeptUntilItIsReleased() {
+        Hold hold = added("order", me);
+
+        hold.lose("it was taken");
+
+        assertThat(held.ofCurrentThread("order")).isEmpty();
+        assertThat(held.size()).isEqualTo(1);
+    }
+
+    @Test
+    void holdWhoseLeaseIsOverIsLostWhenItIsLookedAt() {
+        Hold hold = added("order", me);
+        passLease();
+
+        assertThat(held.ofCurrentThread("order").filter(Hold::isLost)).containsSame(hold);
+        assertThat(held.ofCurrentThread("order")).isEmpty();
+    }
+
+    @Test
+    void endOfAFormerHoldLeavesItsSuccessorBound() {
+        Hold former = added("order", me);
+        former.lose("it was taken");
+        Hold successor = added("order", me);
+
+        held.unbind(former);
+        held.remove(former);
+
+        assertThat(held.ofCurrentThread("order")).containsSame(successor);
+        assertThat(held.size()).isEqualTo(1);
+    }
+
+    @Test
+    void lostHoldsThatNobodyReleasedAreSweptOut() {
+        List<Hold> forgotten = new ArrayList<>();
+        for (int i = 0; i < 1024; i++) {
+            forgotten.add(added("forgotten-" + i, me));
+        }
+        passLease();
+        assertThat(held.size()).isEqualTo(1024);
+
+        Hold alive = added("alive", me);
+
+        assertThat(held.size()).isEqualTo(1);
+        assertThat(held.ofCurrentThread("alive")).containsSame(alive);
+        assertThat(forgotten)
+                .allSatisfy(
+                        hold -> assertThat(held.ofCurrentThread(hold.name())).isEmpty());
+    }
+
+    @Test
+    void holdsThatAreAliveAreNeverSweptOut() {
+        for (int i = 0; i < 3000; i++) {
+            added("alive-" + i, me);
+        }
+
+        assertThat(held.size()).isEqualTo(3000);
+        assertThat(held.ofCurrentThread("alive-0")).isPresent();
+    }
+
+    @Test
+    void closedServiceHandsOutItsHoldsAndTakesNoMore() {
+        Hold order = added("order", me);
+        Hold report = added("report", another);
+        held.checkOpen();
+
+        assertThat(held.close()).containsExactlyInAnyOrder(order, report);
+        assertThatIllegalStateException().isThrownBy(held::checkOpen).withMessage("The lock service is closed");
+        assertThatIllegalStateException().isThrownBy(() -> added("late", me));
+    }
+
+    /** Either the closing thread sees the hold, or the acquiring thread sees that the service is closed: here both. */
+    @Test
+    void holdThatComesTooLateIsSeenByBothSides() {
+        held.close();
+        Hold late = hold("late");
+
+        assertThatIllegalStateException().isThrownBy(() -> held.add(late, me));
+
+        assertThat(held.close()).containsExactly(late);
+    }
+
+    @Test
+    void holdsAreCountedAndValidByTheLocalClockLessAThousandth() {
+        Hold hold = added("order", me);
+
+        assertThat(hold.remaining()).isEqualTo(LEASE.minus(LEASE.dividedBy(1000)));
+        now += hold.remaining().toNanos() - 1;
+        assertThat(hold.remaining()).isEqualTo(Duration.ofNanos(1));
+        assertThat(hold.isLost()).isFalse();
+        now += 1;
+        assertThat(hold.remaining()).isEqualTo(Duration.ZERO);
+        assertThat(hold.isLost()).isTrue();
+        assertThat(hold.lost()).hasMessage("Lock 'order' was lost: its lease is over");
+    }
+
+    @Test
+    void lossIsFinalAndKeepsItsFirstReason() {
+        Hold hold = added("order", me);
+
+        hold.lose("it was taken");
+        passLease();
+        hold.lose("too late");
+        now = 0;
+
+        assertThat(hold.remaining()).isEqualTo(Duration.ZERO);
+        assertThat(hold.lost()).hasMessage("Lock 'order' was lost: it was taken");
+        assertThat(hold.lost().lockName()).isEqualTo(Optional.of("order"));
+    }
+}

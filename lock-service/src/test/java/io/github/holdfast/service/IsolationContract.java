@@ -1,0 +1,79 @@
+package io.github.holdfast.service;
+
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.zaxxer.hikari.HikariConfig;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.TestDatabase;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.Consumer;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Locks exclude each other, and no conflict reaches the user, at every isolation level and with every kind of pool. */
+abstract class IsolationContract {
+
+    private static final int THREADS = 3;
+    private static final int ROUNDS = 12;
+
+    @ParameterizedTest
+    @CsvSource({
+        "TRANSACTION_READ_COMMITTED,true",
+        "TRANSACTION_READ_COMMITTED,false",
+        "TRANSACTION_REPEATABLE_READ,true",
+        "TRANSACTION_REPEATABLE_READ,false",
+        "TRANSACTION_SERIALIZABLE,true",
+        "TRANSACTION_SERIALIZABLE,false"
+    })
+    void noCountIsLostAndNoConflictIsSeen(String isolation, boolean autoCommit, Database database) throws Exception {
+        exclude(database, isolation + autoCommit, pool -> {
+            pool.setTransactionIsolation(isolation);
+            pool.setAutoCommit(autoCommit);
+            if (database.kind() == TestDatabase.MARIADB) {
+                // On by default since 11.6.2:
+                // https://mariadb.com/kb/en/innodb-system-variables/#innodb_snapshot_isolation
+                pool.setConnectionInitSql("set session innodb_snapshot_isolation = on");
+            }
+        });
+    }
+
+    private static void exclude(Database database, String name, Consumer<HikariConfig> pool) throws Exception {
+        database.execute("drop table if exists counted");
+        Counter.create(database);
+        LockRequest request = LockRequest.of(name).lease(ofSeconds(60)).waitAtMost(ofSeconds(60));
+        ExecutorService threads = Executors.newFixedThreadPool(2 * THREADS);
+        try (Services services = Services.on(database)) {
+            List<Callable<Boolean>> workers = new ArrayList<>();
+            for (LockService service : List.of(services.open(pool), services.open(pool))) {
+                for (int thread = 0; thread < THREADS; thread++) {
+                    workers.add(() -> increment(service, request, database));
+                }
+            }
+            for (Future<Boolean> worker : threads.invokeAll(workers)) {
+                assertThat(worker.get()).isTrue();
+            }
+            assertThat(Counter.read(database)).isEqualTo(2L * THREADS * ROUNDS);
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    private static boolean increment(LockService service, LockRequest request, Database database) throws Exception {
+        for (int round = 0; round < ROUNDS; round++) {
+            try (LockHandle lock = service.acquire(request);
+                    LockHandle nested = service.acquire(request)) {
+                Counter.increment(database.dataSource());
+                nested.renew(ofSeconds(60));
+                assertThat(nested.release()).isEqualTo(ReleaseOutcome.STILL_HELD);
+                assertThat(lock.release()).isEqualTo(ReleaseOutcome.RELEASED);
+            }
+        }
+        return true;
+    }
+}

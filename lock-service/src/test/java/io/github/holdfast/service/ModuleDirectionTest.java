@@ -1,0 +1,242 @@
+package io.github.holdfast.service;
+
+import static com.tngtech.archunit.base.DescribedPredicate.describe;
+import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.belongToAnyOf;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideOutsideOfPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.type;
+import static com.tngtech.archunit.lang.conditions.ArchPredicates.are;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.AccessTarget;
+import com.tngtech.archunit.core.domain.JavaAccess;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaModifier;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.lang.ArchCondition;
+import com.tngtech.archunit.lang.ArchRule;
+import com.tngtech.archunit.lang.ConditionEvents;
+import com.tngtech.archunit.lang.SimpleConditionEvent;
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.repository.LockRepository;
+import jakarta.persistence.EntityManagerFactory;
+import java.time.Clock;
+import java.util.Calendar;
+import java.util.Date;
+import java.util.Timer;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Which module may know what: the arrows of the architecture, and the habits that every module keeps. */
+class ModuleDirectionTest {
+
+    private static final String OURS = "io.github.holdfast..";
+    private static final String ENTITY = "io.github.holdfast.entity..";
+    private static final String REPOSITORY = "io.github.holdfast.repository..";
+    private static final String SERVICE = "io.github.holdfast.service..";
+
+    private static JavaClasses production;
+
+    @BeforeAll
+    static void importProductionCode() {
+        production = new ClassFileImporter()
+                .withImportOption(new ImportOption.DoNotIncludeTests())
+                .importPackages(
+                        "io.github.holdfast.entity", "io.github.holdfast.repository", "io.github.holdfast.service");
+    }
+
+    private static void check(ArchRule rule) {
+        rule.check(production);
+    }
+
+    @Test
+    void allThreeModulesAreLookedAt() {
+        assertThat(production.contain(LockEntity.class)).isTrue();
+        assertThat(production.contain(LockRepository.class)).isTrue();
+        assertThat(production.contain(LockService.class)).isTrue();
+        assertThat(production.contain(ModuleDirectionTest.class)).isFalse();
+    }
+
+    @Test
+    void entityKnowsNothingButJpa() {
+        check(classes()
+                .that()
+                .resideInAPackage(ENTITY)
+                .should()
+                .onlyDependOnClassesThat()
+                .resideInAnyPackage(
+                        ENTITY,
+                        "java.lang..",
+                        "java.time..",
+                        "java.util",
+                        "jakarta.persistence..",
+                        "org.hibernate.annotations..",
+                        "org.hibernate.type..",
+                        "org.jspecify.annotations..")
+                .because("its rules are tested without a database, and work in every framework"));
+    }
+
+    @Test
+    void repositoryKnowsTheEntityOnly() {
+        check(classes()
+                .that()
+                .resideInAPackage(REPOSITORY)
+                .should()
+                .onlyDependOnClassesThat(
+                        are(resideInAnyPackage(REPOSITORY, ENTITY).or(resideOutsideOfPackage(OURS)))));
+    }
+
+    @Test
+    void repositoryNeverWaitsAndStartsNoThreads() {
+        check(noClasses()
+                .that()
+                .resideInAPackage(REPOSITORY)
+                .should()
+                .dependOnClassesThat(are(resideInAPackage("java.util.concurrent..")
+                        .or(type(Thread.class))
+                        .or(type(Timer.class))))
+                .orShould()
+                .accessTargetWhere(calling(Object.class, "wait"))
+                .because("threads, waiting and heartbeats are the service's"));
+    }
+
+    @Test
+    void serviceKnowsRepositoryAndEntityOnly() {
+        check(classes()
+                .that()
+                .resideInAPackage(SERVICE)
+                .should()
+                .onlyDependOnClassesThat(
+                        are(resideInAnyPackage(SERVICE, REPOSITORY, ENTITY).or(resideOutsideOfPackage(OURS)))));
+    }
+
+    @Test
+    void serviceKnowsNoSql() {
+        check(noClasses()
+                .that()
+                .resideInAPackage(SERVICE)
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(
+                        "java.sql..",
+                        "javax.sql..",
+                        "org.hibernate..",
+                        "org.springframework.jdbc..",
+                        "org.springframework.orm..",
+                        "org.springframework.data..",
+                        "org.springframework.dao.."));
+    }
+
+    @Test
+    void serviceKnowsOfJpaOnlyTheFactoryThatItIsBuiltOn() {
+        check(noClasses()
+                .that()
+                .resideInAPackage(SERVICE)
+                .should()
+                .dependOnClassesThat(
+                        are(resideInAPackage("jakarta.persistence..").and(not(type(EntityManagerFactory.class))))));
+        check(noClasses()
+                .that()
+                .resideInAPackage(SERVICE)
+                .and(are(not(belongToAnyOf(LockService.class))))
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("jakarta.persistence.."));
+    }
+
+    @Test
+    void packagesHaveNoCycles() {
+        check(slices().matching("io.github.holdfast.(*)..").should().beFreeOfCycles());
+    }
+
+    @Test
+    void publicClassesAreNotMadeToBeExtended() {
+        check(classes()
+                .that()
+                .arePublic()
+                .and()
+                .areNotInterfaces()
+                .and(are(not(belongToAnyOf(LockEntity.class, LockNode.class))))
+                .should(beFinalOrSealed())
+                .because("extension happens through interfaces; JPA extends the entities"));
+    }
+
+    @Test
+    void nobodyAsksTheLocalClockWhatTimeItIs() {
+        check(noClasses()
+                .should()
+                .accessTargetWhere(calling(System.class, "currentTimeMillis")
+                        .or(calling(Date.class, "<init>"))
+                        .or(calling(Calendar.class, "getInstance"))
+                        .or(accessing(
+                                "a java.time...now()",
+                                target -> target.getName().equals("now")
+                                        && target.getOwner().getPackageName().startsWith("java.time"))))
+                .orShould()
+                .dependOnClassesThat()
+                .belongToAnyOf(Clock.class)
+                .because("only the database's clock decides which lease is over"));
+    }
+
+    @Test
+    void onlyTheTickerMeasuresTimeAndSleeps() {
+        check(noClasses()
+                .should()
+                .accessTargetWhere(calling(Thread.class, "sleep"))
+                .because("it takes a bare number; TimeUnit.sleep says of what"));
+        check(noClasses()
+                .that(are(not(belongToAnyOf(Ticker.class))))
+                .should()
+                .accessTargetWhere(calling(TimeUnit.class, "sleep")
+                        .or(calling(System.class, "nanoTime"))
+                        .or(accessing(
+                                "a LockSupport.park...()",
+                                target -> target.getName().startsWith("park")
+                                        && target.getOwner().isEquivalentTo(LockSupport.class))))
+                .because("tests let time pass through it"));
+    }
+
+    @Test
+    void namesSayWhatAClassDoes() {
+        check(noClasses()
+                .should()
+                .haveNameMatching(".*(Impl|Manager|Utils?|Helper)")
+                .because("name the job, or put the method where its data is"));
+    }
+
+    private static DescribedPredicate<JavaAccess<?>> calling(Class<?> owner, String name) {
+        return accessing(
+                owner.getSimpleName() + "." + name,
+                target -> target.getName().equals(name) && target.getOwner().isAssignableTo(owner));
+    }
+
+    private static DescribedPredicate<JavaAccess<?>> accessing(String what, Predicate<AccessTarget> target) {
+        return describe("calls " + what, access -> target.test(access.getTarget()));
+    }
+
+    private static ArchCondition<JavaClass> beFinalOrSealed() {
+        return new ArchCondition<>("be final or sealed") {
+            @Override
+            public void check(JavaClass type, ConditionEvents events) {
+                boolean closed = type.getModifiers().contains(JavaModifier.FINAL)
+                        || type.reflect().isSealed();
+                events.add(new SimpleConditionEvent(
+                        type,
+                        closed,
+                        type.getDescription() + (closed ? " is final or sealed" : " is neither final nor sealed")));
+            }
+        };
+    }
+}

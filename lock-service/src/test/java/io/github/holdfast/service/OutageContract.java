@@ -1,0 +1,98 @@
+package io.github.holdfast.service;
+
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.FaultyDataSource;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** The database is down, or the tables are not there. */
+abstract class OutageContract {
+
+    private static final LockRequest REQUEST = LockRequest.of("outage").lease(ofSeconds(60));
+
+    @Test
+    void whileTheDatabaseIsDownAcquireFailsWithinTheWaitTimeAndOneConnectionTimeout(Database database)
+            throws Exception {
+        try (Services services = Services.on(database)) {
+            FaultyDataSource faults = new FaultyDataSource(database.dataSource());
+            LockService service = services.openOver(faults);
+            faults.down();
+            long start = System.nanoTime();
+            assertThatExceptionOfType(LockStoreException.class)
+                    .isThrownBy(() -> service.acquire(REQUEST.waitAtMost(ofMillis(1500))))
+                    .withMessageContaining("outage");
+            // A wait of 1.5 s, a connection timeout of 1 s, and half a second for a slow machine.
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(ofMillis(1500), ofMillis(3000));
+            assertThatThrownBy(() -> service.tryAcquire(REQUEST)).isInstanceOf(LockStoreException.class);
+            assertThatThrownBy(() -> service.find("outage")).isInstanceOf(LockStoreException.class);
+            faults.up();
+            service.acquire(REQUEST).close();
+        }
+    }
+
+    @Test
+    void anAcquireThatWaitsOutlivesAShortOutage(Database database) throws Exception {
+        try (Services services = Services.on(database)) {
+            FaultyDataSource faults = new FaultyDataSource(database.dataSource());
+            LockService service = services.openOver(faults);
+            LockHandle held = services.open().acquire(REQUEST);
+            Thread trouble = new Thread(() -> {
+                faults.down();
+                held.close();
+                faults.up();
+            });
+            trouble.start();
+            service.acquire(REQUEST.waitAtMost(ofSeconds(20))).close();
+            trouble.join();
+        }
+    }
+
+    @Test
+    void aReleaseDuringAnOutageIsUnresolvedAndDoneWhenTheDatabaseIsBack(Database database) throws Exception {
+        try (Services services = Services.on(database)) {
+            FaultyDataSource faults = new FaultyDataSource(database.dataSource());
+            LockService service = services.openOver(faults);
+            LockService other = services.open();
+            LockHandle lock = service.acquire(REQUEST);
+            LockHandle shared =
+                    service.acquire(LockRequest.of("shared").owner("chosen").lease(ofSeconds(60)));
+            faults.down();
+            assertThatThrownBy(() -> lock.renew(ofSeconds(60))).isInstanceOf(LockStoreException.class);
+            assertThat(lock.state()).isEqualTo(LockState.HELD);
+            assertThat(lock.release()).isEqualTo(ReleaseOutcome.UNRESOLVED);
+            assertThat(lock.release()).isEqualTo(ReleaseOutcome.UNRESOLVED);
+            shared.close();
+            assertThat(other.find("outage")).isPresent();
+            faults.up();
+            await().atMost(ofSeconds(20))
+                    .until(() -> other.find("outage").isEmpty()
+                            && other.find("shared").isEmpty());
+        }
+    }
+
+    @Test
+    void withoutTablesTheServiceIsNotBuiltAndTheMessageNamesThemAndTheChangelog(Database database) throws Exception {
+        try (Services services = Services.on(database)) {
+            LockService service = services.open();
+            database.execute("drop table distributed_lock", "drop table lock_node");
+            assertThatThrownBy(services::open)
+                    .isInstanceOf(LockStoreException.class)
+                    .hasMessageContaining("distributed_lock")
+                    .hasMessageContaining("db/changelog/holdfast/changelog.xml");
+            assertThatThrownBy(() -> service.acquire(REQUEST))
+                    .isInstanceOf(LockStoreException.class)
+                    .hasMessageContaining("distributed_lock")
+                    .hasMessageContaining("db/changelog/holdfast/changelog.xml");
+        } finally {
+            LockSchema.on(database.dataSource()).createIfMissing();
+        }
+    }
+}

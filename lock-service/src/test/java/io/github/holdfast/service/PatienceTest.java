@@ -1,0 +1,268 @@
+package io.github.holdfast.service;
+
+import static java.util.stream.Collectors.toSet;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class PatienceTest {
+
+    private static final Duration LONG = Duration.ofHours(1);
+    private static final Duration NANO = Duration.ofNanos(1);
+    private static final int REPEATS = 500;
+
+    /** What is slept passes at once, and nothing else takes time. */
+    private static final class FakeTicker implements Ticker {
+
+        private long now;
+        private final List<Duration> slept = new ArrayList<>();
+
+        FakeTicker(long now) {
+            this.now = now;
+        }
+
+        void pass(Duration time) {
+            now += time.toNanos();
+        }
+
+        Duration lastSleep() {
+            return slept.get(slept.size() - 1);
+        }
+
+        @Override
+        public long nanoTime() {
+            return now;
+        }
+
+        @Override
+        public void sleep(Duration duration) throws InterruptedException {
+            if (Thread.interrupted()) {
+                throw new InterruptedException();
+            }
+            slept.add(duration);
+            pass(duration);
+        }
+    }
+
+    /** Close to the end of the range of {@link System#nanoTime}, so that every test sees it wrap around. */
+    private final FakeTicker ticker = new FakeTicker(Long.MAX_VALUE - 5_000_000);
+
+    @AfterEach
+    void interruptNobodyElse() {
+        Thread.interrupted();
+    }
+
+    private static Duration millis(long millis) {
+        return Duration.ofMillis(millis);
+    }
+
+    @Test
+    void pausesDoubleFromFourToFiftyMilliseconds() throws InterruptedException {
+        for (int repeat = 0; repeat < REPEATS; repeat++) {
+            Patience patience = Patience.interruptible(ticker, LONG);
+            for (long full : new long[] {4, 8, 16, 32, 50, 50, 50}) {
+                patience.pause(null);
+                assertThat(ticker.lastSleep()).isBetween(millis(full).dividedBy(2), millis(full));
+            }
+        }
+    }
+
+    @Test
+    void pausesAreSpreadOverTheUpperHalf() {
+        List<Duration> firstPauses = IntStream.range(0, REPEATS)
+                .mapToObj(repeat -> {
+                    Patience.uninterruptible(ticker, LONG).pause();
+                    return ticker.lastSleep();
+                })
+                .toList();
+
+        assertThat(firstPauses).anyMatch(pause -> pause.compareTo(Duration.ofNanos(2_200_000)) < 0);
+        assertThat(firstPauses).anyMatch(pause -> pause.compareTo(Duration.ofNanos(3_800_000)) > 0);
+        assertThat(firstPauses.stream().collect(toSet())).hasSizeGreaterThan(REPEATS / 2);
+    }
+
+    @Test
+    void noPauseGoesPastTheLimit() throws InterruptedException {
+        for (int repeat = 0; repeat < REPEATS; repeat++) {
+            Patience patience = Patience.interruptible(ticker, millis(70));
+            while (!patience.isOver()) {
+                patience.pause(null);
+                assertThat(patience.elapsed()).isLessThanOrEqualTo(millis(70));
+            }
+            assertThat(patience.elapsed()).isEqualTo(millis(70));
+        }
+    }
+
+    @Test
+    void onceTheTimeIsOverPausesGoOnAsBefore() throws InterruptedException {
+        Patience patience = Patience.interruptible(ticker, Duration.ZERO);
+
+        for (long full : new long[] {4, 8, 16, 32, 50, 50}) {
+            patience.pause(null);
+            assertThat(ticker.lastSleep()).isBetween(millis(full).dividedBy(2), millis(full));
+        }
+    }
+
+    @Test
+    void noPauseIsLongerThanItIsWorthWaiting() throws InterruptedException {
+        Patience patience = Patience.interruptible(ticker, LONG);
+
+        patience.pause(Duration.ZERO);
+        assertThat(ticker.lastSleep()).isEqualTo(Duration.ZERO);
+        patience.pause(NANO);
+        assertThat(ticker.lastSleep()).isEqualTo(NANO);
+        patience.pause(LONG);
+        assertThat(ticker.lastSleep()).isBetween(millis(8), millis(16));
+    }
+
+    @Test
+    void shortestOfLimitAndWorthWins() throws InterruptedException {
+        Patience patience = Patience.interruptible(ticker, NANO.multipliedBy(10));
+
+        patience.pause(NANO.multipliedBy(7));
+        patience.pause(NANO.multipliedBy(7));
+
+        assertThat(ticker.slept).containsExactly(NANO.multipliedBy(7), NANO.multipliedBy(3));
+        assertThat(patience.isOver()).isTrue();
+    }
+
+    @Test
+    void statementGetsWhatIsLeftButASecondAtLeast() {
+        Patience patience = Patience.interruptible(ticker, Duration.ofSeconds(3));
+
+        assertThat(patience.forOneStatement()).isEqualTo(Duration.ofSeconds(3));
+        ticker.pass(millis(1500));
+        assertThat(patience.forOneStatement()).isEqualTo(millis(1500));
+        ticker.pass(millis(1000));
+        assertThat(patience.forOneStatement()).isEqualTo(Duration.ofSeconds(1));
+        ticker.pass(LONG);
+        assertThat(patience.forOneStatement()).isEqualTo(Duration.ofSeconds(1));
+    }
+
+    @Test
+    void isOverAtTheInstantOfItsLimit() {
+        Patience patience = Patience.interruptible(ticker, millis(10));
+
+        ticker.pass(millis(10).minus(NANO));
+        assertThat(patience.isOver()).isFalse();
+        ticker.pass(NANO);
+        assertThat(patience.isOver()).isTrue();
+        assertThat(patience.elapsed()).isEqualTo(millis(10));
+    }
+
+    @Test
+    void isOverByMoreOnlyThatMuchLater() {
+        Patience patience = Patience.interruptible(ticker, millis(10));
+
+        ticker.pass(millis(15).minus(NANO));
+        assertThat(patience.isOver()).isTrue();
+        assertThat(patience.isOverBy(millis(5))).isFalse();
+        ticker.pass(NANO);
+        assertThat(patience.isOverBy(millis(5))).isTrue();
+        assertThat(patience.isOverBy(millis(6))).isFalse();
+    }
+
+    @Test
+    void noPatienceIsOverFromTheStart() {
+        Patience patience = Patience.uninterruptible(ticker, Duration.ZERO);
+
+        assertThat(patience.isOver()).isTrue();
+        assertThat(patience.isOverBy(NANO)).isFalse();
+        assertThat(patience.elapsed()).isEqualTo(Duration.ZERO);
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {Long.MIN_VALUE, -1, 0, Long.MAX_VALUE})
+    void longestWaitDoesNotOverflowWhateverTheClockShows(long now) throws InterruptedException {
+        FakeTicker clock = new FakeTicker(now);
+        Patience patience = Patience.interruptible(clock, LockRequest.LONGEST_DURATION);
+
+        assertThat(patience.isOverBy(Duration.ofSeconds(5))).isFalse();
+        assertThat(patience.forOneStatement()).isEqualTo(LockRequest.LONGEST_DURATION);
+        clock.pass(LockRequest.LONGEST_DURATION.minus(NANO));
+        patience.pause(null);
+        assertThat(clock.lastSleep()).isEqualTo(NANO);
+        assertThat(patience.isOver()).isTrue();
+        assertThat(patience.elapsed()).isEqualTo(LockRequest.LONGEST_DURATION);
+    }
+
+    @Test
+    void interruptEndsAnInterruptibleCall() {
+        try (Patience patience = Patience.interruptible(ticker, LONG)) {
+            Thread.currentThread().interrupt();
+
+            assertThatExceptionOfType(InterruptedException.class).isThrownBy(() -> patience.pause(null));
+        }
+        assertThat(Thread.currentThread().isInterrupted()).isFalse();
+        assertThat(ticker.slept).isEmpty();
+    }
+
+    @Test
+    void interruptibleCallLeavesAnEarlierInterruptWhereItIs() {
+        Thread.currentThread().interrupt();
+        try (Patience patience = Patience.interruptible(ticker, LONG)) {
+            assertThat(Thread.currentThread().isInterrupted()).isTrue();
+            assertThat(patience.isOver()).isFalse();
+        }
+        assertThat(Thread.currentThread().isInterrupted()).isTrue();
+    }
+
+    @Test
+    void interruptibleCallMustNotPauseAsIfItWereNot() {
+        Patience patience = Patience.interruptible(ticker, LONG);
+        Thread.currentThread().interrupt();
+
+        assertThatExceptionOfType(AssertionError.class)
+                .isThrownBy(patience::pause)
+                .withCauseInstanceOf(InterruptedException.class);
+    }
+
+    @Test
+    void uninterruptibleCallPutsAnEarlierInterruptAsideUntilItsEnd() throws InterruptedException {
+        Thread.currentThread().interrupt();
+        try (Patience patience = Patience.uninterruptible(ticker, LONG)) {
+            assertThat(Thread.currentThread().isInterrupted()).isFalse();
+            patience.pause(null);
+            assertThat(ticker.slept).hasSize(1);
+        }
+        assertThat(Thread.currentThread().isInterrupted()).isTrue();
+    }
+
+    @Test
+    void uninterruptibleCallPutsAnInterruptDuringItAsideUntilItsEnd() {
+        try (Patience patience = Patience.uninterruptible(ticker, LONG)) {
+            Thread.currentThread().interrupt();
+            patience.pause();
+            assertThat(Thread.currentThread().isInterrupted()).isFalse();
+            patience.pause();
+            assertThat(ticker.slept).hasSize(1);
+        }
+        assertThat(Thread.currentThread().isInterrupted()).isTrue();
+    }
+
+    @Test
+    void nobodyIsInterruptedWhoWasNot() {
+        try (Patience patience = Patience.uninterruptible(ticker, LONG)) {
+            patience.pause();
+        }
+        assertThat(Thread.currentThread().isInterrupted()).isFalse();
+    }
+
+    @Test
+    void systemTickerSleepsAndItsClockGoesOn() throws InterruptedException {
+        long before = Ticker.SYSTEM.nanoTime();
+
+        Ticker.SYSTEM.sleep(millis(5));
+
+        assertThat(Ticker.SYSTEM.nanoTime() - before)
+                .isGreaterThanOrEqualTo(millis(5).toNanos());
+    }
+}
