@@ -86,7 +86,7 @@ public final class LockStore {
         T result;
         try {
             result = work.apply(locks);
-        } catch (RuntimeException | Error thrown) {
+        } catch (Throwable thrown) {
             rollBackAfter(thrown, transaction);
             if (SqlErrors.isFromDatabase(thrown)) {
                 throw failed(SqlErrors.ofStatement(thrown), thrown);

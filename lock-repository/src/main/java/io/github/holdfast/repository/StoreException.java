@@ -43,6 +43,11 @@ public final class StoreException extends RuntimeException {
             return this == UNKNOWN;
         }
 
+        /** Whether it tells nothing about the lock, so that asking again at once is the way to find out. */
+        public boolean isUndecided() {
+            return this == CONFLICT || this == UNKNOWN;
+        }
+
         /** Whether the same request may succeed when it is repeated. */
         public boolean isTransient() {
             return this != TABLE_MISSING && this != REFUSED;

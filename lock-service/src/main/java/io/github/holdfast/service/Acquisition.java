@@ -4,7 +4,6 @@ import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockRepository;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.StoreException;
-import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.service.Attempt.Failed;
 import io.github.holdfast.service.Attempt.Granted;
 import io.github.holdfast.service.Attempt.Missing;
@@ -25,9 +24,6 @@ import org.jspecify.annotations.Nullable;
  * the old grant impossible. When the loop gives up, the {@link Settler} makes it impossible.
  */
 final class Acquisition {
-
-    /** How long lost races and conflicts are repeated after the wait time, to reach a decision. */
-    private static final Duration DECISION_LIMIT = Duration.ofSeconds(5);
 
     private final Internals internals;
     private final LockRequest request;
@@ -96,10 +92,8 @@ final class Acquisition {
         while (true) {
             internals.held().checkOpen();
             Attempt attempt = attempt(patience);
-            if (attempt instanceof Granted || patience.isOverBy(isDecision(attempt) ? Duration.ZERO : DECISION_LIMIT)) {
-                return attempt;
-            }
-            if (attempt instanceof Failed failed && isFinal(failed.why())) {
+            boolean isOver = isDecision(attempt) ? patience.isOver() : patience.isOverForDecision();
+            if (isOver || attempt instanceof Granted || (attempt instanceof Failed failed && isFinal(failed.why()))) {
                 return attempt;
             }
             if (!(attempt instanceof Missing)) {
@@ -111,11 +105,8 @@ final class Acquisition {
 
     /** Whether the attempt tells something about the lock, and not only that it must be looked at again. */
     private static boolean isDecision(Attempt attempt) {
-        if (attempt instanceof Failed failed) {
-            Failure failure = failed.why().failure();
-            return failure != Failure.CONFLICT && !failure.isAmbiguous();
-        }
-        return attempt instanceof Refused;
+        return attempt instanceof Refused
+                || (attempt instanceof Failed failed && !failed.why().failure().isUndecided());
     }
 
     private boolean isFinal(StoreException why) {

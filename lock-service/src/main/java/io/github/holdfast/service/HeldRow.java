@@ -57,9 +57,10 @@ final class HeldRow {
      * @return false if it is no longer this grant's, or not {@code fit} to be written
      * @throws StoreException if the database did not answer in time, or refused; for a chosen owner, also at once when it
      *     is not known whether the write happened
+     * @throws InterruptedException if the patience is interruptible and the thread was interrupted
      */
-    boolean write(
-            UnaryOperator<LockEntity> next, CompareAndSet change, Predicate<LockSnapshot> fit, Patience patience) {
+    boolean write(UnaryOperator<LockEntity> next, CompareAndSet change, Predicate<LockSnapshot> fit, Patience patience)
+            throws InterruptedException {
         unanswered = false;
         while (true) {
             try {
@@ -71,10 +72,11 @@ final class HeldRow {
                 unanswered |= failed.failure().isAmbiguous();
                 boolean repeatable = failed.failure().isTransient()
                         && !(ownerIsChosen && failed.failure().isAmbiguous());
-                if (!repeatable || patience.isOver()) {
+                boolean isOver = failed.failure().isUndecided() ? patience.isOverForDecision() : patience.isOver();
+                if (!repeatable || isOver) {
                     throw failed;
                 }
-                patience.pause();
+                patience.pause(null);
             }
         }
     }

@@ -121,8 +121,9 @@ final class Hold {
      *
      * @return false if the hold is lost
      * @throws LockStoreException if the database failed; no handle was counted
+     * @throws InterruptedException if the patience is interruptible and the thread was interrupted; no handle was counted
      */
-    boolean reenter(Duration atLeast, Patience patience) {
+    boolean reenter(Duration atLeast, Patience patience) throws InterruptedException {
         writing.lock();
         try {
             if (handles == Integer.MAX_VALUE) {
@@ -157,6 +158,8 @@ final class Hold {
             }
         } catch (StoreException failed) {
             throw new LockStoreException(name, "was not renewed", failed);
+        } catch (InterruptedException thrown) {
+            throw new AssertionError("A renewal is not interruptible", thrown);
         } finally {
             writing.unlock();
         }
@@ -178,7 +181,8 @@ final class Hold {
         return ownerIsChosen ? current.holdCount() : handles;
     }
 
-    private boolean extend(UnaryOperator<LockEntity> next, Duration atLeast, Patience patience) {
+    private boolean extend(UnaryOperator<LockEntity> next, Duration atLeast, Patience patience)
+            throws InterruptedException {
         long[] sentAt = new long[1];
         boolean extended = row.write(
                 next,
@@ -241,6 +245,8 @@ final class Hold {
                     : ReleaseOutcome.STILL_HELD;
         } catch (StoreException failed) {
             return unresolved(failed);
+        } catch (InterruptedException thrown) {
+            throw new AssertionError("A release is not interruptible", thrown);
         } finally {
             writing.unlock();
         }

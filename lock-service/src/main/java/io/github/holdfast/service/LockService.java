@@ -228,12 +228,14 @@ public final class LockService implements AutoCloseable {
     }
 
     /** The hold of the current thread, entered once more; empty if there is none, or it is lost. */
-    private Optional<Hold> reentered(LockRequest request, Patience patience) {
+    private Optional<Hold> reentered(LockRequest request, Patience patience) throws InterruptedException {
         if (!isReentrantByThread(request)) {
             return Optional.empty();
         }
-        Duration lease = request.lease().orElseThrow();
-        return internals.held().ofCurrentThread(request.name()).filter(outer -> outer.reenter(lease, patience));
+        Optional<Hold> outer = internals.held().ofCurrentThread(request.name());
+        return outer.isPresent() && outer.get().reenter(request.lease().orElseThrow(), patience)
+                ? outer
+                : Optional.empty();
     }
 
     private void keep(Hold hold, LockRequest request) {

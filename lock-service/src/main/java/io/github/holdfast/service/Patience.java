@@ -21,6 +21,12 @@ final class Patience implements AutoCloseable {
     /** What a statement gets at least: the drivers count query timeouts in seconds. */
     private static final Duration SHORTEST_STATEMENT = Duration.ofSeconds(1);
 
+    /** A statement that takes longer waits for a row that somebody else has locked. */
+    private static final Duration LONGEST_STATEMENT = Duration.ofSeconds(10);
+
+    /** How long lost races and conflicts are repeated when the time is over. */
+    private static final Duration DECISION_LIMIT = Duration.ofSeconds(5);
+
     private enum Interrupts {
         THROWN,
         PUT_ASIDE
@@ -54,24 +60,25 @@ final class Patience implements AutoCloseable {
     }
 
     boolean isOver() {
-        return isOverBy(Duration.ZERO);
+        return leftNanos() <= 0;
     }
 
-    boolean isOverBy(Duration more) {
-        return leftNanos() + more.toNanos() <= 0;
+    /** Whether it is over even for what only needs to be asked again to reach a decision. */
+    boolean isOverForDecision() {
+        return leftNanos() + DECISION_LIMIT.toNanos() <= 0;
     }
 
     /** How long the database may take for one statement of this call. */
     Duration forOneStatement() {
-        Duration left = Duration.ofNanos(leftNanos());
-        return left.compareTo(SHORTEST_STATEMENT) > 0 ? left : SHORTEST_STATEMENT;
+        Duration left = Duration.ofNanos(Math.max(leftNanos(), SHORTEST_STATEMENT.toNanos()));
+        return shorter(left, LONGEST_STATEMENT);
     }
 
     /**
      * Pauses before the next attempt.
      *
      * @param atMost after which time it is worth another look in any case, null if that is not known
-     * @throws InterruptedException if the call is interruptible and its thread was interrupted
+     * @throws InterruptedException if the call is interruptible and its thread was interrupted; never otherwise
      */
     void pause(@Nullable Duration atMost) throws InterruptedException {
         long jittered = ThreadLocalRandom.current().nextLong(nextPause.toNanos() / 2, nextPause.toNanos() + 1);
@@ -86,15 +93,6 @@ final class Patience implements AutoCloseable {
                 throw thrown;
             }
             interrupted = true;
-        }
-    }
-
-    /** Pauses before the next attempt of an uninterruptible call. */
-    void pause() {
-        try {
-            pause(null);
-        } catch (InterruptedException thrown) {
-            throw new AssertionError("Only an uninterruptible call pauses so", thrown);
         }
     }
 

@@ -7,9 +7,10 @@ import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
@@ -19,7 +20,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Ends what the database left open: a grant whose commit was not answered and that nobody waits for any more, a release
- * that did not get through. It tries at once, and then from a thread of its own until the row says that it is done.
+ * that did not get through. It tries at once, and then every second from a thread of its own until the row says that it is
+ * done. Thread-safe.
  *
  * <p>A look at the row can prove that a write has happened, never that it will not happen later; so an unanswered write
  * is made impossible, by moving the version on that it was decided on.
@@ -31,15 +33,27 @@ final class Settler implements AutoCloseable {
     private static final Duration STATEMENT = Duration.ofSeconds(1);
     private static final Duration PAUSE = Duration.ofSeconds(1);
 
+    /** What is to be done with a lock's row, in a transaction of its own, until it answers that it is done. */
+    private record Task(String name, Predicate<LockRepository> work, IfUnanswered ifUnanswered) {}
+
+    private enum IfUnanswered {
+        REPEAT,
+        LEAVE
+    }
+
     private final LockStore store;
-    private final ScheduledExecutorService thread = Executors.newSingleThreadScheduledExecutor(task -> {
-        Thread daemon = new Thread(task, "holdfast-settler");
-        daemon.setDaemon(true);
-        return daemon;
-    });
+    private final Queue<Task> open = new ConcurrentLinkedQueue<>();
+    private final ScheduledExecutorService thread;
 
     Settler(LockStore store) {
         this.store = store;
+        thread = Executors.newSingleThreadScheduledExecutor(task -> {
+            Thread daemon = new Thread(task, "holdfast-settler");
+            daemon.setDaemon(true);
+            return daemon;
+        });
+        Future<?> unused = thread.scheduleWithFixedDelay(
+                this::settleOpen, PAUSE.toMillis(), PAUSE.toMillis(), TimeUnit.MILLISECONDS);
     }
 
     /**
@@ -49,67 +63,62 @@ final class Settler implements AutoCloseable {
      * @param owner an owner that nobody else uses; null if the row must not be freed whoever has it
      */
     void abandon(String name, @Nullable String owner, long version) {
-        settle(name, locks -> {
-            Optional<LockSnapshot> seen = locks.read(name);
-            if (seen.isEmpty()) {
-                return true;
-            }
-            LockEntity row = seen.get().row();
-            if (owner != null && owner.equals(row.owner())) {
-                return locks.release(row, row.heldTimes(0));
-            }
-            return row.version() != version || locks.supersede(name, version);
-        });
+        settle(new Task(name, locks -> isAbandoned(locks, name, owner, version), IfUnanswered.REPEAT));
+    }
+
+    private static boolean isAbandoned(LockRepository locks, String name, @Nullable String owner, long version) {
+        Optional<LockSnapshot> seen = locks.read(name);
+        if (seen.isEmpty()) {
+            return true;
+        }
+        LockEntity row = seen.get().row();
+        if (owner != null && owner.equals(row.owner())) {
+            return locks.release(row, row.heldTimes(0));
+        }
+        return row.version() != version || locks.supersede(name, version);
     }
 
     /** Gives back one hold of a grant whose owner other processes may use too. */
     void giveBack(LockEntity grant) {
-        later(
-                grant.name(),
-                locks -> {
-                    Optional<LockEntity> row =
-                            locks.read(grant.name()).map(LockSnapshot::row).filter(grant::isSameGrantAs);
-                    return row.isEmpty() || locks.release(row.get(), row.get().released());
-                },
-                failed -> failed.failure().isAmbiguous());
+        settle(new Task(grant.name(), locks -> isGivenBack(locks, grant), IfUnanswered.LEAVE));
     }
 
-    private void settle(String name, Predicate<LockRepository> work) {
-        if (!isDone(name, work, failed -> false)) {
-            later(name, work, failed -> false);
+    private static boolean isGivenBack(LockRepository locks, LockEntity grant) {
+        Optional<LockEntity> row =
+                locks.read(grant.name()).map(LockSnapshot::row).filter(grant::isSameGrantAs);
+        return row.isEmpty() || locks.release(row.get(), row.get().released());
+    }
+
+    private void settle(Task task) {
+        if (!isDone(task)) {
+            LOG.warn(
+                    "Lock '{}' may stay held until its lease is over: the database did not answer; trying on",
+                    task.name());
+            open.add(task);
         }
     }
 
-    private void later(String name, Predicate<LockRepository> work, Predicate<StoreException> counts) {
-        try {
-            Future<?> unused = thread.schedule(
-                    () -> {
-                        if (!isDone(name, work, counts)) {
-                            later(name, work, counts);
-                        }
-                    },
-                    PAUSE.toMillis(),
-                    TimeUnit.MILLISECONDS);
-        } catch (RejectedExecutionException closed) {
-            LOG.warn("Lock '{}' may stay held until its lease is over: the service is closed", name);
-        }
+    private void settleOpen() {
+        open.removeIf(this::isDone);
     }
 
-    private boolean isDone(String name, Predicate<LockRepository> work, Predicate<StoreException> countsAsDone) {
+    private boolean isDone(Task task) {
         try {
-            return store.inTransaction(STATEMENT, work::test);
+            return store.inTransaction(STATEMENT, task.work()::test);
         } catch (StoreException failed) {
-            LOG.warn("Lock '{}' may stay held until its lease is over: {}", name, failed.getMessage(), failed);
-            return countsAsDone.test(failed);
+            LOG.debug("Lock '{}' is not settled yet", task.name(), failed);
+            return failed.failure().isAmbiguous() && task.ifUnanswered() == IfUnanswered.LEAVE;
         } catch (RuntimeException failed) {
-            LOG.error("Lock '{}' may stay held until its lease is over", name, failed);
-            return true;
+            // The next task must have its turn all the same, and this one again.
+            LOG.error("Lock '{}' is not settled yet", task.name(), failed);
+            return false;
         }
     }
 
-    /** Stops trying. */
+    /** Tries a last time, and stops. What is open then ends with its lease. */
     @Override
     public void close() {
         thread.shutdownNow();
+        settleOpen();
     }
 }

@@ -1,6 +1,5 @@
 package io.github.holdfast.service;
 
-import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -25,7 +24,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 abstract class CrashPointContract {
 
-    private static final Duration LEASE = ofMillis(1500);
+    private static final Duration LEASE = ofSeconds(1);
 
     private Services services;
     private FaultyDataSource faults;

@@ -26,6 +26,7 @@ final class LockWorker {
 
     static JavaProcessBuilder prepare(Database database, String... command) {
         return JavaProcess.of(LockWorker.class)
+                .jvmArgs("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
                 .args(database.url(), database.user(), database.password())
                 .args(command);
     }
