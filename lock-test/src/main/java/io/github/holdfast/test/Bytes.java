@@ -1,0 +1,32 @@
+package io.github.holdfast.test;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** Something of which any part can be read. */
+interface Bytes {
+
+    long size() throws IOException;
+
+    /** Reads from one position up to, not including, another. May end later: a reader must know when to stop. */
+    InputStream range(long from, long to) throws IOException;
+
+    static Bytes of(Path file) {
+        return new Bytes() {
+            @Override
+            public long size() throws IOException {
+                return Files.size(file);
+            }
+
+            @Override
+            public InputStream range(long from, long to) throws IOException {
+                FileChannel channel = FileChannel.open(file);
+                return Channels.newInputStream(channel.position(from));
+            }
+        };
+    }
+}

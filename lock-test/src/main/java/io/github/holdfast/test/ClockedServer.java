@@ -1,0 +1,24 @@
+package io.github.holdfast.test;
+
+import java.time.Duration;
+import java.time.ZoneId;
+
+/** The program of the JVM that {@link ClockedDatabase} starts: a server, until its parent ends it. */
+final class ClockedServer {
+
+    private static final String READY = "ready ";
+
+    private ClockedServer() {}
+
+    public static void main(String[] args) throws InterruptedException {
+        JavaProcess.exitWithParent();
+        JdbcServer server = Servers.startIn(ZoneId.of(args[1]), TestDatabase.valueOf(args[0]));
+        System.out.println(READY + server.address());
+        Thread.currentThread().join();
+    }
+
+    static JdbcServer await(JavaProcess process, TestDatabase kind, Duration timeout) throws InterruptedException {
+        String line = process.awaitLine(output -> output.startsWith(READY), timeout);
+        return JdbcServer.at(kind, line.substring(READY.length()));
+    }
+}

@@ -1,0 +1,124 @@
+package io.github.holdfast.test;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.time.Instant;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * Tells on which databases the tests of all modules ran, from what each test run left in {@code target/databases}.
+ *
+ * <p>With the environment variable {@code CI=true} a database without tests is an error.
+ */
+public final class DatabaseCoverage {
+
+    private final Instant since;
+    private final Map<TestDatabase, Row> rows = new EnumMap<>(TestDatabase.class);
+
+    private DatabaseCoverage(Instant since) {
+        this.since = since;
+        for (TestDatabase kind : TestDatabase.values()) {
+            rows.put(kind, new Row());
+        }
+    }
+
+    /**
+     * Prints one table for all modules and, on a build server, exits with 1 if a database has no tests.
+     *
+     * @param args the directory of the project, and optionally the start of the build ({@code ${maven.build.timestamp}}): what
+     *     earlier builds left is then ignored
+     * @throws IOException if the directory cannot be read
+     */
+    public static void main(String[] args) throws IOException {
+        DatabaseCoverage coverage = of(Path.of(args[0]), args.length > 1 ? Instant.parse(args[1]) : Instant.EPOCH);
+        System.out.print(coverage);
+        String missing = coverage.missing();
+        if (!missing.isEmpty() && Unavailable.onBuildServer()) {
+            System.out.print(missing);
+            System.exit(1);
+        }
+    }
+
+    static DatabaseCoverage of(Path project, Instant since) throws IOException {
+        DatabaseCoverage coverage = new DatabaseCoverage(since);
+        coverage.collect(project);
+        return coverage;
+    }
+
+    private void collect(Path project) throws IOException {
+        Files.walkFileTree(project, new SimpleFileVisitor<>() {
+            @Override
+            public FileVisitResult preVisitDirectory(Path directory, BasicFileAttributes attributes) {
+                String name = String.valueOf(directory.getFileName());
+                return name.equals(".git") || name.equals("src") || name.equals("node_modules")
+                        ? FileVisitResult.SKIP_SUBTREE
+                        : FileVisitResult.CONTINUE;
+            }
+
+            @Override
+            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
+                boolean fact = file.toString().endsWith(".properties")
+                        && file.getParent() != null
+                        && file.getParent().endsWith(Coverage.DIRECTORY);
+                if (fact && !attributes.lastModifiedTime().toInstant().isBefore(since)) {
+                    add(file);
+                }
+                return FileVisitResult.CONTINUE;
+            }
+        });
+    }
+
+    private void add(Path file) throws IOException {
+        Properties properties = new Properties();
+        try (BufferedReader reader = Files.newBufferedReader(file)) {
+            properties.load(reader);
+        }
+        rows.forEach((kind, row) -> {
+            row.tests += Integer.parseInt(properties.getProperty(kind + ".tests", "0"));
+            addIfPresent(row.versions, properties.getProperty(kind + ".version", ""));
+            addIfPresent(row.problems, properties.getProperty(kind + ".problem", ""));
+        });
+    }
+
+    private static void addIfPresent(Set<String> values, String value) {
+        if (!value.isEmpty()) {
+            values.add(value);
+        }
+    }
+
+    @Override
+    public String toString() {
+        StringBuilder table = new StringBuilder(String.format("%-14s %-12s %6s%n", "Database", "Version", "Tests"));
+        rows.forEach((kind, row) -> table.append(
+                String.format("%-14s %-12s %6d%n", kind.label(), String.join(", ", row.versions), row.tests)));
+        int total = rows.values().stream().mapToInt(row -> row.tests).sum();
+        return table.append(String.format("%-14s %-12s %6d%n", "Total", "", total))
+                .toString();
+    }
+
+    String missing() {
+        StringBuilder missing = new StringBuilder();
+        rows.forEach((kind, row) -> {
+            if (row.tests == 0) {
+                String reason = row.problems.isEmpty() ? "no test class asked for it" : String.join("; ", row.problems);
+                missing.append(String.format("No test ran on %s: %s%n", kind.label(), reason));
+            }
+        });
+        return missing.toString();
+    }
+
+    private static final class Row {
+        private final TreeSet<String> versions = new TreeSet<>();
+        private final TreeSet<String> problems = new TreeSet<>();
+        private int tests;
+    }
+}

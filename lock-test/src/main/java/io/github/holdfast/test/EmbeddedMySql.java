@@ -1,0 +1,55 @@
+package io.github.holdfast.test;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** MySQL. Two libraries that it needs, libaio1 and libnuma1, are not part of its binaries nor of every system. */
+final class EmbeddedMySql {
+
+    private static final Pattern MISSING_LIBRARY =
+            Pattern.compile("(?<name>lib[a-z+]+)\\.so\\.(?<version>[0-9]+)(?=: cannot open)");
+
+    private EmbeddedMySql() {}
+
+    static JdbcServer start(String zone) {
+        Path installation = MySqlDownload.installation();
+        List<String> common = List.of(
+                installation.resolve("bin/mysqld").toString(),
+                "--no-defaults",
+                "--basedir=" + installation,
+                "--innodb-redo-log-capacity=8M");
+        try {
+            Path template = Cache.filled("mysql-" + MySqlDownload.VERSION + "-data", directory -> {
+                linkAsynchronousIo(installation);
+                Mysqld.initialise(directory, common, "--initialize-insecure");
+            });
+            return new Mysqld(TestDatabase.MYSQL, template, common, zone)
+                    .start("?useSSL=false&allowPublicKeyRetrieval=true", "--mysqlx=OFF", "--sync-binlog=0");
+        } catch (IllegalStateException e) {
+            Matcher missing = MISSING_LIBRARY.matcher(String.valueOf(e.getMessage()));
+            if (missing.find()) {
+                String name = missing.group("name") + missing.group("version");
+                throw new IllegalStateException(
+                        missing.group() + " is missing: install " + name + " (Debian: apt-get install " + name + ")",
+                        e);
+            }
+            throw e;
+        }
+    }
+
+    /** Debian 13 and Ubuntu 24.04 have the same library under another name. */
+    private static void linkAsynchronousIo(Path installation) throws IOException {
+        Path link = installation.resolve("lib/private/libaio.so.1");
+        for (String directory : List.of("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu")) {
+            Path renamed = Path.of(directory, "libaio.so.1t64");
+            if (Files.exists(renamed) && Files.notExists(link)) {
+                Files.deleteIfExists(link); // From another system, in a cache that went from one to the other.
+                Files.createSymbolicLink(link, renamed);
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+package io.github.holdfast.test;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.io.Writer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/**
+ * Ends servers and deletes temporary directories when this JVM has ended, in whatever way: a shell process that waits for the
+ * end of a pipe from this JVM also notices {@code kill -9}, which a shutdown hook does not.
+ */
+final class Janitor {
+
+    /**
+     * Each order is a signal, the process that gets it and the directory to delete afterwards. Only a process whose command
+     * line names the directory gets it: the number may belong to somebody else by then.
+     */
+    private static final String SCRIPT = """
+            trap '' HUP INT TERM
+            while read -r signal pid directory; do
+                orders="$orders$signal $pid $directory
+            "
+            done
+            IFS='
+            '
+            each() {
+                for order in $orders; do
+                    rest="${order#* }"
+                    "$1" "${order%% *}" "${rest%% *}" "${rest#* }"
+                done
+            }
+            lives() {
+                kill -0 "$1" && { [ ! -d /proc ] || grep -qF "$2" "/proc/$1/cmdline"; }
+            }
+            signal() {
+                ! lives "$2" "$3" || kill -s "$1" "$2"
+            }
+            await() {
+                tries=50
+                while [ "$tries" -gt 0 ] && lives "$2" "$3"; do
+                    sleep 0.1
+                    tries=$((tries - 1))
+                done
+                [ "$tries" -gt 0 ] || kill -s KILL "$2"
+            }
+            delete() {
+                rm -rf "$3"
+            }
+            each signal
+            each await
+            each delete
+            """;
+
+    private static final Janitor INSTANCE = new Janitor();
+
+    private final Writer orders;
+
+    private Janitor() {
+        try {
+            // Not inherited: a reader of this JVM's output, such as the build, must not wait for the shell's end.
+            orders = new ProcessBuilder("sh", "-c", SCRIPT)
+                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                    .redirectError(ProcessBuilder.Redirect.DISCARD)
+                    .start()
+                    .outputWriter(StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** A new directory that is deleted after the end of this JVM. */
+    static Path temporaryDirectory() {
+        try {
+            Path directory = Files.createTempDirectory("holdfast-");
+            INSTANCE.order("0 none " + directory);
+            return directory;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Ends a process, which must name the directory in its command line, with a signal after the end of this JVM. */
+    static void endAfterwards(Path directory, long pid, String signal) {
+        try {
+            INSTANCE.order(signal + " " + pid + " " + directory);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private synchronized void order(String line) throws IOException {
+        orders.write(line + "\n");
+        orders.flush();
+    }
+}

@@ -1,0 +1,88 @@
+package io.github.holdfast.test;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** What a {@link JavaProcess} is started with. */
+public final class JavaProcessBuilder {
+    private final Class<?> main;
+    private final List<String> jvmArguments = new ArrayList<>(List.of("-Xmx128m"));
+    private final List<String> arguments = new ArrayList<>();
+    private final Map<String, String> environment = new TreeMap<>();
+
+    JavaProcessBuilder(Class<?> main) {
+        this.main = main;
+    }
+
+    /**
+     * Adds arguments for the JVM. Without any it has {@code -Xmx128m}.
+     *
+     * @param jvmArguments arguments such as {@code -Duser.timezone=UTC}; the last {@code -Xmx} counts
+     * @return this
+     */
+    public JavaProcessBuilder jvmArgs(String... jvmArguments) {
+        this.jvmArguments.addAll(List.of(jvmArguments));
+        return this;
+    }
+
+    /**
+     * Sets an environment variable, in addition to those of this JVM.
+     *
+     * @param name the name
+     * @param value the value
+     * @return this
+     */
+    public JavaProcessBuilder env(String name, String value) {
+        environment.put(name, value);
+        return this;
+    }
+
+    /**
+     * Sets environment variables, in addition to those of this JVM.
+     *
+     * @param variables names and values
+     * @return this
+     */
+    public JavaProcessBuilder env(Map<String, String> variables) {
+        environment.putAll(variables);
+        return this;
+    }
+
+    /**
+     * Adds arguments for the {@code main} method.
+     *
+     * @param arguments the arguments
+     * @return this
+     */
+    public JavaProcessBuilder args(String... arguments) {
+        this.arguments.addAll(List.of(arguments));
+        return this;
+    }
+
+    /**
+     * Starts the JVM.
+     *
+     * @return the process; the caller closes it
+     */
+    public JavaProcess start() {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.add("-cp");
+        command.add(System.getProperty("java.class.path"));
+        command.addAll(jvmArguments);
+        command.add(main.getName());
+        command.addAll(arguments);
+        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+        builder.environment().putAll(environment);
+        try {
+            return new JavaProcess(builder.start());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+package io.github.holdfast.test;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.sql.DataSource;
+
+/** PostgreSQL, MariaDB or MySQL: databases are made by statements of an administrator. */
+final class JdbcServer extends DatabaseServer {
+
+    private static final Pattern URL = Pattern.compile("(jdbc:[a-z]+://[^/]+/)([^?]*)(\\?.*)?");
+    private static final Pattern VERSION = Pattern.compile("[0-9]+(\\.[0-9]+)*");
+
+    private static final Login OWNER = new Login("holdfast", "holdfast");
+
+    private final String url;
+    private final Login administrator;
+    private final Login user;
+    private final String version;
+
+    private JdbcServer(TestDatabase kind, String prefix, String url, Login administrator, Login user) {
+        super(kind, prefix);
+        this.url = url;
+        this.administrator = administrator;
+        this.user = user;
+        this.version = Sql.onConnection(dataSource(url), connection -> {
+            Matcher matcher = VERSION.matcher(connection.getMetaData().getDatabaseProductVersion());
+            return matcher.find() ? matcher.group() : "unknown";
+        });
+    }
+
+    /** A server of this JVM. Creates the ordinary user that will own the databases. */
+    static JdbcServer started(TestDatabase kind, String url, Login administrator) {
+        JdbcServer server = new JdbcServer(kind, "holdfast_", url, administrator, OWNER);
+        Sql.execute(
+                server.dataSource(url),
+                kind == TestDatabase.POSTGRESQL
+                        ? "create role holdfast login password 'holdfast'"
+                        : "create user holdfast identified by 'holdfast'");
+        return server;
+    }
+
+    /** Where {@link #at} finds this server from another JVM. */
+    String address() {
+        return String.join(" ", url, administrator.name(), administrator.password());
+    }
+
+    /** The server that another JVM has started. */
+    static JdbcServer at(TestDatabase kind, String address) {
+        String[] parts = address.split(" ");
+        return new JdbcServer(kind, "holdfast_", parts[0], new Login(parts[1], parts[2]), OWNER);
+    }
+
+    /** The server that the system properties name. */
+    static Optional<DatabaseServer> existing(TestDatabase kind) {
+        String property = "holdfast.test." + kind.key();
+        String url = System.getProperty(property + ".url");
+        if (kind.isH2() || url == null) {
+            return Optional.empty();
+        }
+        Login login =
+                new Login(System.getProperty(property + ".user", ""), System.getProperty(property + ".password", ""));
+        // Other JVMs use the same server.
+        String prefix = "holdfast_" + Long.toString(System.currentTimeMillis(), Character.MAX_RADIX) + "_";
+        return Optional.of(new JdbcServer(kind, prefix, url, login, login));
+    }
+
+    @Override
+    void create(String name) {
+        if (user.equals(administrator)) {
+            Sql.execute(dataSource(url), "create database " + name);
+        } else if (kind() == TestDatabase.POSTGRESQL) {
+            Sql.execute(dataSource(url), "create database " + name + " owner " + user.name());
+        } else {
+            Sql.execute(
+                    dataSource(url),
+                    "create database " + name,
+                    // The name is a pattern here, in which an underscore would be any character.
+                    "grant all on `" + name.replace("_", "\\_") + "`.* to " + user.name());
+        }
+    }
+
+    @Override
+    void drop(String name) {
+        if (kind() == TestDatabase.POSTGRESQL) {
+            Sql.execute(dataSource(url), "drop database if exists " + name + " with (force)");
+        } else {
+            // An open transaction of a forgotten connection would block the drop.
+            List<String> forgotten = Sql.list(
+                    dataSource(url),
+                    "select id from information_schema.processlist where db = '" + name + "'",
+                    row -> "kill " + row.getLong(1));
+            Sql.execute(dataSource(url), forgotten.toArray(String[]::new));
+            Sql.execute(dataSource(url), "drop database if exists " + name);
+        }
+    }
+
+    @Override
+    void administer(String name, String... statements) {
+        Sql.execute(dataSource(url(name)), statements);
+    }
+
+    @Override
+    String url(String name) {
+        Matcher matcher = URL.matcher(url);
+        if (!matcher.matches()) {
+            throw new IllegalArgumentException("Not jdbc:kind://host:port/database?options: " + url);
+        }
+        return matcher.group(1) + name + (matcher.group(3) == null ? "" : matcher.group(3));
+    }
+
+    @Override
+    String user() {
+        return user.name();
+    }
+
+    @Override
+    String password() {
+        return user.password();
+    }
+
+    @Override
+    String version() {
+        return version;
+    }
+
+    private DataSource dataSource(String url) {
+        return kind().dataSource(url, administrator.name(), administrator.password());
+    }
+
+    /** Who logs in. */
+    record Login(String name, String password) {}
+}

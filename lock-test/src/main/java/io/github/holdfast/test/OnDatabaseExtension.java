@@ -1,0 +1,93 @@
+package io.github.holdfast.test;
+
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.ConditionEvaluationResult;
+import org.junit.jupiter.api.extension.ExecutionCondition;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
+import org.junit.jupiter.api.extension.ExtensionContext.StoreScope;
+import org.junit.jupiter.api.extension.ParameterContext;
+import org.junit.jupiter.api.extension.ParameterResolver;
+import org.junit.jupiter.api.extension.TestWatcher;
+import org.junit.platform.commons.support.AnnotationSupport;
+import org.opentest4j.TestAbortedException;
+
+/**
+ * Supplies the {@link Database} of the nearest class with {@link OnDatabase}.
+ *
+ * <p>The server starts in a condition and not in a {@code beforeAll}: reports show a class that a condition disabled, with its
+ * reason, whereas surefire drops one that was aborted.
+ */
+final class OnDatabaseExtension implements ExecutionCondition, ParameterResolver, TestWatcher {
+
+    private static final Namespace NAMESPACE = Namespace.create(OnDatabaseExtension.class);
+
+    @Override
+    public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
+        Optional<OnDatabase> annotation = annotation(context);
+        if (annotation.isEmpty()) {
+            return ConditionEvaluationResult.enabled("It is the class that has the database");
+        }
+        TestDatabase kind = annotation.get().value();
+        Coverage coverage = coverage(context);
+        try {
+            coverage.started(kind, kind.server().version());
+            return ConditionEvaluationResult.enabled(kind.label() + " runs");
+        } catch (TestAbortedException e) {
+            String reason = String.valueOf(e.getMessage());
+            coverage.problem(kind, reason);
+            return ConditionEvaluationResult.disabled(reason);
+        } catch (IllegalStateException e) {
+            coverage.problem(kind, String.valueOf(e.getMessage()));
+            throw e;
+        }
+    }
+
+    @Override
+    public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
+        return parameter.getParameter().getType() == Database.class;
+    }
+
+    @Override
+    public Database resolveParameter(ParameterContext parameter, ExtensionContext context) {
+        ExtensionContext owner = owner(context);
+        // Not keyed by the type: a store also answers with what the stores of outer classes have.
+        return owner.getStore(NAMESPACE)
+                .computeIfAbsent(owner.getUniqueId(), id -> kind(owner).create(), Database.class);
+    }
+
+    @Override
+    public void testSuccessful(ExtensionContext context) {
+        coverage(context).ran(kind(owner(context)));
+    }
+
+    @Override
+    public void testFailed(ExtensionContext context, @Nullable Throwable cause) {
+        coverage(context).ran(kind(owner(context)));
+    }
+
+    private static ExtensionContext owner(ExtensionContext context) {
+        ExtensionContext candidate = context;
+        while (annotation(candidate).isEmpty()) {
+            candidate = candidate
+                    .getParent()
+                    .orElseThrow(() -> new IllegalStateException("No @OnDatabase around " + context.getDisplayName()));
+        }
+        return candidate;
+    }
+
+    private static TestDatabase kind(ExtensionContext owner) {
+        return annotation(owner).orElseThrow().value();
+    }
+
+    /** Of the element that this context stands for: a method's context has none. */
+    private static Optional<OnDatabase> annotation(ExtensionContext context) {
+        return AnnotationSupport.findAnnotation(context.getElement(), OnDatabase.class);
+    }
+
+    private static Coverage coverage(ExtensionContext context) {
+        return context.getStore(StoreScope.LAUNCHER_SESSION, NAMESPACE)
+                .computeIfAbsent(Coverage.class, key -> Coverage.ofThisJvm(), Coverage.class);
+    }
+}

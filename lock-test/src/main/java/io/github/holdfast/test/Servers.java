@@ -1,0 +1,59 @@
+package io.github.holdfast.test;
+
+import java.time.ZoneId;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/** The servers of this JVM: each kind is started at most once, also when the start fails. */
+final class Servers {
+
+    private static final Map<TestDatabase, Start> STARTS = new ConcurrentHashMap<>();
+
+    private Servers() {}
+
+    static DatabaseServer of(TestDatabase kind) {
+        return STARTS.computeIfAbsent(kind, key -> new Start()).server(kind);
+    }
+
+    private static DatabaseServer startNew(TestDatabase kind) {
+        return switch (kind) {
+            case H2_MEMORY -> H2Server.memory();
+            case H2_FILE -> H2Server.file();
+            case H2_TCP -> H2Server.tcp();
+            case POSTGRESQL -> EmbeddedPostgresql.start("America/Los_Angeles");
+            case MARIADB -> EmbeddedMariaDb.start("-08:00");
+            case MYSQL -> EmbeddedMySql.start("-08:00");
+        };
+    }
+
+    /** A server in the zone that this process has. */
+    static JdbcServer startIn(ZoneId zone, TestDatabase kind) {
+        return switch (kind) {
+            case POSTGRESQL -> EmbeddedPostgresql.start(zone.getId());
+            case MARIADB -> EmbeddedMariaDb.start("SYSTEM");
+            case MYSQL -> EmbeddedMySql.start("SYSTEM");
+            case H2_MEMORY, H2_FILE, H2_TCP -> throw new IllegalArgumentException(kind.label());
+        };
+    }
+
+    private static final class Start {
+        private @Nullable DatabaseServer server;
+        private @Nullable RuntimeException problem;
+
+        synchronized DatabaseServer server(TestDatabase kind) {
+            if (problem != null) {
+                throw problem;
+            }
+            if (server == null) {
+                try {
+                    server = JdbcServer.existing(kind).orElseGet(() -> startNew(kind));
+                } catch (RuntimeException e) {
+                    problem = Unavailable.because(kind, e);
+                    throw problem;
+                }
+            }
+            return server;
+        }
+    }
+}

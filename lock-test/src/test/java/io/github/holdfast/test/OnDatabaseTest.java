@@ -1,0 +1,198 @@
+package io.github.holdfast.test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
+
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import org.h2.engine.Constants;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Disabled;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestInstance.Lifecycle;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
+import org.junit.platform.launcher.core.LauncherFactory;
+import org.junit.platform.launcher.listeners.SummaryGeneratingListener;
+
+class OnDatabaseTest {
+
+    private static final Duration LONG = Duration.ofSeconds(60);
+
+    @TempDir
+    private Path module = Path.of("set by JUnit");
+
+    @OnDatabase(TestDatabase.H2_MEMORY)
+    @Nested
+    class OuterDatabase {
+
+        private final Database database;
+
+        OuterDatabase(Database database) {
+            this.database = database;
+        }
+
+        @Nested
+        class WithoutAnnotation {
+            @Test
+            void hasTheDatabaseOfItsOuterClass(Database inner) {
+                assertThat(inner).isSameAs(database);
+            }
+        }
+
+        @Nested
+        @OnDatabase(TestDatabase.H2_FILE)
+        class WithAnnotation {
+            @Test
+            void hasItsOwn(Database inner) {
+                assertThat(inner.kind()).isEqualTo(TestDatabase.H2_FILE);
+            }
+        }
+    }
+
+    @Nested
+    @OnDatabase(TestDatabase.H2_MEMORY)
+    @TestInstance(Lifecycle.PER_CLASS)
+    class OneInstance {
+
+        private final Database ofConstructor;
+        private Database ofBeforeAll;
+
+        OneInstance(Database database) {
+            ofConstructor = database;
+            ofBeforeAll = database;
+        }
+
+        @BeforeAll
+        void beforeAll(Database database) {
+            ofBeforeAll = database;
+        }
+
+        @Test
+        void hasOneDatabase(Database database) {
+            assertThat(database).isSameAs(ofConstructor).isSameAs(ofBeforeAll);
+        }
+    }
+
+    @Test
+    void countsTestsThatRan() throws Exception {
+        try (JavaProcess run = run(Sample.class)) {
+            assertThat(run.waitFor(LONG)).isZero();
+            assertThat(run.lines())
+                    .contains(
+                            "Databases covered: H2 (memory) " + Constants.VERSION + ": 2 tests",
+                            "found 3, succeeded 1, failed 1");
+        }
+        assertThat(DatabaseCoverage.of(module, Instant.EPOCH).toString())
+                .containsPattern("H2 \\(memory\\) +" + Constants.VERSION + " +2\n");
+    }
+
+    @Test
+    void classWithoutItsServerIsSkipped() throws Exception {
+        try (JavaProcess run = run(Unreachable.class)) {
+            assertThat(run.waitFor(LONG)).isZero();
+            assertThat(run.lines()).contains("found 1, succeeded 0, failed 0");
+            assertThat(run.lines()).anyMatch(line -> line.startsWith("Databases covered: MySQL did not start: "));
+        }
+        assertThat(DatabaseCoverage.of(module, Instant.EPOCH).missing())
+                .containsPattern("No test ran on MySQL: MySQL did not start: .+\n")
+                .contains("No test ran on MariaDB: no test class asked for it\n");
+    }
+
+    @Test
+    void classWithoutItsServerFailsOnABuildServer() throws Exception {
+        try (JavaProcess run = builder(Unreachable.class).env("CI", "true").start()) {
+            assertThat(run.waitFor(LONG)).isZero();
+            assertThat(run.lines()).contains("found 1, succeeded 0, failed 0", "containers failed 1");
+        }
+    }
+
+    @Test
+    void missingDatabaseFailsOnlyOnABuildServer() throws Exception {
+        try (JavaProcess report = JavaProcess.of(DatabaseCoverage.class)
+                .args(module.toString())
+                .env("CI", "")
+                .start()) {
+            assertThat(report.waitFor(LONG)).isZero();
+            assertThat(report.lines()).anyMatch(line -> line.matches("Total +0"));
+        }
+        try (JavaProcess report = JavaProcess.of(DatabaseCoverage.class)
+                .args(module.toString())
+                .env("CI", "true")
+                .start()) {
+            assertThat(report.waitFor(LONG)).isEqualTo(1);
+            assertThat(report.lines()).contains("No test ran on H2 (file): no test class asked for it");
+        }
+    }
+
+    @Test
+    void earlierBuildsAreIgnored() throws Exception {
+        try (JavaProcess run = run(Sample.class)) {
+            assertThat(run.waitFor(LONG)).isZero();
+        }
+        try (JavaProcess report = JavaProcess.of(DatabaseCoverage.class)
+                .args(module.toString(), "2999-01-01T00:00:00Z")
+                .env("CI", "")
+                .start()) {
+            assertThat(report.waitFor(LONG)).isZero();
+            assertThat(report.lines()).anyMatch(line -> line.matches("Total +0"));
+        }
+    }
+
+    private JavaProcess run(Class<?> sample) {
+        return builder(sample).env("CI", "").start();
+    }
+
+    private JavaProcessBuilder builder(Class<?> sample) {
+        return JavaProcess.of(Launch.class)
+                .jvmArgs("-Dbasedir=" + module, "-Dholdfast.test.mysql.url=jdbc:mysql://127.0.0.1:1/mysql")
+                .args(sample.getName());
+    }
+
+    /** Run by {@link Launch}: one test succeeds, one fails, one is skipped. */
+    @OnDatabase(TestDatabase.H2_MEMORY)
+    static final class Sample {
+        @Test
+        void succeeds() {}
+
+        @Test
+        void fails() {
+            throw new AssertionError("on purpose");
+        }
+
+        @Test
+        @Disabled("on purpose")
+        void isSkipped() {}
+    }
+
+    /** Run by {@link Launch}, with a URL where no server is. */
+    @OnDatabase(TestDatabase.MYSQL)
+    static final class Unreachable {
+        @Test
+        void neverRuns() {}
+    }
+
+    static final class Launch {
+        private Launch() {}
+
+        public static void main(String[] args) throws ClassNotFoundException {
+            SummaryGeneratingListener listener = new SummaryGeneratingListener();
+            LauncherFactory.create()
+                    .execute(
+                            LauncherDiscoveryRequestBuilder.request()
+                                    .selectors(selectClass(Class.forName(args[0])))
+                                    .build(),
+                            listener);
+            var summary = listener.getSummary();
+            summary.printFailuresTo(new PrintWriter(System.out, true, StandardCharsets.UTF_8));
+            System.out.println("found " + summary.getTestsFoundCount() + ", succeeded "
+                    + summary.getTestsSucceededCount() + ", failed " + summary.getTestsFailedCount());
+            System.out.println("containers failed " + summary.getContainersFailedCount());
+        }
+    }
+}

@@ -1,0 +1,111 @@
+package io.github.holdfast.test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class ServersTest {
+
+    private static final Duration LONG = Duration.ofSeconds(60);
+
+    @ParameterizedTest
+    @EnumSource(names = {"POSTGRESQL", "MARIADB", "MYSQL"})
+    void existingServerIsUsed(TestDatabase kind) {
+        String[] address = ((JdbcServer) Servers.of(kind)).address().split(" ");
+        String property = "holdfast.test." + kind.key();
+        System.setProperty(property + ".url", address[0]);
+        System.setProperty(property + ".user", address[1]);
+        System.setProperty(property + ".password", address[2]);
+        try {
+            DatabaseServer existing = JdbcServer.existing(kind).orElseThrow();
+            try (Database database = existing.newDatabase();
+                    Database other = existing.newDatabase()) {
+                database.execute("create table t (id int)");
+                assertThat(database.user()).isEqualTo(address[1]);
+                assertThat(database.url()).isNotEqualTo(other.url()).contains("/holdfast_");
+            }
+        } finally {
+            System.clearProperty(property + ".url");
+            System.clearProperty(property + ".user");
+            System.clearProperty(property + ".password");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"H2_FILE", "POSTGRESQL", "MARIADB", "MYSQL"})
+    void nothingIsLeftAfterTheJvm(TestDatabase kind) throws InterruptedException {
+        try (JavaProcess user = JavaProcess.of(User.class).args(kind.name()).start()) {
+            Path directory = directory(user);
+            assertThat(directory).exists();
+            user.kill();
+            awaitAbsence(directory);
+        }
+    }
+
+    @Test
+    void nothingIsLeftAfterAnOrderlyEnd() throws InterruptedException {
+        try (JavaProcess user = JavaProcess.of(User.class).args("MYSQL").start()) {
+            Path directory = directory(user);
+            user.send("exit");
+            assertThat(user.waitFor(LONG)).isZero();
+            awaitAbsence(directory);
+        }
+    }
+
+    private static Path directory(JavaProcess user) throws InterruptedException {
+        String prefix = "in ";
+        return Path.of(user.awaitLine(line -> line.startsWith(prefix), LONG).substring(prefix.length()));
+    }
+
+    /** The directory goes after the processes that work in it. */
+    private static void awaitAbsence(Path directory) throws InterruptedException {
+        long deadline = System.nanoTime() + LONG.toNanos();
+        while (Files.exists(directory)) {
+            assertThat(System.nanoTime()).as("%s is still there", directory).isLessThan(deadline);
+            Thread.sleep(20);
+        }
+        assertThat(ProcessHandle.allProcesses()
+                        .filter(process -> process.info()
+                                .commandLine()
+                                .filter(line -> line.contains(directory.toString()))
+                                .isPresent()))
+                .isEmpty();
+    }
+
+    static final class User {
+        private User() {}
+
+        @SuppressWarnings("resource") // That it is left open is the point.
+        public static void main(String[] args) throws InterruptedException {
+            JavaProcess.commands(line -> System.exit(0));
+            Database database = TestDatabase.valueOf(args[0]).create();
+            System.out.println("in " + location(database));
+            Thread.currentThread().join();
+        }
+
+        private static String location(Database database) {
+            return switch (database.kind()) {
+                case POSTGRESQL -> {
+                    database.administer("alter role holdfast with superuser");
+                    yield Path.of(database.queryForString("show data_directory") + "/..")
+                            .normalize()
+                            .toString();
+                }
+                case MARIADB, MYSQL ->
+                    Path.of(database.queryForString("select @@datadir") + "/..")
+                            .normalize()
+                            .toString();
+                default ->
+                    Path.of(database.url().replaceAll("jdbc:h2:file:|;.*", ""))
+                            .resolveSibling(".")
+                            .normalize()
+                            .toString();
+            };
+        }
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.github.holdfast.test;
+
+import org.jspecify.annotations.NullMarked;
