@@ -1,0 +1,67 @@
+package example.quickstart;
+
+import io.github.holdfast.repository.LockSchema;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.h2.jdbcx.JdbcConnectionPool;
+
+/** The tables, as the process sees them that sets them up and looks on: with JDBC alone, so that it starts quickly. */
+final class Shop implements AutoCloseable {
+
+    static final String LAMP = "lamp";
+
+    private final JdbcConnectionPool pool;
+
+    private Shop(JdbcConnectionPool pool) {
+        this.pool = pool;
+    }
+
+    /** Creates all tables, the locks' among them; an application would rather have Liquibase or Flyway do it. */
+    static Shop create(String url) throws SQLException {
+        Shop shop = new Shop(JdbcConnectionPool.create(url, "", ""));
+        shop.execute("runscript from 'classpath:shop.sql'");
+        LockSchema.on(shop.pool).createIfMissing();
+        return shop;
+    }
+
+    /** Puts this many lamps into stock, and forgets what was sold before. */
+    void stockUp(int lamps) throws SQLException {
+        execute("delete from sale");
+        execute("merge into item (name, stock) values ('" + LAMP + "', " + lamps + ")");
+    }
+
+    /** What the tables say now. */
+    Books books(int stockedUp) throws SQLException {
+        try (Connection connection = pool.getConnection();
+                Statement statement = connection.createStatement()) {
+            ResultSet item = statement.executeQuery("select stock from item");
+            item.next();
+            int left = item.getInt(1);
+            List<Sale> sales = new ArrayList<>();
+            ResultSet sale =
+                    statement.executeQuery("select worker, fencing_token, waited_millis from sale order by id");
+            while (sale.next()) {
+                Duration waited = Duration.ofMillis(sale.getLong(3));
+                sales.add(new Sale(sale.getString(1), sale.getObject(2, Long.class), waited));
+            }
+            return new Books(stockedUp, left, sales);
+        }
+    }
+
+    private void execute(String sql) throws SQLException {
+        try (Connection connection = pool.getConnection();
+                Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    @Override
+    public void close() {
+        pool.dispose();
+    }
+}

@@ -1,0 +1,60 @@
+package io.github.holdfast.entity;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
+
+import java.time.Instant;
+import org.junit.jupiter.api.Test;
+
+class LockNodeTest {
+
+    private static final Instant STARTED = Instant.parse("2026-03-29T00:59:59.999999Z");
+    private static final Instant EXPIRES = STARTED.plusSeconds(30);
+
+    private static LockNode node(boolean ended) {
+        return new LockNode("node-1", STARTED, EXPIRES, ended);
+    }
+
+    @Test
+    void accessorsTellTheColumns() {
+        LockNode node = node(false);
+        Columns.load(node, "description", "shop on host-1, pid 4711");
+        Columns.load(node, "version", 12L);
+
+        assertThat(node.id()).isEqualTo("node-1");
+        assertThat(node.startedAt()).isEqualTo(STARTED);
+        assertThat(node.expiresAt()).isEqualTo(EXPIRES);
+        assertThat(node.isEnded()).isFalse();
+        assertThat(node.description()).isEqualTo("shop on host-1, pid 4711");
+        assertThat(node.version()).isEqualTo(12);
+        assertThat(Columns.of(node)).hasSize(6);
+    }
+
+    @Test
+    void newNodeHasNoDescriptionAndVersionZero() {
+        assertThat(node(true).isEnded()).isTrue();
+        assertThat(node(true).description()).isNull();
+        assertThat(node(true).version()).isZero();
+    }
+
+    @Test
+    @SuppressWarnings("NullAway")
+    void nodeNeedsAnIdAndItsInstants() {
+        assertThatNullPointerException().isThrownBy(() -> new LockNode(null, STARTED, EXPIRES, false));
+        assertThatNullPointerException().isThrownBy(() -> new LockNode("node-1", null, EXPIRES, false));
+        assertThatNullPointerException().isThrownBy(() -> new LockNode("node-1", STARTED, null, false));
+    }
+
+    @Test
+    void nodeIsOverdueFromTheInstantAtWhichItsLeaseEnds() {
+        assertThat(node(false).isOverdue(EXPIRES.minusNanos(1))).isFalse();
+        assertThat(node(false).isOverdue(EXPIRES)).isTrue();
+        assertThat(node(false).isOverdue(EXPIRES.plusSeconds(1))).isTrue();
+    }
+
+    @Test
+    void endedNodeIsNotOverdueBecauseNothingIsLeftToEnd() {
+        assertThat(node(true).isOverdue(EXPIRES.minusNanos(1))).isFalse();
+        assertThat(node(true).isOverdue(EXPIRES.plusSeconds(1))).isFalse();
+    }
+}

@@ -1,0 +1,224 @@
+package io.github.holdfast.entity;
+
+import static java.util.function.Function.identity;
+import static java.util.stream.Collectors.counting;
+import static java.util.stream.Collectors.groupingBy;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** What a row says to one who wants the lock, in every situation that its columns, its node and the clock can be in. */
+class StandingTest {
+
+    private static final Instant NOW = Instant.parse("2026-03-29T01:30:00.123456Z");
+
+    /** The smallest step of the databases' clocks. */
+    private static final long MICROSECOND = 1000;
+
+    private static final Instant PAST = NOW.minusNanos(MICROSECOND);
+    private static final Instant FUTURE = NOW.plusNanos(MICROSECOND);
+
+    private enum Who {
+        NOBODY,
+        ME,
+        ANOTHER;
+
+        @Nullable
+        String asOwner() {
+            return this == NOBODY ? null : "owner-" + this;
+        }
+
+        @Nullable
+        String asNode() {
+            return this == NOBODY ? null : "node-" + this;
+        }
+    }
+
+    private enum When {
+        NEVER(null),
+        BEFORE(PAST),
+        NOW_EXACTLY(NOW),
+        LATER(FUTURE);
+
+        private final @Nullable Instant instant;
+
+        When(@Nullable Instant instant) {
+            this.instant = instant;
+        }
+    }
+
+    private enum Node {
+        ABSENT(null, false),
+        ALIVE(FUTURE, false),
+        OVERDUE(PAST, false),
+        JUST_OVERDUE(NOW, false),
+        ENDED(PAST, true),
+        ENDED_EARLY(FUTURE, true);
+
+        private final @Nullable Instant expiresAt;
+        private final boolean ended;
+
+        Node(@Nullable Instant expiresAt, boolean ended) {
+            this.expiresAt = expiresAt;
+            this.ended = ended;
+        }
+
+        @Nullable
+        LockNode row() {
+            return expiresAt == null ? null : new LockNode("node", NOW.minusSeconds(60), expiresAt, ended);
+        }
+    }
+
+    private record Situation(Who owner, Who nodeId, Node node, When expiresAt, When availableAt, Who claimantNode) {
+
+        static List<Situation> all() {
+            List<Situation> all = new ArrayList<>();
+            for (Who owner : Who.values()) {
+                for (Who nodeId : Who.values()) {
+                    for (Node node : Node.values()) {
+                        for (When expiresAt : When.values()) {
+                            for (When availableAt : When.values()) {
+                                all.add(new Situation(owner, nodeId, node, expiresAt, availableAt, Who.NOBODY));
+                                all.add(new Situation(owner, nodeId, node, expiresAt, availableAt, Who.ME));
+                            }
+                        }
+                    }
+                }
+            }
+            return all;
+        }
+
+        LockEntity row() {
+            LockEntity row = new LockEntity("order:1001", 1);
+            Columns.load(row, "owner", owner.asOwner());
+            Columns.load(row, "nodeId", nodeId.asNode());
+            Columns.load(row, "holdCount", owner == Who.NOBODY ? 0 : 1);
+            Columns.load(row, "expiresAt", expiresAt.instant);
+            Columns.load(row, "availableAt", availableAt.instant);
+            return row;
+        }
+
+        Standing standing() {
+            return row().standing("owner-ME", claimantNode.asNode(), node.row(), NOW);
+        }
+
+        /** The design's section 4, "Free to take" and "Re-entry", rule by rule. */
+        Standing expected() {
+            if (isFreeToTake()) {
+                return availableAt == When.LATER ? Standing.DELAYED : Standing.FREE;
+            }
+            if (isHeldThroughANode() && (node == Node.OVERDUE || node == Node.JUST_OVERDUE)) {
+                return Standing.NODE_OVERDUE;
+            }
+            if (owner == Who.ME && (!isHeldThroughANode() || (nodeId == Who.ME && claimantNode == Who.ME))) {
+                return Standing.MINE;
+            }
+            return Standing.HELD;
+        }
+
+        private boolean isFreeToTake() {
+            return switch (owner) {
+                case NOBODY -> true;
+                case ME, ANOTHER ->
+                    isHeldThroughANode()
+                            ? List.of(Node.ABSENT, Node.ENDED, Node.ENDED_EARLY).contains(node)
+                            : List.of(When.BEFORE, When.NOW_EXACTLY).contains(expiresAt);
+            };
+        }
+
+        private boolean isHeldThroughANode() {
+            return nodeId != Who.NOBODY;
+        }
+    }
+
+    @Test
+    void everySituationIsJudgedByTheRules() {
+        assertThat(Situation.all())
+                .hasSize(3 * 3 * 6 * 4 * 4 * 2)
+                .allSatisfy(situation -> assertThat(situation.standing()).isEqualTo(situation.expected()));
+    }
+
+    /**
+     * Counted by hand: of the 1728 situations 576 have no owner (a quarter of them not available yet). Of the 384 lease-held
+     * ones half are over, and of the rest half are mine. Of the 768 node-held ones half have no living node, a third an
+     * overdue one, and of the remaining 128 an eighth is mine through the node that asks.
+     */
+    @Test
+    void judgementsAreAsManyAsCountedByHand() {
+        Map<Standing, Long> judgements =
+                Situation.all().stream().map(Situation::standing).collect(groupingBy(identity(), counting()));
+
+        assertThat(judgements)
+                .isEqualTo(Map.of(
+                        Standing.FREE, 432L + 144 + 288,
+                        Standing.DELAYED, 144L + 48 + 96,
+                        Standing.MINE, 96L + 16,
+                        Standing.HELD, 96L + 112,
+                        Standing.NODE_OVERDUE, 256L));
+    }
+
+    @Test
+    void nobodyIsGrantedWhatALivingLeaseOrNodeOfAnotherHolds() {
+        assertThat(Situation.all())
+                .filteredOn(situation -> situation.owner == Who.ANOTHER)
+                .filteredOn(situation -> situation.nodeId == Who.NOBODY
+                        ? situation.expiresAt == When.LATER
+                        : situation.node == Node.ALIVE)
+                .isNotEmpty()
+                .allSatisfy(situation -> assertThat(situation.standing()).isEqualTo(Standing.HELD));
+    }
+
+    @Test
+    void overdueNodeIsNeverTakenBeforeItIsEnded() {
+        assertThat(Situation.all())
+                .filteredOn(situation -> situation.owner != Who.NOBODY && situation.nodeId != Who.NOBODY)
+                .filteredOn(situation -> situation.node == Node.OVERDUE || situation.node == Node.JUST_OVERDUE)
+                .isNotEmpty()
+                .allSatisfy(situation -> assertThat(situation.standing()).isEqualTo(Standing.NODE_OVERDUE));
+    }
+
+    @Test
+    void leaseEndsAtItsVeryInstant() {
+        LockEntity row = new LockEntity("order:1001", 1).granted("owner-ME", null, null);
+        Columns.load(row, "expiresAt", NOW);
+
+        assertThat(row.standing("owner-ME", null, null, NOW.minusNanos(1))).isEqualTo(Standing.MINE);
+        assertThat(row.standing("owner-ME", null, null, NOW)).isEqualTo(Standing.FREE);
+    }
+
+    @Test
+    void lockIsAvailableAtItsVeryInstant() {
+        LockEntity row = new LockEntity("order:1001", 1);
+        Columns.load(row, "availableAt", NOW);
+
+        assertThat(row.standing("owner-ME", null, null, NOW.minusNanos(1))).isEqualTo(Standing.DELAYED);
+        assertThat(row.standing("owner-ME", null, null, NOW)).isEqualTo(Standing.FREE);
+    }
+
+    @Test
+    void minimumHoldDelaysOthersButNotTheHoldersReentry() {
+        LockEntity row = new LockEntity("order:1001", 1).granted("owner-ME", null, null);
+        Columns.load(row, "expiresAt", FUTURE);
+        Columns.load(row, "availableAt", FUTURE.plusSeconds(60));
+
+        assertThat(row.standing("owner-ME", null, null, NOW)).isEqualTo(Standing.MINE);
+        assertThat(row.standing("owner-ANOTHER", null, null, NOW)).isEqualTo(Standing.HELD);
+        assertThat(row.standing("owner-ANOTHER", null, null, FUTURE)).isEqualTo(Standing.DELAYED);
+        assertThat(row.standing("owner-ME", null, null, FUTURE)).isEqualTo(Standing.DELAYED);
+        assertThat(row.released().standing("owner-ME", null, null, NOW)).isEqualTo(Standing.DELAYED);
+    }
+
+    @Test
+    void ownersAreComparedExactly() {
+        LockEntity row = new LockEntity("order:1001", 1).granted("owner-ME", null, null);
+        Columns.load(row, "expiresAt", FUTURE);
+
+        assertThat(row.standing("owner-me", null, null, NOW)).isEqualTo(Standing.HELD);
+        assertThat(row.standing("owner-ME ", null, null, NOW)).isEqualTo(Standing.HELD);
+    }
+}
