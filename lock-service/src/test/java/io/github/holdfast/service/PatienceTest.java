@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -76,13 +75,11 @@ class PatienceTest {
     }
 
     @Test
-    void pausesAreSpreadOverTheUpperHalf() {
-        List<Duration> firstPauses = IntStream.range(0, REPEATS)
-                .mapToObj(repeat -> {
-                    Patience.uninterruptible(ticker, LONG).pause();
-                    return ticker.lastSleep();
-                })
-                .toList();
+    void pausesAreSpreadOverTheUpperHalf() throws InterruptedException {
+        for (int repeat = 0; repeat < REPEATS; repeat++) {
+            Patience.interruptible(ticker, LONG).pause(null);
+        }
+        List<Duration> firstPauses = ticker.slept;
 
         assertThat(firstPauses).anyMatch(pause -> pause.compareTo(Duration.ofNanos(2_200_000)) < 0);
         assertThat(firstPauses).anyMatch(pause -> pause.compareTo(Duration.ofNanos(3_800_000)) > 0);
@@ -135,13 +132,17 @@ class PatienceTest {
     }
 
     @Test
-    void statementGetsWhatIsLeftButASecondAtLeast() {
-        Patience patience = Patience.interruptible(ticker, Duration.ofSeconds(3));
+    void statementGetsWhatIsLeftBetweenOneAndTenSeconds() {
+        Patience patience = Patience.interruptible(ticker, Duration.ofSeconds(12));
 
-        assertThat(patience.forOneStatement()).isEqualTo(Duration.ofSeconds(3));
-        ticker.pass(millis(1500));
-        assertThat(patience.forOneStatement()).isEqualTo(millis(1500));
-        ticker.pass(millis(1000));
+        assertThat(patience.forOneStatement()).isEqualTo(Duration.ofSeconds(10));
+        ticker.pass(Duration.ofSeconds(2));
+        assertThat(patience.forOneStatement()).isEqualTo(Duration.ofSeconds(10));
+        ticker.pass(NANO);
+        assertThat(patience.forOneStatement()).isEqualTo(Duration.ofSeconds(10).minus(NANO));
+        ticker.pass(millis(8500));
+        assertThat(patience.forOneStatement()).isEqualTo(millis(1500).minus(NANO));
+        ticker.pass(millis(500));
         assertThat(patience.forOneStatement()).isEqualTo(Duration.ofSeconds(1));
         ticker.pass(LONG);
         assertThat(patience.forOneStatement()).isEqualTo(Duration.ofSeconds(1));
@@ -159,23 +160,22 @@ class PatienceTest {
     }
 
     @Test
-    void isOverByMoreOnlyThatMuchLater() {
+    void isOverForADecisionFiveSecondsLater() {
         Patience patience = Patience.interruptible(ticker, millis(10));
 
-        ticker.pass(millis(15).minus(NANO));
+        ticker.pass(millis(5010).minus(NANO));
         assertThat(patience.isOver()).isTrue();
-        assertThat(patience.isOverBy(millis(5))).isFalse();
+        assertThat(patience.isOverForDecision()).isFalse();
         ticker.pass(NANO);
-        assertThat(patience.isOverBy(millis(5))).isTrue();
-        assertThat(patience.isOverBy(millis(6))).isFalse();
+        assertThat(patience.isOverForDecision()).isTrue();
     }
 
     @Test
-    void noPatienceIsOverFromTheStart() {
+    void noPatienceIsOverFromTheStartButNotForADecision() {
         Patience patience = Patience.uninterruptible(ticker, Duration.ZERO);
 
         assertThat(patience.isOver()).isTrue();
-        assertThat(patience.isOverBy(NANO)).isFalse();
+        assertThat(patience.isOverForDecision()).isFalse();
         assertThat(patience.elapsed()).isEqualTo(Duration.ZERO);
     }
 
@@ -185,8 +185,8 @@ class PatienceTest {
         FakeTicker clock = new FakeTicker(now);
         Patience patience = Patience.interruptible(clock, LockRequest.LONGEST_DURATION);
 
-        assertThat(patience.isOverBy(Duration.ofSeconds(5))).isFalse();
-        assertThat(patience.forOneStatement()).isEqualTo(LockRequest.LONGEST_DURATION);
+        assertThat(patience.isOverForDecision()).isFalse();
+        assertThat(patience.forOneStatement()).isEqualTo(Duration.ofSeconds(10));
         clock.pass(LockRequest.LONGEST_DURATION.minus(NANO));
         patience.pause(null);
         assertThat(clock.lastSleep()).isEqualTo(NANO);
@@ -216,16 +216,6 @@ class PatienceTest {
     }
 
     @Test
-    void interruptibleCallMustNotPauseAsIfItWereNot() {
-        Patience patience = Patience.interruptible(ticker, LONG);
-        Thread.currentThread().interrupt();
-
-        assertThatExceptionOfType(AssertionError.class)
-                .isThrownBy(patience::pause)
-                .withCauseInstanceOf(InterruptedException.class);
-    }
-
-    @Test
     void uninterruptibleCallPutsAnEarlierInterruptAsideUntilItsEnd() throws InterruptedException {
         Thread.currentThread().interrupt();
         try (Patience patience = Patience.uninterruptible(ticker, LONG)) {
@@ -237,21 +227,21 @@ class PatienceTest {
     }
 
     @Test
-    void uninterruptibleCallPutsAnInterruptDuringItAsideUntilItsEnd() {
+    void uninterruptibleCallPutsAnInterruptDuringItAsideUntilItsEnd() throws InterruptedException {
         try (Patience patience = Patience.uninterruptible(ticker, LONG)) {
             Thread.currentThread().interrupt();
-            patience.pause();
+            patience.pause(null);
             assertThat(Thread.currentThread().isInterrupted()).isFalse();
-            patience.pause();
+            patience.pause(null);
             assertThat(ticker.slept).hasSize(1);
         }
         assertThat(Thread.currentThread().isInterrupted()).isTrue();
     }
 
     @Test
-    void nobodyIsInterruptedWhoWasNot() {
+    void nobodyIsInterruptedWhoWasNot() throws InterruptedException {
         try (Patience patience = Patience.uninterruptible(ticker, LONG)) {
-            patience.pause();
+            patience.pause(null);
         }
         assertThat(Thread.currentThread().isInterrupted()).isFalse();
     }
