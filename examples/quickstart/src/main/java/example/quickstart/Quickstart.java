@@ -78,7 +78,7 @@ final class Quickstart {
     private static void delete(Path directory) throws IOException {
         try (Stream<Path> files = Files.walk(directory)) {
             for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(file);
+                Files.deleteIfExists(file);
             }
         } catch (UncheckedIOException e) {
             throw e.getCause();

@@ -60,8 +60,10 @@ final class Shop implements AutoCloseable {
         }
     }
 
+    /** Closes the database, also if a worker that has just ended still seems to be connected. */
     @Override
-    public void close() {
+    public void close() throws SQLException {
+        execute("shutdown");
         pool.dispose();
     }
 }

@@ -213,9 +213,13 @@ public class LockEntity {
      * This row after its owner, who knows how often it holds the lock, wrote that down: the same token; 0 frees it.
      *
      * @param times how often the owner holds it, 0 or more
+     * @throws IllegalArgumentException if it is negative
      * @throws IllegalStateException if nobody holds it
      */
     public LockEntity heldTimes(int times) {
+        if (times < 0) {
+            throw new IllegalArgumentException("Lock '" + name + "' cannot be held " + times + " times");
+        }
         if (owner == null) {
             throw new IllegalStateException("Lock '" + name + "' is not held");
         }

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * One running lock service. The locks held through it live as long as its lease, which its heartbeat extends.
  *
  * <p>An id is never reused, and {@code ended} is final once it is true: a node that was ended cannot come back to life.
- * Instances are not thread-safe.
+ * Instances do not change once they are loaded.
  */
 @Entity(name = "HoldfastNode")
 @Table(name = "lock_node")

@@ -85,7 +85,7 @@ public interface LockRepository extends Repository<LockEntity, String> {
     int createIfMissing(@Param("name") String name);
 
     /**
-     * Grants the lock, as {@link LockEntity#granted} computed it. One statement.
+     * Grants the lock, as {@link LockEntity#granted} computed it. One statement, or two if it waited for the row.
      *
      * @param before what the decision was based on
      * @param after what the row becomes
@@ -95,7 +95,8 @@ public interface LockRepository extends Repository<LockEntity, String> {
      */
     default boolean grant(
             LockEntity before, LockEntity after, @Nullable Duration lease, @Nullable Duration minimumHold) {
-        return grant(
+        long start = System.nanoTime();
+        boolean granted = grant(
                         before.name(),
                         before.version(),
                         before.fencingToken(),
@@ -107,11 +108,16 @@ public interface LockRepository extends Repository<LockEntity, String> {
                         micros(lease),
                         micros(minimumHold))
                 == 1;
+        if (granted && hasWaitedSince(start)) {
+            grantFromNow(after.name(), after.version(), micros(lease), micros(minimumHold));
+        }
+        return granted;
     }
 
     /**
      * Re-enters or renews the lock, as {@link LockEntity#reentered} or {@link LockEntity#heldTimes} computed it: the lease
-     * lasts at least {@code lease} from the moment of the write, and is never shortened. One statement.
+     * lasts at least {@code lease} from the moment of the write, and is never shortened. One statement, or two if it waited
+     * for the row.
      *
      * @param before what the decision was based on; held by a lease
      * @param after what the row becomes
@@ -119,7 +125,8 @@ public interface LockRepository extends Repository<LockEntity, String> {
      * @return false if the row was no longer as {@code before} says, or its lease is over
      */
     default boolean extend(LockEntity before, LockEntity after, Duration lease) {
-        return extend(
+        long start = System.nanoTime();
+        boolean extended = extend(
                         before.name(),
                         before.version(),
                         before.fencingToken(),
@@ -127,6 +134,10 @@ public interface LockRepository extends Repository<LockEntity, String> {
                         after.holdCount(),
                         micros(lease))
                 == 1;
+        if (extended && hasWaitedSince(start)) {
+            extendFromNow(after.name(), after.version(), micros(lease));
+        }
+        return extended;
     }
 
     /**
@@ -182,6 +193,20 @@ public interface LockRepository extends Repository<LockEntity, String> {
             @Param("leaseMicros") @Nullable Long leaseMicros,
             @Param("minimumHoldMicros") @Nullable Long minimumHoldMicros);
 
+    /** Sets what {@link #grant} set by the clock once more, now that the row is locked. */
+    @Modifying
+    @Query("""
+            update HoldfastLock l
+            set l.acquiredAt = db_clock(), l.expiresAt = db_clock_plus(:leaseMicros),
+                l.availableAt = db_clock_plus(:minimumHoldMicros)
+            where l.name = :name and l.version = :version
+            """)
+    int grantFromNow(
+            @Param("name") String name,
+            @Param("version") long version,
+            @Param("leaseMicros") @Nullable Long leaseMicros,
+            @Param("minimumHoldMicros") @Nullable Long minimumHoldMicros);
+
     /** See {@link #extend(LockEntity, LockEntity, Duration)}. */
     @Modifying
     @Query("""
@@ -199,6 +224,19 @@ public interface LockRepository extends Repository<LockEntity, String> {
             @Param("expectedToken") long expectedToken,
             @Param("expectedOwner") @Nullable String expectedOwner,
             @Param("holdCount") int holdCount,
+            @Param("leaseMicros") @Nullable Long leaseMicros);
+
+    /** Sets what {@link #extend} set by the clock once more, now that the row is locked. */
+    @Modifying
+    @Query("""
+            update HoldfastLock l
+            set l.expiresAt = case when l.expiresAt > db_clock_plus(:leaseMicros) then l.expiresAt
+                else db_clock_plus(:leaseMicros) end
+            where l.name = :name and l.version = :version
+            """)
+    int extendFromNow(
+            @Param("name") String name,
+            @Param("version") long version,
             @Param("leaseMicros") @Nullable Long leaseMicros);
 
     /** See {@link #release(LockEntity, LockEntity)}. */
@@ -224,6 +262,14 @@ public interface LockRepository extends Repository<LockEntity, String> {
     @Modifying
     @Query("update HoldfastLock l set l.version = l.version + 1 where l.name = :name and l.version = :version")
     int moveOn(@Param("name") String name, @Param("version") long version);
+
+    /**
+     * Whether a write took so long that it has probably waited for the row. PostgreSQL computes the new row, clock and
+     * all, before it waits, and again only if the other transaction changed the row; H2's clock is the statement's start.
+     */
+    private static boolean hasWaitedSince(long start) {
+        return System.nanoTime() - start > Duration.ofSeconds(1).toNanos();
+    }
 
     /** Rounds up: the database must not think a lease over before its holder does. */
     private static @Nullable Long micros(@Nullable Duration duration) {

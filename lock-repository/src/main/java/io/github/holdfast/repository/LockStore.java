@@ -5,17 +5,20 @@ import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import org.aopalliance.intercept.MethodInterceptor;
 import org.springframework.data.jpa.repository.support.JpaRepositoryFactory;
+import org.springframework.orm.jpa.EntityManagerHolder;
 import org.springframework.orm.jpa.JpaTransactionManager;
 import org.springframework.orm.jpa.SharedEntityManagerCreator;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.support.DefaultTransactionDefinition;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
  * Runs lock operations, each in a short read-write transaction of its own: whatever transaction and persistence context
- * the calling thread has open is suspended meanwhile and never touched. Thread-safe.
+ * the calling thread has open is never touched. Thread-safe.
  *
  * <p>No isolation level is set, because that costs one to three round trips for each call: the operations are right at
  * every level, and a conflict that a level causes is reported as {@link Failure#CONFLICT}.
@@ -24,14 +27,27 @@ public final class LockStore {
 
     private final JpaTransactionManager transactions;
     private final LockRepository locks;
+    private final ThreadLocal<Integer> secondsPerStatement = new ThreadLocal<>();
 
-    private LockStore(EntityManagerFactory entityManagerFactory) {
+    private LockStore(EntityManagerFactory unit) {
         // Without the data source, which afterPropertiesSet would detect: a transaction of another manager on that
         // data source would be taken for a misuse, although ours has a connection of its own.
         transactions = new JpaTransactionManager();
-        transactions.setEntityManagerFactory(entityManagerFactory);
-        locks = new JpaRepositoryFactory(SharedEntityManagerCreator.createSharedEntityManager(entityManagerFactory))
-                .getRepository(LockRepository.class);
+        transactions.setEntityManagerFactory(unit);
+        JpaRepositoryFactory repositories =
+                new JpaRepositoryFactory(SharedEntityManagerCreator.createSharedEntityManager(unit));
+        repositories.addRepositoryProxyPostProcessor((proxy, repository) -> proxy.addAdvice(timed(unit)));
+        locks = repositories.getRepository(LockRepository.class);
+    }
+
+    /** Spring counts a timeout from the transaction's begin; this lets each statement have its own. */
+    private MethodInterceptor timed(EntityManagerFactory unit) {
+        return call -> {
+            if (TransactionSynchronizationManager.getResource(unit) instanceof EntityManagerHolder holder) {
+                holder.setTimeoutInSeconds(secondsPerStatement.get());
+            }
+            return call.proceed();
+        };
     }
 
     /**
@@ -40,12 +56,12 @@ public final class LockStore {
      *
      * @throws IllegalStateException if the persistence unit or the database is not set up for Holdfast; the message says
      *     what to change
-     * @throws StoreException if the database cannot be reached
+     * @throws StoreException if the database cannot be reached, Holdfast's tables are missing, or it refuses to write
      */
     public static LockStore open(EntityManagerFactory entityManagerFactory) {
         StartupCheck check = new StartupCheck(entityManagerFactory);
         check.persistenceUnit();
-        LockStore store = new LockStore(entityManagerFactory);
+        LockStore store = new LockStore(OwnUnit.of(check.sessionFactory()));
         check.database(store);
         return store;
     }
@@ -106,6 +122,7 @@ public final class LockStore {
                 new DefaultTransactionDefinition(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
         definition.setName("holdfast");
         definition.setTimeout(seconds(atMost));
+        secondsPerStatement.set(definition.getTimeout());
         try {
             return transactions.getTransaction(definition);
         } catch (RuntimeException thrown) {

@@ -6,7 +6,7 @@ import org.hibernate.dialect.H2Dialect;
 import org.hibernate.dialect.MySQLDialect;
 import org.hibernate.dialect.PostgreSQLDialect;
 
-/** How each database tells the time of its wall clock in UTC, not the time at which the statement began. */
+/** How each database tells the time of its wall clock in UTC, not the time at which the transaction began. */
 enum SqlClock {
     /** See https://www.postgresql.org/docs/current/functions-datetime.html#FUNCTIONS-DATETIME-CURRENT. */
     POSTGRESQL(
@@ -17,8 +17,8 @@ enum SqlClock {
     /**
      * {@code sysdate(6)} is the wall clock, but in the session's zone; {@code now(6)} and {@code utc_timestamp(6)} are the
      * statement's start, and the difference of the first two, how long the statement has run, cancels the zone out. It
-     * is taken modulo half an hour, of which every change to or from daylight saving time is a multiple: a change while
-     * the statement waits would otherwise shift the lease by it. See
+     * is taken modulo half an hour, from -15 to 15 minutes: every change to or from daylight saving time is a multiple of
+     * that, and one while the statement waits would otherwise shift the lease by itself. See
      * https://dev.mysql.com/doc/refman/8.0/en/date-and-time-functions.html#function_sysdate.
      */
     MYSQL(
@@ -27,11 +27,15 @@ enum SqlClock {
             "timestampdiff(microsecond,'1970-01-01',timestampadd(microsecond," + Sql.MYSQL_ELAPSED
                     + ",utc_timestamp(6)))"),
 
-    /** H2 has no clock but the statement's start. */
+    /**
+     * H2 has no clock but the statement's start, and tells that only here: its {@code current_timestamp} stands still for
+     * the whole transaction, so a pause between reading and writing would give two holders. See
+     * https://h2database.com/html/functions.html#current_timestamp.
+     */
     H2(
-            "current_timestamp",
-            "dateadd(microsecond,?1,current_timestamp)",
-            "cast(extract(epoch from current_timestamp)*1000000 as bigint)");
+            Sql.H2_STATEMENT_START,
+            "dateadd(microsecond,?1," + Sql.H2_STATEMENT_START + ")",
+            "cast(extract(epoch from " + Sql.H2_STATEMENT_START + ")*1000000 as bigint)");
 
     final String now;
     final String nowPlusMicros;
@@ -57,6 +61,9 @@ enum SqlClock {
 
     /** An enum's constants cannot name a constant of the enum itself. */
     private static final class Sql {
-        static final String MYSQL_ELAPSED = "mod(timestampdiff(microsecond,now(6),sysdate(6))+86400000000,1800000000)";
+        static final String H2_STATEMENT_START = "cast((select EXECUTING_STATEMENT_START from"
+                + " INFORMATION_SCHEMA.SESSIONS where SESSION_ID=session_id()) as timestamp(6) with time zone)";
+        static final String MYSQL_ELAPSED =
+                "(mod(timestampdiff(microsecond,now(6),sysdate(6))+87300000000,1800000000)-900000000)";
     }
 }

@@ -20,6 +20,9 @@ import org.springframework.transaction.TransactionTimedOutException;
  */
 final class SqlErrors {
 
+    /** MySQL and MariaDB: a failed certification in a cluster, but also any other error while it commits. */
+    private static final int ERROR_DURING_COMMIT = 1180;
+
     /**
      * MySQL and MariaDB: deadlock, duplicate key, changed since read (snapshot isolation), certification failure in a
      * cluster.
@@ -68,7 +71,10 @@ final class SqlErrors {
      * leaves open what it did.
      */
     static Failure ofCommit(Throwable thrown) {
-        return ofStatement(thrown) == Failure.CONFLICT ? Failure.CONFLICT : Failure.UNKNOWN;
+        boolean mayHaveCommitted = sqlException(thrown)
+                .filter(error -> error.getErrorCode() == ERROR_DURING_COMMIT)
+                .isPresent();
+        return ofStatement(thrown) == Failure.CONFLICT && !mayHaveCommitted ? Failure.CONFLICT : Failure.UNKNOWN;
     }
 
     private static Optional<SQLException> sqlException(Throwable thrown) {

@@ -11,12 +11,18 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
+import javax.sql.DataSource;
 import org.hibernate.HibernateException;
 import org.hibernate.Session;
+import org.hibernate.SessionFactory;
+import org.hibernate.boot.spi.SessionFactoryOptions;
 import org.hibernate.dialect.Dialect;
 import org.hibernate.dialect.MySQLDialect;
+import org.hibernate.engine.jdbc.connections.spi.ConnectionProvider;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.hibernate.resource.transaction.spi.TransactionCoordinatorBuilder;
+import org.springframework.core.NestedExceptionUtils;
+import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
 
 /**
  * What must be true of a persistence unit and its database before locks in it can be relied on. Behaviour is tried, not
@@ -26,12 +32,20 @@ final class StartupCheck {
 
     private static final Duration AT_MOST = Duration.ofSeconds(30);
 
+    /** At SERIALIZABLE, other nodes at work can make the check fail. */
+    private static final int ATTEMPTS = 10;
+
+    private static final String NAME_COLUMN =
+            "the column distributed_lock.name needs the collation utf8mb4_0900_bin (MySQL), utf8mb4_nopad_bin (MariaDB) or"
+                    + " \"C\" (PostgreSQL), as in the changelog " + LockSchema.CHANGELOG;
+
     private final EntityManagerFactory entityManagerFactory;
     private final SessionFactoryImplementor sessionFactory;
 
     StartupCheck(EntityManagerFactory entityManagerFactory) {
         this.entityManagerFactory = entityManagerFactory;
         try {
+            // Spring's proxy of a factory is a SessionFactory itself, and answers with itself when asked for that.
             sessionFactory = entityManagerFactory.unwrap(SessionFactoryImplementor.class);
         } catch (RuntimeException notHibernate) {
             throw new IllegalStateException(
@@ -39,6 +53,11 @@ final class StartupCheck {
                             + entityManagerFactory.getClass().getName(),
                     notHibernate);
         }
+    }
+
+    /** Returns the application's factory itself, not a proxy of it. */
+    SessionFactory sessionFactory() {
+        return sessionFactory;
     }
 
     /** Checks what can be told without asking the database. */
@@ -57,6 +76,23 @@ final class StartupCheck {
                 SqlClock.of(dialect()).isPresent(),
                 "Holdfast supports PostgreSQL, MySQL, MariaDB and H2, but the persistence unit uses "
                         + dialect().getClass().getName());
+        refuseUnsupportedSettings();
+    }
+
+    private void refuseUnsupportedSettings() {
+        SessionFactoryOptions options = sessionFactory.getSessionFactoryOptions();
+        refuseUnless(
+                !options.getJpaCompliance().isJpaQueryComplianceEnabled(),
+                "Holdfast's queries use Hibernate's own functions: hibernate.jpa.compliance.query must not be true");
+        refuseUnless(
+                !options.isMultiTenancyEnabled(),
+                "Holdfast does not support multi-tenant persistence units yet: give it one of its own");
+        ConnectionProvider connections = options.getServiceRegistry().requireService(ConnectionProvider.class);
+        refuseUnless(
+                !connections.isUnwrappableAs(DataSource.class)
+                        || !(connections.unwrap(DataSource.class) instanceof TransactionAwareDataSourceProxy),
+                "The persistence unit's data source is a TransactionAwareDataSourceProxy: a lock operation would run on the"
+                        + " connection of the caller's transaction and commit it; give the persistence unit its target");
     }
 
     private boolean isManaged(Class<?> entity) {
@@ -67,10 +103,34 @@ final class StartupCheck {
     /** Checks the connections and the tables; leaves nothing behind. */
     void database(LockStore store) {
         connection();
-        store.inRolledBackTransaction(AT_MOST, locks -> {
-            tableIsByteExact(locks);
-            return null;
-        });
+        try {
+            names(store);
+        } catch (StoreException failed) {
+            if (failed.failure() != Failure.REFUSED) {
+                throw failed;
+            }
+            throw new IllegalStateException(
+                    "The database refuses to store a lock's name ("
+                            + NestedExceptionUtils.getMostSpecificCause(failed).getMessage()
+                            + "): Holdfast needs to write, on the primary database, and " + NAME_COLUMN,
+                    failed);
+        }
+    }
+
+    private static void names(LockStore store) {
+        for (int attempt = 1; ; attempt++) {
+            try {
+                store.inRolledBackTransaction(AT_MOST, locks -> {
+                    tableIsByteExact(locks);
+                    return null;
+                });
+                return;
+            } catch (StoreException failed) {
+                if (failed.failure() != Failure.CONFLICT || attempt == ATTEMPTS) {
+                    throw failed;
+                }
+            }
+        }
     }
 
     private void connection() {
@@ -79,6 +139,10 @@ final class StartupCheck {
                 refuseUnless(
                         !connection.isReadOnly(),
                         "The data source gives read-only connections: Holdfast needs to write, on the primary database");
+                refuseUnless(
+                        connection.getTransactionIsolation() != Connection.TRANSACTION_READ_UNCOMMITTED,
+                        "The connections are at READ UNCOMMITTED: a grant that is rolled back later would be believed; use"
+                                + " READ COMMITTED or higher");
                 refuseUnless(
                         !connection.getAutoCommit() || !providerDisablesAutoCommit(),
                         "hibernate.connection.provider_disables_autocommit is true, but the pool gives connections in"
@@ -114,21 +178,19 @@ final class StartupCheck {
      * column with another collation would make them one, and mostly show only as a lock that is strangely busy.
      */
     private static void tableIsByteExact(LockRepository locks) {
-        String unique = UUID.randomUUID().toString();
-        String probe = "holdfast caf\u00e9 " + unique;
+        String probe = "holdfast caf\u00e9 \ud83d\udd12 " + UUID.randomUUID();
         locks.createIfMissing(probe);
         List<String> others = List.of(
-                "HOLDFAST caf\u00e9 " + unique,
-                "holdfast cafe " + unique,
-                "holdfast cafe\u0301 " + unique,
-                "holdfast\u200b caf\u00e9 " + unique,
+                probe.replace("holdfast", "HOLDFAST"),
+                probe.replace("\u00e9", "e"),
+                probe.replace("\u00e9", "e\u0301"),
+                probe.replace("holdfast", "holdfast\u200b"),
+                probe.replace("\udd12", "\udd11"),
                 probe + " ");
         refuseUnless(
                 locks.read(probe).isPresent()
                         && others.stream().allMatch(other -> locks.read(other).isEmpty()),
-                "The column distributed_lock.name does not keep names byte by byte, so different locks would be one:"
-                        + " give it the collation utf8mb4_0900_bin (MySQL), utf8mb4_nopad_bin (MariaDB) or \"C\""
-                        + " (PostgreSQL), as the changelog " + LockSchema.CHANGELOG + " does");
+                "Names are not kept byte by byte, so different locks would be one: " + NAME_COLUMN);
     }
 
     private Dialect dialect() {

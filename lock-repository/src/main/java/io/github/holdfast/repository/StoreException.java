@@ -12,8 +12,11 @@ public final class StoreException extends RuntimeException {
         /** Another transaction was faster (deadlock, serialization or snapshot conflict): nothing was written, repeat. */
         CONFLICT("The database rolled back in favour of another transaction"),
 
-        /** The row was locked by another transaction for too long: nothing was written, come back later. */
-        BUSY("Another transaction has the lock's row locked"),
+        /**
+         * The database took too long, mostly because another transaction has the row locked: nothing was written, come back
+         * later.
+         */
+        BUSY("The database took too long, probably because another transaction has the lock's row locked"),
 
         /** There is no connection, or it broke before the commit: nothing was written. */
         UNAVAILABLE("There is no connection to the database"),
@@ -64,6 +67,15 @@ public final class StoreException extends RuntimeException {
     /** What happened when other writers were faster each time that the row was read again. */
     public static StoreException overtaken() {
         return new StoreException(Failure.CONFLICT, "Other writers of the lock's row were faster", null);
+    }
+
+    /** What happened when a row that was created is not there. */
+    public static StoreException invisible() {
+        return new StoreException(
+                Failure.REFUSED,
+                "The lock's row was created, but is not seen afterwards: do the connections lead to the primary, and does"
+                        + " nothing hide rows?",
+                null);
     }
 
     /** Returns why, and what became of the writes. */

@@ -5,6 +5,7 @@ import io.github.holdfast.repository.LockRepository;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.Attempt.Failed;
+import io.github.holdfast.service.Attempt.GaveUp;
 import io.github.holdfast.service.Attempt.Granted;
 import io.github.holdfast.service.Attempt.Missing;
 import io.github.holdfast.service.Attempt.Overtaken;
@@ -36,6 +37,9 @@ final class Acquisition {
 
     /** What the grant was decided on that the current attempt has sent. */
     private @Nullable LockEntity sent;
+
+    /** Whether the current attempt saw that the unanswered grant is in the row or impossible. */
+    private boolean hasMovedOn;
 
     private @Nullable LockSnapshot lastSeen;
 
@@ -75,8 +79,13 @@ final class Acquisition {
             return Optional.of(hold(granted));
         }
         if (last instanceof Failed failed) {
-            throw new LockStoreException(
-                    request.name(), "was not acquired, nor seen held by somebody else", failed.why());
+            throw notAcquired(failed.why());
+        }
+        if (last instanceof GaveUp gaveUp) {
+            throw notAcquired(gaveUp.why());
+        }
+        if (last instanceof Missing) {
+            throw notAcquired(StoreException.invisible());
         }
         lastSeen = last instanceof Refused refused ? refused.seen() : null;
         return Optional.empty();
@@ -88,15 +97,25 @@ final class Acquisition {
         return lastSeen;
     }
 
+    private LockStoreException notAcquired(StoreException why) {
+        return new LockStoreException(request.name(), "was not acquired, nor seen held by somebody else", why);
+    }
+
     private Attempt repeat(Patience patience) throws InterruptedException {
+        boolean rowWasMissing = false;
         while (true) {
             internals.held().checkOpen();
             Attempt attempt = attempt(patience);
+            if (attempt instanceof Failed && patience.takeInterrupt()) {
+                continue;
+            }
             boolean isOver = isDecision(attempt) ? patience.isOver() : patience.isOverForDecision();
-            if (isOver || attempt instanceof Granted || (attempt instanceof Failed failed && isFinal(failed.why()))) {
+            if (isOver || attempt instanceof Granted || attempt instanceof GaveUp) {
                 return attempt;
             }
-            if (!(attempt instanceof Missing)) {
+            boolean rowWasCreated = attempt instanceof Missing && !rowWasMissing;
+            rowWasMissing = attempt instanceof Missing;
+            if (!rowWasCreated) {
                 patience.pause(
                         attempt instanceof Refused refused ? refused.seen().timeUntilFree() : null);
             }
@@ -109,14 +128,14 @@ final class Acquisition {
                 || (attempt instanceof Failed failed && !failed.why().failure().isUndecided());
     }
 
-    private boolean isFinal(StoreException why) {
-        return !why.failure().isTransient() || (why.failure().isAmbiguous() && ownOwner() == null);
-    }
-
     private Attempt attempt(Patience patience) {
         sent = null;
+        hasMovedOn = false;
         try {
             Attempt attempt = internals.store().inTransaction(patience.forOneStatement(), this::judge);
+            if (hasMovedOn) {
+                unanswered = null;
+            }
             if (attempt instanceof Missing) {
                 internals
                         .store()
@@ -124,6 +143,9 @@ final class Acquisition {
             }
             return attempt;
         } catch (StoreException failed) {
+            if (!failed.failure().isTransient()) {
+                return new GaveUp(failed);
+            }
             if (sent != null && failed.failure().isAmbiguous()) {
                 unanswered = sent;
                 return ownOwner() == null ? provenNotSent(sent, failed, patience) : new Failed(failed);
@@ -137,8 +159,8 @@ final class Acquisition {
         Optional<LockSnapshot> seen = locks.read(request.name());
         LockEntity open = unanswered;
         if (open != null && (seen.isEmpty() || seen.get().row().version() != open.version())) {
-            // The row has moved on, with the unanswered grant or past it.
-            unanswered = null;
+            // With the unanswered grant or past it; what was read counts when the transaction has ended well.
+            hasMovedOn = true;
         }
         if (seen.isEmpty()) {
             return new Missing();
@@ -187,10 +209,10 @@ final class Acquisition {
                     .inTransaction(
                             patience.forOneStatement(), locks -> locks.supersede(before.name(), before.version()));
             unanswered = null;
-            return superseded ? new Overtaken() : new Failed(failed);
+            return superseded ? new Overtaken() : new GaveUp(failed);
         } catch (StoreException alsoFailed) {
             failed.addSuppressed(alsoFailed);
-            return new Failed(failed);
+            return new GaveUp(failed);
         }
     }
 

@@ -26,6 +26,9 @@ sealed interface Attempt {
     /** Somebody was faster: the lock must be looked at again. */
     record Overtaken() implements Attempt {}
 
-    /** The database failed. */
+    /** The database failed in a way that may pass. */
     record Failed(StoreException why) implements Attempt {}
+
+    /** The database failed in a way that does not pass, or it will never be known what became of the write. */
+    record GaveUp(StoreException why) implements Attempt {}
 }

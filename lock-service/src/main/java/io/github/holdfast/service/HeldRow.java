@@ -5,6 +5,7 @@ import io.github.holdfast.repository.LockRepository;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.StoreException.Failure;
 import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
@@ -70,6 +71,9 @@ final class HeldRow {
                 return written.isPresent();
             } catch (StoreException failed) {
                 unanswered |= failed.failure().isAmbiguous();
+                if (failed.failure() == Failure.UNAVAILABLE && patience.takeInterrupt()) {
+                    continue;
+                }
                 boolean repeatable = failed.failure().isTransient()
                         && !(ownerIsChosen && failed.failure().isAmbiguous());
                 boolean isOver = failed.failure().isUndecided() ? patience.isOverForDecision() : patience.isOver();

@@ -58,7 +58,7 @@ final class Hold {
         this.fencingToken = row.fencingToken();
         this.ownerIsChosen = request.owner().isPresent();
         this.row = new HeldRow(internals.store(), row, ownerIsChosen);
-        this.lease = validFor;
+        this.lease = request.lease().orElse(validFor);
         this.validUntil = deadline(validFrom, validFor);
     }
 
@@ -166,14 +166,16 @@ final class Hold {
     }
 
     void ensureValidFor(Duration wanted) {
-        if (remaining().compareTo(wanted) < 0) {
+        if (!isLost() && remaining().compareTo(wanted) < 0) {
             Duration generous = wanted.plus(wanted.dividedBy(DRIFT / 2)).plusSeconds(1);
             renew(generous.compareTo(lease) > 0 ? generous : lease);
         }
         Duration left = remaining();
+        if (isLost()) {
+            throw lost();
+        }
         if (left.compareTo(wanted) < 0) {
-            String why = loss.get();
-            throw new LockLostException(name, why == null ? "only " + left + " of its lease is left" : why);
+            throw new LockLostException(name, "only " + left + " of its lease is left");
         }
     }
 
@@ -194,9 +196,11 @@ final class Hold {
                 patience);
         if (!extended) {
             lose("the database says that it is over or was taken");
+            return false;
         }
-        // Whoever was told meanwhile that the hold is lost must not be contradicted.
+        // Whoever was told meanwhile that the hold is lost must not be contradicted, nor wait for what was extended.
         if (isLost()) {
+            abandon();
             return false;
         }
         long until = deadline(sentAt[0], atLeast);
@@ -215,17 +219,18 @@ final class Hold {
     }
 
     /** Frees the lock, however many handles are open; their own releases answer that it is lost. */
-    void releaseAll() {
-        release(open -> 0);
+    ReleaseOutcome releaseAll() {
+        return release(open -> 0);
     }
 
     private ReleaseOutcome release(IntUnaryOperator left) {
+        boolean wasLost = false;
         writing.lock();
         try (Patience patience = Patience.uninterruptible(internals.ticker(), WRITE_LIMIT)) {
             if (handles == 0) {
                 return ReleaseOutcome.LOST;
             }
-            boolean wasLost = isLost();
+            wasLost = isLost();
             handles = left.applyAsInt(handles);
             if (handles == 0) {
                 internals.held().remove(this);
@@ -244,7 +249,8 @@ final class Hold {
                     ? ReleaseOutcome.RELEASED
                     : ReleaseOutcome.STILL_HELD;
         } catch (StoreException failed) {
-            return unresolved(failed);
+            ReleaseOutcome outcome = unresolved(failed);
+            return wasLost ? ReleaseOutcome.LOST : outcome;
         } catch (InterruptedException thrown) {
             throw new AssertionError("A release is not interruptible", thrown);
         } finally {
@@ -252,11 +258,18 @@ final class Hold {
         }
     }
 
+    /** Has the row freed. What a chosen owner holds may be another process's, and ends with the lease. */
+    private void abandon() {
+        if (!ownerIsChosen) {
+            internals.settler().abandon(name, owner, row.current().version());
+        }
+    }
+
     private ReleaseOutcome unresolved(StoreException failed) {
         if (!ownerIsChosen) {
             // While a handle is open, the next write corrects the count.
             if (handles == 0) {
-                internals.settler().abandon(name, owner, row.current().version());
+                abandon();
             }
             return ReleaseOutcome.UNRESOLVED;
         }

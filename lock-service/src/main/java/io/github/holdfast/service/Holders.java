@@ -17,6 +17,6 @@ final class Holders {
     }
 
     String current() {
-        return process + "/" + Thread.currentThread().getName();
+        return Names.storable(process + "/" + Thread.currentThread().getName());
     }
 }

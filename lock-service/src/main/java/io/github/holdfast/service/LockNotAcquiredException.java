@@ -4,7 +4,10 @@ import java.time.Duration;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Somebody else held the lock until the wait time was over. That is contention, not a failure. */
+/**
+ * Somebody else held the lock until the wait time was over, or it was not available yet. That is contention, not a
+ * failure.
+ */
 public final class LockNotAcquiredException extends HoldfastException {
 
     private static final long serialVersionUID = 1L;
@@ -13,20 +16,29 @@ public final class LockNotAcquiredException extends HoldfastException {
     private final @Nullable String holder;
     private final @Nullable Duration expiresIn;
 
-    LockNotAcquiredException(String lockName, Duration waited, @Nullable String holder, @Nullable Duration expiresIn) {
+    /** Somebody held it. */
+    LockNotAcquiredException(Duration waited, LockInfo held) {
         super(
-                lockName,
+                held.name(),
                 "Lock '%s' was not acquired within %s: held by %s%s"
                         .formatted(
-                                lockName,
+                                held.name(),
                                 waited,
-                                holder == null ? "another owner" : holder,
-                                expiresIn == null
+                                held.holder() == null ? "another owner" : held.holder(),
+                                held.expiresIn() == null
                                         ? ""
-                                        : ", whose lease ends in " + expiresIn + " unless it is renewed"));
+                                        : ", whose lease ends in " + held.expiresIn() + " unless it is renewed"));
         this.waited = waited;
-        this.holder = holder;
-        this.expiresIn = expiresIn;
+        this.holder = held.holder();
+        this.expiresIn = held.expiresIn();
+    }
+
+    /** Nobody held it at the last look, but it could not be had. */
+    LockNotAcquiredException(String lockName, Duration waited, String why) {
+        super(lockName, "Lock '%s' was not acquired within %s: %s".formatted(lockName, waited, why));
+        this.waited = waited;
+        this.holder = null;
+        this.expiresIn = null;
     }
 
     /** Returns how long the lock was waited for. */
@@ -34,12 +46,15 @@ public final class LockNotAcquiredException extends HoldfastException {
         return waited;
     }
 
-    /** Returns who held it at the last look, for people: host, process and thread. */
+    /** Returns who held it at the last look, for people: process, host and thread; empty if nobody did. */
     public Optional<String> holder() {
         return Optional.ofNullable(holder);
     }
 
-    /** Returns how long the holder's lease had still to go at the last look; empty if the lock has no lease. */
+    /**
+     * Returns how long the holder's lease had still to go at the last look; empty if the lock has no lease, or nobody held
+     * it.
+     */
     public Optional<Duration> expiresIn() {
         return Optional.ofNullable(expiresIn);
     }

@@ -5,6 +5,7 @@ import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
@@ -88,7 +89,8 @@ public final class LockService implements AutoCloseable {
          *
          * @throws IllegalStateException if the persistence unit, the pool, the tables or the database server are not set
          *     up for Holdfast; the message says what to change
-         * @throws LockStoreException if the database cannot be reached
+         * @throws LockStoreException if the database cannot be reached, Holdfast's tables are missing, or it refuses to
+         *     write
          */
         public LockService build() {
             try {
@@ -127,7 +129,8 @@ public final class LockService implements AutoCloseable {
     /**
      * Acquires a lock, and waits for it as long as the request says ({@link LockRequest#DEFAULT_WAIT} if it does not say).
      * It looks again every 50 milliseconds at the latest, earlier at first, and when the holder's lease ends; each look
-     * costs one statement, and between them no connection is held. Waiters are not served in order.
+     * costs one statement, and between them no connection is held. Waiters are not served in order. A race that is lost at
+     * the end of the wait time is repeated until it is decided, for 3 seconds from the start at the most.
      *
      * @param request with a {@linkplain LockRequest#lease lease}
      * @throws IllegalArgumentException if the request has no lease
@@ -183,6 +186,7 @@ public final class LockService implements AutoCloseable {
      * @param name as for {@link LockRequest#of}
      * @return empty if nobody holds it
      * @throws IllegalArgumentException if the name is not valid
+     * @throws IllegalStateException if the service is closed
      * @throws LockStoreException if the database failed
      */
     public Optional<LockInfo> find(String name) {
@@ -199,14 +203,18 @@ public final class LockService implements AutoCloseable {
     }
 
     /**
-     * Closes the service: waiting acquisitions fail, the locks that it holds are marked lost and then freed. Closing again
-     * does nothing. It does not close the {@code EntityManagerFactory}.
+     * Closes the service: waiting acquisitions fail, the locks that it holds are marked lost and then freed, each by one
+     * statement; if the database does not answer, they stay held until their leases are over. Closing again does nothing.
+     * It does not close the {@code EntityManagerFactory}.
      */
     @Override
     public void close() {
-        for (Hold hold : internals.held().close()) {
-            hold.lose("the lock service was closed");
-            hold.releaseAll();
+        List<Hold> holds = internals.held().close();
+        holds.forEach(hold -> hold.lose("the lock service was closed"));
+        for (Hold hold : holds) {
+            if (hold.releaseAll() == ReleaseOutcome.UNRESOLVED) {
+                break;
+            }
         }
         internals.settler().close();
     }
@@ -265,10 +273,13 @@ public final class LockService implements AutoCloseable {
 
     private static LockNotAcquiredException notAcquired(
             LockRequest request, @Nullable LockSnapshot seen, Patience patience) {
-        return new LockNotAcquiredException(
-                request.name(),
-                patience.elapsed(),
-                seen == null ? null : seen.row().holder(),
-                seen == null ? null : seen.timeUntilFree());
+        Duration waited = patience.elapsed();
+        if (seen == null) {
+            return new LockNotAcquiredException(request.name(), waited, "others were faster each time");
+        }
+        return LockInfo.ofHeld(seen)
+                .map(held -> new LockNotAcquiredException(waited, held))
+                .orElseGet(() -> new LockNotAcquiredException(
+                        request.name(), waited, "nobody may hold it for another " + seen.timeUntilFree()));
     }
 }

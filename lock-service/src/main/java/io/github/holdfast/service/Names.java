@@ -24,6 +24,14 @@ final class Names {
         return name;
     }
 
+    /** What people read, with a question mark for each character that a database may refuse. */
+    static String storable(String text) {
+        return text.codePoints()
+                .map(codePoint -> isUnstorable(codePoint) ? '?' : codePoint)
+                .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
+                .toString();
+    }
+
     private static boolean isSpace(int codePoint) {
         return Character.isWhitespace(codePoint) || Character.isSpaceChar(codePoint);
     }

@@ -24,8 +24,8 @@ final class Patience implements AutoCloseable {
     /** A statement that takes longer waits for a row that somebody else has locked. */
     private static final Duration LONGEST_STATEMENT = Duration.ofSeconds(10);
 
-    /** How long lost races and conflicts are repeated when the time is over. */
-    private static final Duration DECISION_LIMIT = Duration.ofSeconds(5);
+    /** How long lost races and conflicts are repeated at least. */
+    private static final Duration DECISION_LIMIT = Duration.ofSeconds(3);
 
     private enum Interrupts {
         THROWN,
@@ -63,9 +63,9 @@ final class Patience implements AutoCloseable {
         return leftNanos() <= 0;
     }
 
-    /** Whether it is over even for what only needs to be asked again to reach a decision. */
+    /** Whether it is over for what only needs to be asked again to reach a decision. */
     boolean isOverForDecision() {
-        return leftNanos() + DECISION_LIMIT.toNanos() <= 0;
+        return isOver() && elapsed().compareTo(DECISION_LIMIT) >= 0;
     }
 
     /** How long the database may take for one statement of this call. */
@@ -94,6 +94,23 @@ final class Patience implements AutoCloseable {
             }
             interrupted = true;
         }
+    }
+
+    /**
+     * Takes the thread's interrupt, if it was interrupted: a connection pool fails then although the database is well.
+     *
+     * @return whether an uninterruptible call was interrupted, and should try again
+     * @throws InterruptedException if the call is interruptible and its thread was interrupted
+     */
+    boolean takeInterrupt() throws InterruptedException {
+        if (!Thread.interrupted()) {
+            return false;
+        }
+        if (interrupts == Interrupts.THROWN) {
+            throw new InterruptedException();
+        }
+        interrupted = true;
+        return true;
     }
 
     /** Gives the thread back the interrupt that was put aside. */

@@ -5,12 +5,15 @@ import io.github.holdfast.repository.LockRepository;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.StoreException.Failure;
 import java.time.Duration;
+import java.util.Iterator;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
@@ -20,8 +23,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Ends what the database left open: a grant whose commit was not answered and that nobody waits for any more, a release
- * that did not get through. It tries at once, and then every second from a thread of its own until the row says that it is
- * done. Thread-safe.
+ * that did not get through. A thread of its own tries at once, and then every second until the row says that it is done.
+ * Thread-safe.
  *
  * <p>A look at the row can prove that a write has happened, never that it will not happen later; so an unanswered write
  * is made impossible, by moving the version on that it was decided on.
@@ -89,36 +92,70 @@ final class Settler implements AutoCloseable {
         return row.isEmpty() || locks.release(row.get(), row.get().released());
     }
 
+    /** Hands the task to the thread: whoever called has waited for the database long enough. */
     private void settle(Task task) {
-        if (!isDone(task)) {
-            LOG.warn(
-                    "Lock '{}' may stay held until its lease is over: the database did not answer; trying on",
-                    task.name());
-            open.add(task);
+        open.add(task);
+        try {
+            thread.execute(this::settleOpen);
+        } catch (RejectedExecutionException closed) {
+            LOG.warn("Lock '{}' may stay held until its lease is over: the lock service is closed", task.name());
         }
     }
 
+    /** Tries each open task once, on one thread at a time; while the database is away, the first one speaks for all. */
     private void settleOpen() {
-        open.removeIf(this::isDone);
+        for (Iterator<Task> tasks = open.iterator(); tasks.hasNext(); ) {
+            Progress progress = attempt(tasks.next());
+            if (progress == Progress.NO_DATABASE) {
+                return;
+            }
+            if (progress == Progress.DONE) {
+                tasks.remove();
+            }
+        }
     }
 
-    private boolean isDone(Task task) {
+    private enum Progress {
+        DONE,
+        NOT_DONE,
+        NO_DATABASE
+    }
+
+    private Progress attempt(Task task) {
         try {
-            return store.inTransaction(STATEMENT, task.work()::test);
+            return store.inTransaction(STATEMENT, task.work()::test) ? Progress.DONE : Progress.NOT_DONE;
         } catch (StoreException failed) {
             LOG.debug("Lock '{}' is not settled yet", task.name(), failed);
-            return failed.failure().isAmbiguous() && task.ifUnanswered() == IfUnanswered.LEAVE;
-        } catch (RuntimeException failed) {
-            // The next task must have its turn all the same, and this one again.
-            LOG.error("Lock '{}' is not settled yet", task.name(), failed);
-            return false;
+            if (!failed.failure().isTransient()) {
+                LOG.warn("Lock '{}' may stay held until its lease is over: {}", task.name(), failed.getMessage());
+                return Progress.DONE;
+            }
+            if (failed.failure() == Failure.UNAVAILABLE) {
+                return Progress.NO_DATABASE;
+            }
+            return failed.failure().isAmbiguous() && task.ifUnanswered() == IfUnanswered.LEAVE
+                    ? Progress.DONE
+                    : Progress.NOT_DONE;
+        } catch (RuntimeException | Error failed) {
+            // The thread must live on for the other tasks.
+            LOG.error("Lock '{}' may stay held until its lease is over", task.name(), failed);
+            return Progress.DONE;
         }
     }
 
-    /** Tries a last time, and stops. What is open then ends with its lease. */
+    /**
+     * Tries a last time, and stops. What is open then ends with its lease. A task that is under way is not repeated: given
+     * back twice, a hold of somebody else would be lost.
+     */
     @Override
     public void close() {
-        thread.shutdownNow();
-        settleOpen();
+        thread.shutdown();
+        try {
+            if (thread.awaitTermination(STATEMENT.multipliedBy(5).toMillis(), TimeUnit.MILLISECONDS)) {
+                settleOpen();
+            }
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+        }
     }
 }

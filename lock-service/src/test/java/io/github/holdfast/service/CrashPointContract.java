@@ -168,14 +168,16 @@ abstract class CrashPointContract {
     @Test
     void anAcquireThatLandsAfterItsCallerGaveUpDoesNotLeaveTheLockHeld() throws Exception {
         LockRequest request = LockRequest.of("late " + ++names).lease(ofSeconds(60));
-        other.tryAcquire(request).orElseThrow().close();
+        LockHandle before = other.tryAcquire(request).orElseThrow();
+        before.close();
         faults.arm(3, Fault.DELAYED);
         assertThat(catchStoreFailure(() -> faulty.tryAcquire(request))).isNotNull();
         assertThat(faults.fired()).isTrue();
         faults.disarm();
         faults.land();
-        assertThat(other.find(request.name())).as("the grant has landed").isPresent();
-        other.acquire(request.waitAtMost(ofSeconds(10))).close();
+        try (LockHandle next = other.acquire(request.waitAtMost(ofSeconds(10)))) {
+            assertThat(next.fencingToken()).as("the late grant had a token").isEqualTo(before.fencingToken() + 2);
+        }
     }
 
     @Test

@@ -245,6 +245,31 @@ abstract class LockServiceContract {
     }
 
     @Test
+    void aLockThatIsNotAvailableYetIsNotSaidToBeHeld() throws Exception {
+        LockRequest request = request(unique()).minimumHold(LONG);
+        mine.acquire(request).close();
+        assertThatExceptionOfType(LockNotAcquiredException.class)
+                .isThrownBy(() -> theirs.acquire(request.waitAtMost(Duration.ZERO)))
+                .satisfies(refused -> {
+                    assertThat(refused.holder()).isEmpty();
+                    assertThat(refused.expiresIn()).isEmpty();
+                    assertThat(refused).hasMessageContaining("nobody may hold it for another PT");
+                });
+    }
+
+    @Test
+    void aThreadMayHaveAnyName() throws Exception {
+        Thread thread = Thread.currentThread();
+        String before = thread.getName();
+        thread.setName("\0 \ud83d " + "x".repeat(300));
+        try (LockHandle lock = mine.acquire(request(unique()))) {
+            assertThat(mine.find(lock.name()).orElseThrow().holder()).contains("? ? xxx");
+        } finally {
+            thread.setName(before);
+        }
+    }
+
+    @Test
     void aMinimumHoldOutlastsTheRelease() throws Exception {
         LockRequest request = request(unique()).minimumHold(ofMillis(700));
         long start = System.nanoTime();
@@ -400,6 +425,16 @@ abstract class LockServiceContract {
             assertThat(old.release()).isEqualTo(ReleaseOutcome.LOST);
             assertThat(column("hold_count", request.name())).isEqualTo(1);
         }
+    }
+
+    // Loss that is final
+
+    @Test
+    void aLostLockIsNeverValidEvenForNoTime() throws Exception {
+        LockHandle lock = mine.acquire(LockRequest.of(unique()).lease(ofMillis(50)));
+        await().until(() -> lock.remaining().isZero());
+        assertThatThrownBy(() -> lock.ensureValidFor(Duration.ZERO)).isInstanceOf(LockLostException.class);
+        lock.release();
     }
 
     // Names

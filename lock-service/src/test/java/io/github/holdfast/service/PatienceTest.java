@@ -160,10 +160,10 @@ class PatienceTest {
     }
 
     @Test
-    void isOverForADecisionFiveSecondsLater() {
+    void isOverForADecisionAfterThreeSeconds() {
         Patience patience = Patience.interruptible(ticker, millis(10));
 
-        ticker.pass(millis(5010).minus(NANO));
+        ticker.pass(millis(3000).minus(NANO));
         assertThat(patience.isOver()).isTrue();
         assertThat(patience.isOverForDecision()).isFalse();
         ticker.pass(NANO);
