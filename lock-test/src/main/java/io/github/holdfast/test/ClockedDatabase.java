@@ -48,8 +48,10 @@ public final class ClockedDatabase implements AutoCloseable {
      *
      * @param kind the kind of server, not H2
      * @param utc what the server's clock shows, give or take a second, when this method returns; it runs on from there
-     * @param serverZone the server's time zone
+     * @param serverZone the server's time zone, a region such as {@code America/New_York}
      * @return the running server; the caller closes it
+     * @throws org.opentest4j.TestAbortedException if libfaketime is missing or the server cannot start; with the environment
+     *     variable {@code CI=true} it is an {@link IllegalStateException}
      * @throws InterruptedException if this thread is interrupted
      */
     public static ClockedDatabase start(TestDatabase kind, LocalDateTime utc, ZoneId serverZone)
@@ -57,10 +59,16 @@ public final class ClockedDatabase implements AutoCloseable {
         if (kind.isH2()) {
             throw new IllegalArgumentException("H2 has the clock of its JVM: see FakeTime.environment");
         }
-        Path clock = Janitor.temporaryDirectory().resolve("clock");
+        if (serverZone instanceof ZoneOffset) {
+            throw new IllegalArgumentException("Not a region: in TZ an offset has the opposite sign");
+        }
+        Path directory = Janitor.temporaryDirectory();
+        Path clock = directory.resolve("clock");
         // Only a step forward is to follow: nothing in the server shall wait for a time that was in its past.
         write(clock, utc.minusMinutes(1).toInstant(ZoneOffset.UTC));
         JavaProcess process = JavaProcess.of(ClockedServer.class)
+                // It is killed, and zonky leaves a file behind then.
+                .jvmArgs("-Djava.io.tmpdir=" + directory)
                 .env(FakeTime.environment(clock, kind))
                 .env("TZ", serverZone.getId())
                 .args(kind.name(), serverZone.getId())
@@ -71,7 +79,10 @@ public final class ClockedDatabase implements AutoCloseable {
             clocked.set(utc);
             clocked.checkZone(serverZone);
             return clocked;
-        } catch (RuntimeException | InterruptedException | Error e) {
+        } catch (AssertionError e) {
+            process.close();
+            throw Unavailable.because(kind, e);
+        } catch (RuntimeException | InterruptedException e) {
             process.close();
             throw e;
         }

@@ -53,6 +53,12 @@ final class Janitor {
             each delete
             """;
 
+    /** In a session of its own, where there is that program: who kills this JVM's process group does not kill the janitor. */
+    private static final String START = """
+            command -v setsid >/dev/null && exec setsid sh -c "$0"
+            exec sh -c "$0"
+            """;
+
     private static final Janitor INSTANCE = new Janitor();
 
     private final Writer orders;
@@ -60,7 +66,7 @@ final class Janitor {
     private Janitor() {
         try {
             // Not inherited: a reader of this JVM's output, such as the build, must not wait for the shell's end.
-            orders = new ProcessBuilder("sh", "-c", SCRIPT)
+            orders = new ProcessBuilder("sh", "-c", START, SCRIPT)
                     .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                     .redirectError(ProcessBuilder.Redirect.DISCARD)
                     .start()

@@ -63,7 +63,11 @@ final class JdbcServer extends DatabaseServer {
                 new Login(System.getProperty(property + ".user", ""), System.getProperty(property + ".password", ""));
         // Other JVMs use the same server.
         String prefix = "holdfast_" + Long.toString(System.currentTimeMillis(), Character.MAX_RADIX) + "_";
-        return Optional.of(new JdbcServer(kind, prefix, url, login, login));
+        try {
+            return Optional.of(new JdbcServer(kind, prefix, url, login, login));
+        } catch (IllegalStateException e) {
+            throw new IllegalStateException("the server at " + url + " refused: " + e.getMessage(), e);
+        }
     }
 
     @Override
@@ -86,13 +90,23 @@ final class JdbcServer extends DatabaseServer {
         if (kind() == TestDatabase.POSTGRESQL) {
             Sql.execute(dataSource(url), "drop database if exists " + name + " with (force)");
         } else {
-            // An open transaction of a forgotten connection would block the drop.
-            List<String> forgotten = Sql.list(
-                    dataSource(url),
-                    "select id from information_schema.processlist where db = '" + name + "'",
-                    row -> "kill " + row.getLong(1));
-            Sql.execute(dataSource(url), forgotten.toArray(String[]::new));
+            killSessions(name);
             Sql.execute(dataSource(url), "drop database if exists " + name);
+        }
+    }
+
+    /** An open transaction of a forgotten connection would block the drop. */
+    private void killSessions(String name) {
+        List<String> sessions = Sql.list(
+                dataSource(url),
+                "select id from information_schema.processlist where db = '" + name + "'",
+                row -> row.getString(1));
+        for (String session : sessions) {
+            try {
+                Sql.execute(dataSource(url), "kill " + session);
+            } catch (IllegalStateException e) {
+                // It has ended by itself.
+            }
         }
     }
 

@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import javax.sql.DataSource;
 
 /** A server process of MySQL or MariaDB on a copy of an initialised data directory. */
@@ -89,7 +90,7 @@ final class Mysqld {
             } catch (SQLException e) {
                 if (ended(process) || System.nanoTime() > deadline) {
                     process.destroyForcibly();
-                    throw new IllegalStateException(last(Files.readString(directory.resolve("log"))), e);
+                    throw new IllegalStateException(complaints(Files.readString(directory.resolve("log"))), e);
                 }
             }
         }
@@ -114,7 +115,7 @@ final class Mysqld {
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         try {
             if (process.waitFor() != 0) {
-                throw new IllegalStateException(last(output));
+                throw new IllegalStateException(complaints(output));
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -136,8 +137,12 @@ final class Mysqld {
         }
     }
 
-    private static String last(String output) {
-        return output.substring(Math.max(0, output.length() - 2000)).strip();
+    /** The complaints in an output, or else its end. */
+    private static String complaints(String output) {
+        String errors = output.lines()
+                .filter(line -> line.contains("ERROR") || line.contains("error"))
+                .collect(Collectors.joining("; "));
+        return errors.isEmpty() ? output.substring(Math.max(0, output.length() - 500)) : errors;
     }
 
     private static int freePort() throws IOException {

@@ -12,8 +12,9 @@ final class Unavailable {
         return Boolean.parseBoolean(System.getenv("CI"));
     }
 
-    static RuntimeException because(TestDatabase kind, RuntimeException cause) {
-        return because(kind.label() + " did not start: " + cause.getMessage(), cause);
+    static RuntimeException because(TestDatabase kind, Throwable cause) {
+        String reason = String.valueOf(cause.getMessage()).replaceAll("\\s+", " ");
+        return because(kind.label() + " did not start: " + reason, cause);
     }
 
     static RuntimeException because(String message, @Nullable Throwable cause) {

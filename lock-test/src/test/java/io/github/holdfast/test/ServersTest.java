@@ -6,12 +6,16 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class ServersTest {
 
-    private static final Duration LONG = Duration.ofSeconds(60);
+    private static final Duration LONG = Duration.ofMinutes(1);
+
+    @TempDir
+    private Path temporary = Path.of("set by JUnit");
 
     @ParameterizedTest
     @EnumSource(names = {"POSTGRESQL", "MARIADB", "MYSQL"})
@@ -39,7 +43,7 @@ class ServersTest {
     @ParameterizedTest
     @EnumSource(names = {"H2_FILE", "POSTGRESQL", "MARIADB", "MYSQL"})
     void nothingIsLeftAfterTheJvm(TestDatabase kind) throws InterruptedException {
-        try (JavaProcess user = JavaProcess.of(User.class).args(kind.name()).start()) {
+        try (JavaProcess user = user(kind)) {
             Path directory = directory(user);
             assertThat(directory).exists();
             user.kill();
@@ -49,12 +53,19 @@ class ServersTest {
 
     @Test
     void nothingIsLeftAfterAnOrderlyEnd() throws InterruptedException {
-        try (JavaProcess user = JavaProcess.of(User.class).args("MYSQL").start()) {
+        try (JavaProcess user = user(TestDatabase.MYSQL)) {
             Path directory = directory(user);
             user.send("exit");
             assertThat(user.waitFor(LONG)).isZero();
             awaitAbsence(directory);
         }
+    }
+
+    private JavaProcess user(TestDatabase kind) {
+        return JavaProcess.of(User.class)
+                .jvmArgs("-Djava.io.tmpdir=" + temporary)
+                .args(kind.name())
+                .start();
     }
 
     private static Path directory(JavaProcess user) throws InterruptedException {
