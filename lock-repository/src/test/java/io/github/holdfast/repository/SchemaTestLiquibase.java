@@ -19,8 +19,8 @@ import liquibase.resource.ClassLoaderResourceAccessor;
 /** Runs the changelog, with the Liquibase of the class loader that loaded this class. */
 public final class SchemaTestLiquibase implements Consumer<Connection> {
 
-    /** Copied there by the build of the module changelog. */
-    private static final Path LIQUIBASE_4 = Path.of("..", "changelog", "target", "liquibase-4", "liquibase-core.jar");
+    /** Copied there by the build. */
+    private static final Path LIQUIBASE_4 = Path.of("target", "liquibase-4", "liquibase-core.jar");
 
     @Override
     public void accept(Connection connection) {
@@ -42,7 +42,7 @@ public final class SchemaTestLiquibase implements Consumer<Connection> {
     @SuppressWarnings("unchecked")
     static Consumer<Connection> ofVersion4() throws ReflectiveOperationException, MalformedURLException {
         if (!Files.exists(LIQUIBASE_4)) {
-            throw new IllegalStateException(LIQUIBASE_4 + " is missing: build the module changelog first");
+            throw new IllegalStateException(LIQUIBASE_4 + " is missing: run the build with Maven, which copies it");
         }
         List<URL> classPath = new ArrayList<>();
         classPath.add(LIQUIBASE_4.toUri().toURL());
