@@ -6,6 +6,8 @@ import java.time.Duration;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
 import org.springframework.data.jpa.repository.support.JpaRepositoryFactory;
 import org.springframework.orm.jpa.EntityManagerHolder;
 import org.springframework.orm.jpa.JpaTransactionManager;
@@ -25,29 +27,34 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  */
 public final class LockStore {
 
+    private final EntityManagerFactory unit;
     private final JpaTransactionManager transactions;
     private final LockRepository locks;
     private final ThreadLocal<Integer> secondsPerStatement = new ThreadLocal<>();
 
     private LockStore(EntityManagerFactory unit) {
+        this.unit = unit;
         // Without the data source, which afterPropertiesSet would detect: a transaction of another manager on that
         // data source would be taken for a misuse, although ours has a connection of its own.
         transactions = new JpaTransactionManager();
         transactions.setEntityManagerFactory(unit);
         JpaRepositoryFactory repositories =
                 new JpaRepositoryFactory(SharedEntityManagerCreator.createSharedEntityManager(unit));
-        repositories.addRepositoryProxyPostProcessor((proxy, repository) -> proxy.addAdvice(timed(unit)));
+        repositories.addRepositoryProxyPostProcessor(
+                (proxy, repository) -> proxy.addAdvice((MethodInterceptor) this::timed));
         locks = repositories.getRepository(LockRepository.class);
     }
 
-    /** Spring counts a timeout from the transaction's begin; this lets each statement have its own. */
-    private MethodInterceptor timed(EntityManagerFactory unit) {
-        return call -> {
-            if (TransactionSynchronizationManager.getResource(unit) instanceof EntityManagerHolder holder) {
-                holder.setTimeoutInSeconds(secondsPerStatement.get());
-            }
-            return call.proceed();
-        };
+    /** Spring and Hibernate count a transaction's timeout from its begin; this lets each statement have its own. */
+    private @Nullable Object timed(MethodInvocation call) throws Throwable {
+        limitNextStatement();
+        return call.proceed();
+    }
+
+    private void limitNextStatement() {
+        if (TransactionSynchronizationManager.getResource(unit) instanceof EntityManagerHolder holder) {
+            holder.setTimeoutInSeconds(secondsPerStatement.get());
+        }
     }
 
     /**
@@ -121,10 +128,11 @@ public final class LockStore {
         DefaultTransactionDefinition definition =
                 new DefaultTransactionDefinition(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
         definition.setName("holdfast");
-        definition.setTimeout(seconds(atMost));
-        secondsPerStatement.set(definition.getTimeout());
+        secondsPerStatement.set(seconds(atMost));
         try {
-            return transactions.getTransaction(definition);
+            TransactionStatus transaction = transactions.getTransaction(definition);
+            limitNextStatement();
+            return transaction;
         } catch (RuntimeException thrown) {
             throw failed(Failure.UNAVAILABLE, thrown);
         }
