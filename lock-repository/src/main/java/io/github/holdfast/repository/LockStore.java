@@ -41,16 +41,23 @@ public final class LockStore {
         JpaRepositoryFactory repositories =
                 new JpaRepositoryFactory(SharedEntityManagerCreator.createSharedEntityManager(unit));
         repositories.addRepositoryProxyPostProcessor(
-                (proxy, repository) -> proxy.addAdvice((MethodInterceptor) this::timed));
+                (proxy, repository) -> proxy.addAdvice((MethodInterceptor) this::fresh));
         locks = repositories.getRepository(LockRepository.class);
     }
 
-    /** Spring and Hibernate count a transaction's timeout from its begin; this lets each statement have its own. */
-    private @Nullable Object timed(MethodInvocation call) throws Throwable {
+    /**
+     * Hibernate would show a row that the transaction has read before as it was then, and fail to lock one that has changed
+     * since; so each call begins with nothing in memory.
+     */
+    private @Nullable Object fresh(MethodInvocation call) throws Throwable {
         limitNextStatement();
+        if (TransactionSynchronizationManager.getResource(unit) instanceof EntityManagerHolder holder) {
+            holder.getEntityManager().clear();
+        }
         return call.proceed();
     }
 
+    /** Spring and Hibernate count a transaction's timeout from its begin; this lets each statement have its own. */
     private void limitNextStatement() {
         if (TransactionSynchronizationManager.getResource(unit) instanceof EntityManagerHolder holder) {
             holder.setTimeoutInSeconds(secondsPerStatement.get());

@@ -1,0 +1,221 @@
+package io.github.holdfast.repository;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.repository.StoreException.Failure;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.FaultyDataSource;
+import jakarta.persistence.EntityManagerFactory;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What is wrong with a database or a pool is said when the store is opened, and so that one can put it right. */
+abstract class StartupCheckContract {
+
+    private static final String DISABLES_AUTO_COMMIT = "hibernate.connection.provider_disables_autocommit";
+
+    private Database database;
+
+    @BeforeEach
+    void makeTables(Database injected) {
+        database = injected;
+        database.execute("drop table if exists distributed_lock, lock_node");
+        LockSchema.on(database.dataSource()).createIfMissing();
+    }
+
+    private void open() {
+        open(pool -> {}, Map.of());
+    }
+
+    private void open(Consumer<HikariConfig> customizer, Map<String, ?> properties) {
+        try (HikariDataSource pool = database.pool(customizer);
+                EntityManagerFactory unit =
+                        TestApplication.persistenceUnit(pool, properties, LockEntity.class, LockNode.class)) {
+            LockStore.open(unit);
+        }
+    }
+
+    @Test
+    void leavesNothingBehind() {
+        open();
+
+        assertThat(database.queryForLong("select count(*) from distributed_lock"))
+                .isZero();
+        assertThat(database.queryForLong("select count(*) from lock_node")).isZero();
+    }
+
+    @Test
+    void persistenceUnitMustManageTheEntities() {
+        for (List<Class<?>> managed :
+                List.<List<Class<?>>>of(List.of(), List.of(LockEntity.class), List.of(LockNode.class))) {
+            try (EntityManagerFactory unit = TestApplication.persistenceUnit(
+                    database.dataSource(), Map.of(), managed.toArray(Class<?>[]::new))) {
+                assertThatIllegalStateException()
+                        .isThrownBy(() -> LockStore.open(unit))
+                        .withMessageContaining(LockEntity.class.getName())
+                        .withMessageContaining(LockNode.class.getName());
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"distributed_lock", "lock_node"})
+    void missingTableIsNamedWithItsChangelog(String table) {
+        database.execute("drop table " + table);
+
+        assertThatThrownBy(this::open)
+                .isInstanceOfSatisfying(
+                        StoreException.class,
+                        failure -> assertThat(failure.failure()).isEqualTo(Failure.TABLE_MISSING))
+                .hasMessageContaining(table)
+                .hasMessageContaining(LockSchema.CHANGELOG);
+    }
+
+    @Test
+    void nameMustBeByteExact() {
+        for (String type : typesThatAreNot()) {
+            database.execute(TestSql.typeOfNames(database.kind(), type));
+
+            assertThatIllegalStateException()
+                    .as(type)
+                    .isThrownBy(this::open)
+                    .withMessageContaining("distributed_lock.name")
+                    .withMessageContaining("utf8mb4_0900_bin")
+                    .withMessageContaining("utf8mb4_nopad_bin")
+                    .withMessageContaining("\"C\"")
+                    .withMessageContaining(LockSchema.CHANGELOG);
+            assertThat(database.queryForLong("select count(*) from distributed_lock"))
+                    .isZero();
+        }
+    }
+
+    private List<String> typesThatAreNot() {
+        return switch (database.kind()) {
+            case H2_MEMORY, H2_FILE, H2_TCP -> List.of("varchar_ignorecase(255)", "char(255)");
+            case POSTGRESQL -> {
+                database.execute("create collation if not exists ignore_case"
+                        + " (provider = icu, locale = 'und-u-ks-level2', deterministic = false)");
+                yield List.of("varchar(255) collate ignore_case", "char(255)");
+            }
+            case MARIADB ->
+                List.of(
+                        "varchar(255)",
+                        "varchar(255) character set utf8mb4",
+                        "varchar(255) character set utf8mb4 collate utf8mb4_bin",
+                        "varchar(255) character set utf8mb4 collate utf8mb4_general_nopad_ci",
+                        "varchar(255) character set utf8mb3 collate utf8mb3_nopad_bin",
+                        "varchar(255) character set latin1",
+                        "varchar(255) character set latin1 collate latin1_bin",
+                        "varchar(255) character set latin1 collate latin1_nopad_bin",
+                        "varchar(255) character set ascii collate ascii_nopad_bin");
+            case MYSQL ->
+                List.of(
+                        "varchar(255)",
+                        "varchar(255) character set utf8mb4 collate utf8mb4_bin",
+                        "varchar(255) character set utf8mb4 collate utf8mb4_0900_as_cs",
+                        "varchar(255) character set utf8mb4 collate utf8mb4_0900_as_ci",
+                        "varchar(255) character set utf8mb3 collate utf8mb3_bin",
+                        "varchar(255) character set latin1",
+                        "varchar(255) character set latin1 collate latin1_bin",
+                        "varchar(255) character set ascii collate ascii_bin");
+        };
+    }
+
+    @Test
+    void poolMustNotBeReadOnly() {
+        Runnable opening = () -> open(pool -> pool.setReadOnly(true), Map.of());
+        if (database.kind().isH2()) {
+            // H2 ignores the setting: such a pool can write.
+            opening.run();
+        } else {
+            assertThatIllegalStateException()
+                    .isThrownBy(opening::run)
+                    .withMessageContaining("read-only")
+                    .withMessageContaining("primary");
+        }
+    }
+
+    @Test
+    void transactionsMustNotBeReadOnly() {
+        switch (database.kind()) {
+            case H2_MEMORY, H2_FILE, H2_TCP -> {} // There are no such sessions, nor such transactions.
+            case POSTGRESQL -> assertReadOnly("set default_transaction_read_only = on");
+            case MARIADB, MYSQL -> assertReadOnly("set session transaction read only");
+        }
+    }
+
+    private void assertReadOnly(String setting) {
+        assertThatIllegalStateException()
+                .isThrownBy(() -> open(pool -> pool.setConnectionInitSql(setting), Map.of()))
+                .withMessageMatching("(?is).*read.only.*on the primary database.*");
+    }
+
+    @Test
+    void userMustHaveTheRightToWrite() {
+        try (TestGuest guest = TestGuest.of(database, "select")) {
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> open(guest::connect, Map.of()))
+                    .withMessageMatching("(?is).*(denied|rights).*distributed_lock.*needs to write.*")
+                    .withCauseInstanceOf(StoreException.class);
+        }
+        try (TestGuest guest = TestGuest.of(database, "select, insert, update, delete")) {
+            open(guest::connect, Map.of());
+        }
+    }
+
+    @Test
+    void poolAndPersistenceUnitMustAgreeOnAutoCommit() {
+        assertThatIllegalStateException()
+                .isThrownBy(() -> open(pool -> pool.setAutoCommit(true), Map.of(DISABLES_AUTO_COMMIT, true)))
+                .withMessageContaining(DISABLES_AUTO_COMMIT)
+                .withMessageContaining("autoCommit");
+
+        open(pool -> pool.setAutoCommit(false), Map.of(DISABLES_AUTO_COMMIT, true));
+        open(pool -> pool.setAutoCommit(false), Map.of());
+    }
+
+    @Test
+    void databaseThatIsDownIsUnavailable() {
+        FaultyDataSource faulty = new FaultyDataSource(database.dataSource());
+        try (EntityManagerFactory unit =
+                TestApplication.persistenceUnit(faulty, Map.of(), LockEntity.class, LockNode.class)) {
+            faulty.down();
+            assertThatThrownBy(() -> LockStore.open(unit))
+                    .isInstanceOfSatisfying(
+                            StoreException.class,
+                            failure -> assertThat(failure.failure()).isEqualTo(Failure.UNAVAILABLE));
+
+            faulty.up();
+            LockStore.open(unit);
+        }
+    }
+
+    /** H2 does not even show a row always, while another transaction changes it. */
+    @Test
+    void readUncommittedIsRefused() {
+        assertThatIllegalStateException()
+                .isThrownBy(() -> open(pool -> pool.setTransactionIsolation("TRANSACTION_READ_UNCOMMITTED"), Map.of()))
+                .withMessageContaining("READ UNCOMMITTED");
+    }
+
+    @Test
+    void manyMayOpenAtTheSameTime() throws Exception {
+        try (HikariDataSource pool = database.pool(config -> {});
+                EntityManagerFactory unit =
+                        TestApplication.persistenceUnit(pool, Map.of(), LockEntity.class, LockNode.class);
+                TestThreads threads = new TestThreads()) {
+            threads.together(8, () -> LockStore.open(unit));
+        }
+    }
+}

@@ -1,0 +1,150 @@
+package io.github.holdfast.repository;
+
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.test.OnDatabase;
+import io.github.holdfast.test.TestDatabase;
+import jakarta.persistence.EntityManagerFactory;
+import jakarta.persistence.PersistenceException;
+import java.lang.reflect.Proxy;
+import java.util.HashMap;
+import java.util.Map;
+import javax.sql.DataSource;
+import org.hibernate.dialect.H2Dialect;
+import org.hibernate.dialect.OracleDialect;
+import org.hibernate.engine.jdbc.connections.spi.AbstractDataSourceBasedMultiTenantConnectionProviderImpl;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.orm.jpa.JpaTransactionManager;
+import org.springframework.transaction.jta.JtaTransactionManager;
+
+class StartupCheckTest {
+
+    private static final DataSource NO_DATABASE = new DriverManagerDataSource("jdbc:none:nowhere");
+
+    @Test
+    void otherDatabasesAreRefused() {
+        try (EntityManagerFactory unit = unit("hibernate.dialect", OracleDialect.class.getName())) {
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> LockStore.open(unit))
+                    .withMessageContaining("PostgreSQL, MySQL, MariaDB and H2")
+                    .withMessageContaining(OracleDialect.class.getName());
+        }
+    }
+
+    @Test
+    void persistenceUnitWithJtaTransactionsIsRefused() {
+        try (EntityManagerFactory unit = unit("hibernate.transaction.coordinator_class", "jta")) {
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> LockStore.open(unit))
+                    .withMessageContaining("JTA");
+        }
+    }
+
+    @Test
+    void strictJpaQueriesAreRefused() {
+        try (EntityManagerFactory unit = unit("hibernate.jpa.compliance.query", "true")) {
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> LockStore.open(unit))
+                    .withMessageContaining("hibernate.jpa.compliance.query");
+        }
+    }
+
+    @Test
+    void multiTenantPersistenceUnitIsRefused() {
+        try (EntityManagerFactory unit = unit("hibernate.multi_tenant_connection_provider", new Tenants())) {
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> LockStore.open(unit))
+                    .withMessageContaining("multi-tenant");
+        }
+    }
+
+    private static final class Tenants extends AbstractDataSourceBasedMultiTenantConnectionProviderImpl<String> {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        protected DataSource selectAnyDataSource() {
+            return NO_DATABASE;
+        }
+
+        @Override
+        protected DataSource selectDataSource(String tenant) {
+            return NO_DATABASE;
+        }
+    }
+
+    @Test
+    void dataSourceOfTheCallersTransactionIsRefused() {
+        try (EntityManagerFactory unit =
+                unit("jakarta.persistence.nonJtaDataSource", new TransactionAwareDataSourceProxy(NO_DATABASE))) {
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> LockStore.open(unit))
+                    .withMessageContaining("TransactionAwareDataSourceProxy");
+        }
+    }
+
+    private static EntityManagerFactory unit(String property, Object value) {
+        Map<String, Object> properties = new HashMap<>(Map.of(
+                "hibernate.dialect", H2Dialect.class.getName(), "hibernate.boot.allow_jdbc_metadata_access", false));
+        properties.put(property, value);
+        return TestApplication.persistenceUnit(NO_DATABASE, properties, LockEntity.class, LockNode.class);
+    }
+
+    @Test
+    void jtaTransactionManagerIsRefused() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> LockStore.checkSupported(new JtaTransactionManager() {
+                    private static final long serialVersionUID = 1L;
+                }))
+                .withMessageContaining("JTA");
+
+        LockStore.checkSupported(new JpaTransactionManager());
+        LockStore.checkSupported(new JdbcTransactionManager());
+    }
+
+    @Test
+    void otherPersistenceProvidersAreRefused() {
+        EntityManagerFactory other = (EntityManagerFactory) Proxy.newProxyInstance(
+                getClass().getClassLoader(),
+                new Class<?>[] {EntityManagerFactory.class},
+                (proxy, method, arguments) -> switch (method.getName()) {
+                    case "unwrap" -> throw new PersistenceException("Not Hibernate");
+                    default -> method.getName();
+                });
+
+        assertThatIllegalStateException()
+                .isThrownBy(() -> LockStore.open(other))
+                .withMessageContaining("Hibernate")
+                .withMessageContaining(other.getClass().getName());
+    }
+
+    @Nested
+    @OnDatabase(TestDatabase.H2_MEMORY)
+    class InH2Memory extends StartupCheckContract {}
+
+    @Nested
+    @OnDatabase(TestDatabase.H2_FILE)
+    class InH2File extends StartupCheckContract {}
+
+    @Nested
+    @OnDatabase(TestDatabase.H2_TCP)
+    class InH2OverTcp extends StartupCheckContract {}
+
+    @Nested
+    @OnDatabase(TestDatabase.POSTGRESQL)
+    class InPostgreSql extends StartupCheckContract {}
+
+    @Nested
+    @OnDatabase(TestDatabase.MARIADB)
+    class InMariaDb extends StartupCheckContract {}
+
+    @Nested
+    @OnDatabase(TestDatabase.MYSQL)
+    class InMySql extends StartupCheckContract {}
+}

@@ -1,0 +1,48 @@
+package io.github.holdfast.repository;
+
+import com.zaxxer.hikari.HikariConfig;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.TestDatabase;
+
+/** Another user of the database, with few rights on the tables of the locks. */
+final class TestGuest implements AutoCloseable {
+
+    private static final String NAME = "guest";
+
+    private final Database database;
+
+    private TestGuest(Database database) {
+        this.database = database;
+    }
+
+    static TestGuest of(Database database, String rights) {
+        database.administer(
+                switch (database.kind()) {
+                    case H2_MEMORY, H2_FILE, H2_TCP -> "create user guest password 'guest'";
+                    case POSTGRESQL -> "create role guest login password 'guest'";
+                    case MARIADB, MYSQL -> "create user guest identified by 'guest'";
+                },
+                "grant " + rights + " on distributed_lock to guest",
+                "grant " + rights + " on lock_node to guest");
+        return new TestGuest(database);
+    }
+
+    void revoke(String right) {
+        database.administer("revoke " + right + " on distributed_lock from guest");
+    }
+
+    void connect(HikariConfig pool) {
+        // On H2 only the administrator may connect with settings in the URL.
+        pool.setJdbcUrl(database.url().replaceFirst(";.*", ""));
+        pool.setUsername(NAME);
+        pool.setPassword(NAME);
+    }
+
+    @Override
+    public void close() {
+        if (database.kind() == TestDatabase.POSTGRESQL) {
+            database.administer("drop owned by guest");
+        }
+        database.administer("drop user guest");
+    }
+}
