@@ -18,7 +18,7 @@ final class EmbeddedMariaDb {
 
     private EmbeddedMariaDb() {}
 
-    static JdbcServer start(String zone) {
+    static MysqldProcess start(String zone) {
         Path installation = Cache.filled("mariadb-" + VERSION, EmbeddedMariaDb::unpack);
         Path template = Cache.filled(
                 "mariadb-" + VERSION + "-data",

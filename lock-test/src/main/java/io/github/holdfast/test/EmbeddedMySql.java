@@ -15,7 +15,7 @@ final class EmbeddedMySql {
 
     private EmbeddedMySql() {}
 
-    static JdbcServer start(String zone) {
+    static MysqldProcess start(String zone) {
         Path installation = MySqlDownload.installation();
         List<String> common = List.of(
                 installation.resolve("bin/mysqld").toString(),

@@ -2,42 +2,124 @@ package io.github.holdfast.test;
 
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.URL;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** PostgreSQL from the binaries on the class path. It also runs as root: zonky then starts it with {@code unshare -U}. */
-final class EmbeddedPostgresql {
+final class EmbeddedPostgresql implements ServerProcess {
 
     private static final Pattern VERSION = Pattern.compile("-([0-9.]+)\\.jar!");
 
-    private EmbeddedPostgresql() {}
+    private final Path directory;
+    private final String zone;
+    private final JdbcServer server;
+    private EmbeddedPostgres postgres;
 
-    static JdbcServer start(String zone) {
+    private EmbeddedPostgresql(Path directory, String zone) throws IOException {
+        this.directory = directory;
+        this.zone = zone;
+        Cache.copy(Cache.filled("postgresql-" + version() + "-data", EmbeddedPostgresql::initialise), data());
+        this.postgres = started(0);
+        this.server = JdbcServer.started(
+                TestDatabase.POSTGRESQL,
+                "jdbc:postgresql://127.0.0.1:" + postgres.getPort() + "/postgres",
+                new JdbcServer.Login("postgres", "postgres"));
+    }
+
+    static EmbeddedPostgresql start(String zone) {
         Path directory = Janitor.temporaryDirectory();
         try {
-            Path data = directory.resolve("data");
-            Cache.copy(Cache.filled("postgresql-" + version() + "-data", EmbeddedPostgresql::initialise), data);
-            @SuppressWarnings("resource") // The janitor stops it.
-            EmbeddedPostgres postgres = builder(data)
-                    .setServerConfig("timezone", zone)
-                    .setServerConfig("listen_addresses", "127.0.0.1")
-                    .setServerConfig("unix_socket_directories", directory.toString())
-                    .start();
-            // At once; but unlike KILL it also frees the shared memory.
-            Janitor.endAfterwards(directory, postmaster(data), "QUIT");
-            return JdbcServer.started(
-                    TestDatabase.POSTGRESQL,
-                    "jdbc:postgresql://127.0.0.1:" + postgres.getPort() + "/postgres",
-                    new JdbcServer.Login("postgres", "postgres"));
+            return new EmbeddedPostgresql(directory, zone);
         } catch (IOException | IllegalStateException e) {
             throw new IllegalStateException(e.getMessage() + hint(directory), e);
         }
+    }
+
+    @Override
+    public JdbcServer server() {
+        return server;
+    }
+
+    @Override
+    public void kill() {
+        try {
+            long postmaster = postmaster();
+            // One that is stopped starts no process that would be missed below.
+            new ProcessBuilder("sh", "-c", "kill -s STOP " + postmaster)
+                    .start()
+                    .onExit()
+                    .join();
+            List<ProcessHandle> processes = ProcessHandle.of(postmaster).stream()
+                    .flatMap(handle -> Stream.concat(Stream.of(handle), handle.descendants()))
+                    .toList();
+            processes.forEach(ProcessHandle::destroyForcibly);
+            while (processes.stream().anyMatch(EmbeddedPostgresql::lives)) {
+                LockSupport.parkNanos(1_000_000);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** A process that nobody reaps, as in a container without an init, is still there but has no command. */
+    private static boolean lives(ProcessHandle process) {
+        return process.isAlive() && process.info().command().isPresent();
+    }
+
+    @Override
+    public void restart() {
+        try {
+            // This JVM has the lock of the server that was killed, and the new one makes its own. That the process is
+            // dead is known better than PostgreSQL could: see lives().
+            Files.deleteIfExists(data().resolve("epg-lock"));
+            Files.deleteIfExists(data().resolve("postmaster.pid"));
+            postgres = started(postgres.getPort());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Override
+    public void stop() {
+        try {
+            // Not killed: its shared memory goes with it.
+            postgres.close();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private EmbeddedPostgres started(int port) throws IOException {
+        EmbeddedPostgres started = builder(data())
+                .setPort(port)
+                .setServerConfig("timezone", zone)
+                .setServerConfig("listen_addresses", "127.0.0.1")
+                // No socket of a server that was killed can be in the way.
+                .setServerConfig("unix_socket_directories", "")
+                // Zonky's fsync=off stays: no wait for the disk, but what is committed outlives a kill.
+                .setServerConfig("synchronous_commit", "on")
+                .start();
+        // At once; but unlike KILL it also frees the shared memory.
+        Janitor.endAfterwards(directory, postmaster(), "QUIT");
+        return started;
+    }
+
+    private Path data() {
+        return directory.resolve("data");
+    }
+
+    private long postmaster() throws IOException {
+        return Long.parseLong(
+                Files.readAllLines(data().resolve("postmaster.pid")).get(0));
     }
 
     /** A server that was started once and stopped has the data directory. */
@@ -73,9 +155,5 @@ final class EmbeddedPostgresql {
         return Mysqld.isRoot(own)
                 ? " (PostgreSQL refuses to run as root: run as another user, or where `unshare -U id` works)"
                 : "";
-    }
-
-    private static long postmaster(Path data) throws IOException {
-        return Long.parseLong(Files.readAllLines(data.resolve("postmaster.pid")).get(0));
     }
 }

@@ -17,18 +17,20 @@ final class H2Server extends DatabaseServer {
     }
 
     private final String location;
+    private final String options;
 
-    private H2Server(TestDatabase kind, String location) {
+    private H2Server(TestDatabase kind, String location, String options) {
         super(kind, "holdfast_");
         this.location = location;
+        this.options = options;
     }
 
     static H2Server memory() {
-        return new H2Server(TestDatabase.H2_MEMORY, "mem:");
+        return new H2Server(TestDatabase.H2_MEMORY, "mem:", "");
     }
 
     static H2Server file() {
-        return new H2Server(TestDatabase.H2_FILE, "file:" + Janitor.temporaryDirectory() + "/");
+        return new H2Server(TestDatabase.H2_FILE, "file:" + Janitor.temporaryDirectory() + "/", "");
     }
 
     static H2Server tcp() {
@@ -37,10 +39,15 @@ final class H2Server extends DatabaseServer {
             Server tcp = Server.createTcpServer(
                             "-tcpPort", "0", "-tcpDaemon", "-ifNotExists", "-baseDir", directory.toString())
                     .start();
-            return new H2Server(TestDatabase.H2_TCP, "tcp://127.0.0.1:" + tcp.getPort() + "/./");
+            return new H2Server(TestDatabase.H2_TCP, "tcp://127.0.0.1:" + tcp.getPort() + "/./", "");
         } catch (SQLException e) {
             throw new IllegalStateException(e.getMessage(), e);
         }
+    }
+
+    /** The TCP server of another JVM. What is committed there outlives a kill: by default H2 writes it half a second later. */
+    static H2Server at(int port) {
+        return new H2Server(TestDatabase.H2_TCP, "tcp://127.0.0.1:" + port + "/./", ";WRITE_DELAY=0");
     }
 
     @Override
@@ -55,7 +62,7 @@ final class H2Server extends DatabaseServer {
 
     @Override
     String url(String name) {
-        return "jdbc:h2:" + location + name + ";DB_CLOSE_DELAY=-1";
+        return "jdbc:h2:" + location + name + ";DB_CLOSE_DELAY=-1" + options;
     }
 
     @Override

@@ -14,6 +14,7 @@ public final class JavaProcessBuilder {
     private final List<String> jvmArguments = new ArrayList<>(List.of("-Xmx128m"));
     private final List<String> arguments = new ArrayList<>();
     private final Map<String, String> environment = new TreeMap<>();
+    private Path javaHome = Path.of(System.getProperty("java.home"));
 
     JavaProcessBuilder(Class<?> main) {
         this.main = main;
@@ -27,6 +28,17 @@ public final class JavaProcessBuilder {
      */
     public JavaProcessBuilder jvmArgs(String... jvmArguments) {
         this.jvmArguments.addAll(List.of(jvmArguments));
+        return this;
+    }
+
+    /**
+     * Chooses another JDK than this JVM's.
+     *
+     * @param javaHome where it is, for instance what {@link JavaHome} found
+     * @return this
+     */
+    public JavaProcessBuilder javaHome(Path javaHome) {
+        this.javaHome = javaHome;
         return this;
     }
 
@@ -71,7 +83,7 @@ public final class JavaProcessBuilder {
      */
     public JavaProcess start() {
         List<String> command = new ArrayList<>();
-        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.add(javaHome.resolve("bin").resolve("java").toString());
         command.add("-cp");
         command.add(System.getProperty("java.class.path"));
         command.addAll(jvmArguments);

@@ -21,18 +21,27 @@ final class Servers {
             case H2_MEMORY -> H2Server.memory();
             case H2_FILE -> H2Server.file();
             case H2_TCP -> H2Server.tcp();
+            case POSTGRESQL, MARIADB, MYSQL -> startProcess(kind).server();
+        };
+    }
+
+    /** A server of its own, which can be killed. */
+    static ServerProcess startProcess(TestDatabase kind) {
+        return switch (kind) {
+            case H2_TCP -> new H2Process();
             case POSTGRESQL -> EmbeddedPostgresql.start("America/Los_Angeles");
             case MARIADB -> EmbeddedMariaDb.start("-08:00");
             case MYSQL -> EmbeddedMySql.start("-08:00");
+            case H2_MEMORY, H2_FILE -> throw new IllegalArgumentException(kind.label() + " has no server");
         };
     }
 
     /** A server in the zone that this process has. */
     static JdbcServer startIn(ZoneId zone, TestDatabase kind) {
         return switch (kind) {
-            case POSTGRESQL -> EmbeddedPostgresql.start(zone.getId());
-            case MARIADB -> EmbeddedMariaDb.start("SYSTEM");
-            case MYSQL -> EmbeddedMySql.start("SYSTEM");
+            case POSTGRESQL -> EmbeddedPostgresql.start(zone.getId()).server();
+            case MARIADB -> EmbeddedMariaDb.start("SYSTEM").server();
+            case MYSQL -> EmbeddedMySql.start("SYSTEM").server();
             case H2_MEMORY, H2_FILE, H2_TCP -> throw new IllegalArgumentException(kind.label());
         };
     }

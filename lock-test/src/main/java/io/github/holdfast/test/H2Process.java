@@ -1,0 +1,68 @@
+package io.github.holdfast.test;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** H2's TCP server in a JVM of its own, with its databases in files. */
+final class H2Process implements ServerProcess {
+
+    private static final Duration LONGEST_START = Duration.ofSeconds(60);
+    private static final Pattern RUNNING = Pattern.compile("TCP server running at tcp://[^:]+:([0-9]+).*");
+
+    private final Path directory = Janitor.temporaryDirectory();
+    private final int port;
+    private JavaProcess process;
+
+    H2Process() {
+        process = started(0);
+        port = awaitPort(process);
+    }
+
+    @Override
+    public DatabaseServer server() {
+        return H2Server.at(port);
+    }
+
+    @Override
+    public void kill() {
+        process.kill();
+    }
+
+    @Override
+    public void restart() {
+        process = started(port);
+        awaitPort(process);
+    }
+
+    @Override
+    public void stop() {
+        kill();
+    }
+
+    private JavaProcess started(int wantedPort) {
+        JavaProcess started = JavaProcess.of(org.h2.tools.Server.class)
+                .jvmArgs("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dh2.bindAddress=127.0.0.1")
+                .args("-tcp", "-tcpPort", String.valueOf(wantedPort), "-ifNotExists", "-baseDir", directory.toString())
+                .start();
+        Janitor.endAfterwards(directory, started.pid(), "KILL");
+        return started;
+    }
+
+    private static int awaitPort(JavaProcess started) {
+        try {
+            Matcher running = RUNNING.matcher(
+                    started.awaitLine(line -> RUNNING.matcher(line).matches(), LONGEST_START));
+            if (!running.matches()) {
+                throw new AssertionError("It matched before");
+            }
+            return Integer.parseInt(running.group(1));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("Interrupted", e);
+        } catch (AssertionError e) {
+            throw new IllegalStateException(e.getMessage(), e);
+        }
+    }
+}

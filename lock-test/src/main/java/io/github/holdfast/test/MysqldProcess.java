@@ -1,0 +1,106 @@
+package io.github.holdfast.test;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import javax.sql.DataSource;
+
+/** A server of MySQL or MariaDB, which runs. */
+final class MysqldProcess implements ServerProcess {
+
+    static final JdbcServer.Login ADMINISTRATOR = new JdbcServer.Login("administrator", "administrator");
+
+    private static final Duration LONGEST_START = Duration.ofSeconds(60);
+
+    private final Path directory;
+    private final List<String> command;
+    private final DataSource dataSource;
+    private final JdbcServer server;
+    private Process process;
+
+    /**
+     * Starts it.
+     *
+     * @param directory all that it writes is there; the command names it
+     */
+    MysqldProcess(TestDatabase kind, Path directory, List<String> command, String url) {
+        this.directory = directory;
+        this.command = command;
+        this.dataSource = kind.dataSource(url, ADMINISTRATOR.name(), ADMINISTRATOR.password());
+        this.process = started();
+        this.server = JdbcServer.started(kind, url, ADMINISTRATOR);
+    }
+
+    @Override
+    public JdbcServer server() {
+        return server;
+    }
+
+    @Override
+    public void kill() {
+        process.destroyForcibly().onExit().join();
+    }
+
+    @Override
+    public void restart() {
+        process = started();
+    }
+
+    @Override
+    public void stop() {
+        kill();
+    }
+
+    private Process started() {
+        try {
+            Process started = new ProcessBuilder(command)
+                    .redirectErrorStream(true)
+                    .redirectOutput(directory.resolve("log").toFile())
+                    .start();
+            Janitor.endAfterwards(directory, started.pid(), "KILL");
+            await(started);
+            return started;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private void await(Process started) throws IOException {
+        long deadline = System.nanoTime() + LONGEST_START.toNanos();
+        while (true) {
+            try (Connection connection = dataSource.getConnection()) {
+                connection.isValid(1);
+                return;
+            } catch (SQLException e) {
+                if (ended(started) || System.nanoTime() > deadline) {
+                    started.destroyForcibly();
+                    throw new IllegalStateException(complaints(Files.readString(directory.resolve("log"))), e);
+                }
+            }
+        }
+    }
+
+    private static boolean ended(Process started) throws IOException {
+        try {
+            return started.waitFor(50, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("Interrupted", e);
+        }
+    }
+
+    /** The complaints in an output, or else its end. */
+    static String complaints(String output) {
+        String errors = output.lines()
+                .filter(line -> line.contains("ERROR") || line.contains("error"))
+                .collect(Collectors.joining("; "));
+        return errors.isEmpty() ? output.substring(Math.max(0, output.length() - 500)) : errors;
+    }
+}

@@ -1,0 +1,87 @@
+package io.github.holdfast.test;
+
+/**
+ * A database on a server of its own, which can be killed and started again: for what applications meet when their database
+ * crashes.
+ *
+ * <p>For PostgreSQL, MariaDB, MySQL, and H2 as a TCP server with a file. What is committed outlives a kill, on H2
+ * because the URL says {@code WRITE_DELAY=0}. The server ends with the tests at the
+ * latest. Not thread-safe.
+ *
+ * <pre>{@code
+ * try (RestartableDatabase restartable = RestartableDatabase.start(TestDatabase.MYSQL)) {
+ *     restartable.database().execute(...);
+ *     restartable.kill();
+ *     restartable.restart();
+ * }
+ * }</pre>
+ */
+public final class RestartableDatabase implements AutoCloseable {
+
+    private final ServerProcess server;
+    private final Database database;
+    private boolean isDown;
+
+    private RestartableDatabase(ServerProcess server) {
+        this.server = server;
+        this.database = server.server().newDatabase();
+    }
+
+    /**
+     * Starts a server and makes a database on it.
+     *
+     * @param kind the kind of server, not H2 in memory or in a file of this JVM
+     * @return the running server; the caller closes it
+     * @throws org.opentest4j.TestAbortedException if the server cannot start; with the environment variable {@code CI=true}
+     *     it is an {@link IllegalStateException}
+     */
+    public static RestartableDatabase start(TestDatabase kind) {
+        if (kind == TestDatabase.H2_MEMORY || kind == TestDatabase.H2_FILE) {
+            throw new IllegalArgumentException(kind.label() + " is part of this JVM");
+        }
+        ServerProcess server;
+        try {
+            server = Servers.startProcess(kind);
+        } catch (RuntimeException e) {
+            throw Unavailable.because(kind, e);
+        }
+        return new RestartableDatabase(server);
+    }
+
+    /**
+     * The database, fresh and empty; it has the same URL after each start.
+     *
+     * @return the database; this object closes it
+     */
+    public Database database() {
+        return database;
+    }
+
+    /** Ends all processes of the server at once and waits for that: SIGKILL, so they say farewell to nobody. Does nothing if it is down. */
+    public void kill() {
+        if (!isDown) {
+            isDown = true;
+            server.kill();
+        }
+    }
+
+    /**
+     * Starts the server again after {@link #kill()}, on the same data and the same port, and waits until it answers.
+     *
+     * @throws IllegalStateException if it does not start
+     */
+    public void restart() {
+        server.restart();
+        isDown = false;
+    }
+
+    /** Ends the server. */
+    @Override
+    public void close() {
+        if (isDown) {
+            restart(); // PostgreSQL frees the shared memory of a server that was killed when it starts again.
+        }
+        database.close();
+        server.stop();
+    }
+}
