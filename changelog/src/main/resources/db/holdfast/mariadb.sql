@@ -24,5 +24,34 @@ create table lock_node (
     ended       bit(1)      not null,
     description varchar(255) character set utf8mb4,
     version     bigint      not null,
+    waits_until datetime(6),
     constraint lock_node_pkey primary key (id)
+) engine = InnoDB;
+
+create table lock_audit (
+    id            varchar(64) character set utf8mb4 collate utf8mb4_nopad_bin not null,
+    action        varchar(32) character set utf8mb4 collate utf8mb4_nopad_bin not null,
+    lock_name     varchar(255) character set utf8mb4 collate utf8mb4_nopad_bin not null,
+    owner         varchar(128) character set utf8mb4 collate utf8mb4_nopad_bin,
+    node_id       varchar(64) character set utf8mb4 collate utf8mb4_nopad_bin,
+    holder        varchar(255) character set utf8mb4,
+    fencing_token bigint      not null,
+    done_at       datetime(6) not null,
+    done_by       varchar(255) character set utf8mb4 not null,
+    reason        varchar(1000) character set utf8mb4 not null,
+    constraint lock_audit_pkey primary key (id)
+) engine = InnoDB;
+
+create table lock_run (
+    name          varchar(255) character set utf8mb4 collate utf8mb4_nopad_bin not null,
+    fencing_token bigint      not null,
+    period        bigint,
+    node_id       varchar(64) character set utf8mb4 collate utf8mb4_nopad_bin,
+    holder        varchar(255) character set utf8mb4,
+    begun_at      datetime(6) not null,
+    ended_at      datetime(6),
+    status        varchar(16) character set utf8mb4 collate utf8mb4_nopad_bin not null,
+    error         varchar(1000) character set utf8mb4,
+    constraint lock_run_pkey primary key (name, fencing_token),
+    index lock_run_ended_at (ended_at)
 ) engine = InnoDB;

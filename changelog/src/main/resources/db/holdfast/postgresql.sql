@@ -23,5 +23,37 @@ create table lock_node (
     ended       boolean                     not null,
     description varchar(255),
     version     bigint                      not null,
+    waits_until timestamp(6) with time zone,
     constraint lock_node_pkey primary key (id)
 );
+
+create index lock_node_alive on lock_node (id) where not ended;
+
+create table lock_audit (
+    id            varchar(64) collate "C"     not null,
+    action        varchar(32) collate "C"     not null,
+    lock_name     varchar(255) collate "C"    not null,
+    owner         varchar(128) collate "C",
+    node_id       varchar(64) collate "C",
+    holder        varchar(255),
+    fencing_token bigint                      not null,
+    done_at       timestamp(6) with time zone not null,
+    done_by       varchar(255)                not null,
+    reason        varchar(1000)               not null,
+    constraint lock_audit_pkey primary key (id)
+);
+
+create table lock_run (
+    name          varchar(255) collate "C"    not null,
+    fencing_token bigint                      not null,
+    period        bigint,
+    node_id       varchar(64) collate "C",
+    holder        varchar(255),
+    begun_at      timestamp(6) with time zone not null,
+    ended_at      timestamp(6) with time zone,
+    status        varchar(16) collate "C"     not null,
+    error         varchar(1000),
+    constraint lock_run_pkey primary key (name, fencing_token)
+);
+
+create index lock_run_ended_at on lock_run (ended_at);

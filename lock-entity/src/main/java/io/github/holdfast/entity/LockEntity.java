@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Every change of the row is a compare-and-set: read it together with the database's clock, judge it with
  * {@link #standing}, compute the next state with {@link #granted}, {@link #reentered},
- * {@link #released} or {@link #heldTimes}, and write that state on the condition that version, token and owner are still those of the
+ * {@link #released}, {@link #heldTimes} or {@link #vacated}, and write that state on the condition that version, token and owner are still those of the
  * snapshot. The next states carry the instants of their origin: the write itself sets them by the database's clock,
  * because a pause between reading and writing would otherwise give two holders.
  *
@@ -175,16 +175,13 @@ public class LockEntity {
         next.nodeId = newNode;
         next.holdCount = 1;
         next.fencingToken = fencingToken + 1;
-        next.holder = newHolder == null ? null : cut(newHolder);
+        next.holder = newHolder == null ? null : shortened(newHolder);
         return next;
     }
 
-    private static String cut(String holder) {
-        if (holder.length() <= MAX_HOLDER_LENGTH) {
-            return holder;
-        }
-        boolean insideSurrogatePair = Character.isHighSurrogate(holder.charAt(MAX_HOLDER_LENGTH - 1));
-        return holder.substring(0, insideSurrogatePair ? MAX_HOLDER_LENGTH - 1 : MAX_HOLDER_LENGTH);
+    /** The beginning of a description that is longer than {@link #MAX_HOLDER_LENGTH}, without half a surrogate pair. */
+    public static String shortened(String holder) {
+        return Text.shortened(holder, MAX_HOLDER_LENGTH);
     }
 
     /**
@@ -226,11 +223,27 @@ public class LockEntity {
         LockEntity next = new LockEntity(this);
         next.holdCount = times;
         if (times == 0) {
-            next.owner = null;
-            next.nodeId = null;
-            next.holder = null;
+            next.free();
         }
         return next;
+    }
+
+    /**
+     * This row after it was taken from its holder, who is dead or was overruled: free, with a new token, so that a commit that
+     * is guarded by the old one fails.
+     */
+    public LockEntity vacated() {
+        LockEntity next = new LockEntity(this);
+        next.holdCount = 0;
+        next.fencingToken = fencingToken + 1;
+        next.free();
+        return next;
+    }
+
+    private void free() {
+        owner = null;
+        nodeId = null;
+        holder = null;
     }
 
     /** Whether this row is a hold of {@code other}'s owner under {@code other}'s token: the same grant. */

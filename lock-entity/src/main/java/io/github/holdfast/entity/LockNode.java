@@ -50,6 +50,10 @@ public class LockNode {
     @Column(name = "version", nullable = false)
     private long version;
 
+    @Column(name = "waits_until")
+    @JdbcTypeCode(SqlTypes.TIMESTAMP_UTC)
+    private @Nullable Instant waitsUntil;
+
     /** For the persistence provider, which sets every field before anybody sees the instance. */
     @SuppressWarnings("NullAway.Init")
     protected LockNode() {}
@@ -94,9 +98,17 @@ public class LockNode {
         return description;
     }
 
-    /** Returns the version, which grows with every write. */
+    /** Returns the version, which grows with every write but the one that only says that the node waits. */
     public long version() {
         return version;
+    }
+
+    /**
+     * Returns until when the node is to be told of locks that are given back, because threads of it wait for one, by the
+     * database's clock; null if it never was. Nothing but that depends on it.
+     */
+    public @Nullable Instant waitsUntil() {
+        return waitsUntil;
     }
 
     /**

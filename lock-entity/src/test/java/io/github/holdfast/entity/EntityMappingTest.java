@@ -43,10 +43,14 @@ class EntityMappingTest {
         assertThat(LockEntity.class.getAnnotation(Table.class).name()).isEqualTo("distributed_lock");
         assertThat(LockNode.class.getAnnotation(Entity.class).name()).isEqualTo("HoldfastNode");
         assertThat(LockNode.class.getAnnotation(Table.class).name()).isEqualTo("lock_node");
+        assertThat(LockAudit.class.getAnnotation(Entity.class).name()).isEqualTo("HoldfastAudit");
+        assertThat(LockAudit.class.getAnnotation(Table.class).name()).isEqualTo("lock_audit");
+        assertThat(LockRun.class.getAnnotation(Entity.class).name()).isEqualTo("HoldfastRun");
+        assertThat(LockRun.class.getAnnotation(Table.class).name()).isEqualTo("lock_run");
     }
 
     @ParameterizedTest
-    @ValueSource(classes = {LockEntity.class, LockNode.class})
+    @ValueSource(classes = {LockEntity.class, LockNode.class, LockAudit.class, LockRun.class})
     void neitherSecondLevelCacheNorListenersOfTheApplicationTouchThem(Class<?> entity) {
         assertThat(entity.getAnnotation(Cacheable.class).value()).isFalse();
         assertThat(entity).hasAnnotation(ExcludeDefaultListeners.class);
@@ -63,13 +67,32 @@ class EntityMappingTest {
         assertThat(Columns.fieldsOf(entity))
                 .filteredOn(field -> field.isAnnotationPresent(Version.class))
                 .hasSize(1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(classes = {LockAudit.class, LockRun.class})
+    void thereIsNoVersionWhereNobodyUpdatesTwice(Class<?> entity) {
+        assertThat(Columns.fieldsOf(entity)).noneMatch(field -> field.isAnnotationPresent(Version.class));
+    }
+
+    @ParameterizedTest
+    @ValueSource(classes = {LockEntity.class, LockNode.class, LockAudit.class})
+    void oneColumnIsTheKey(Class<?> entity) {
         assertThat(Columns.fieldsOf(entity))
                 .filteredOn(field -> field.isAnnotationPresent(Id.class))
                 .hasSize(1);
     }
 
+    @Test
+    void aRunIsKnownByItsGrant() {
+        assertThat(Columns.fieldsOf(LockRun.class))
+                .filteredOn(field -> field.isAnnotationPresent(Id.class))
+                .extracting(Field::getName)
+                .containsExactlyInAnyOrder("name", "fencingToken");
+    }
+
     @ParameterizedTest
-    @ValueSource(classes = {LockEntity.class, LockNode.class})
+    @ValueSource(classes = {LockEntity.class, LockNode.class, LockAudit.class, LockRun.class})
     void everyColumnIsNamedAndEveryInstantIsPinnedToUtc(Class<?> entity) {
         assertThat(Columns.fieldsOf(entity))
                 .allSatisfy(field -> assertThat(field.getAnnotation(Column.class))
@@ -97,6 +120,23 @@ class EntityMappingTest {
         assertThat(column(LockEntity.class, "holder").length()).isEqualTo(255);
         assertThat(column(LockNode.class, "id").length()).isEqualTo(64);
         assertThat(column(LockNode.class, "description").length()).isEqualTo(255);
+        assertThat(column(LockAudit.class, "id").length()).isEqualTo(64);
+        assertThat(column(LockAudit.class, "action").length()).isEqualTo(32);
+        assertThat(column(LockAudit.class, "lockName").length()).isEqualTo(255);
+        assertThat(column(LockAudit.class, "owner").length()).isEqualTo(128);
+        assertThat(column(LockAudit.class, "nodeId").length()).isEqualTo(64);
+        assertThat(column(LockAudit.class, "holder").length()).isEqualTo(255);
+        assertThat(column(LockAudit.class, "doneBy").length()).isEqualTo(255);
+        assertThat(column(LockAudit.class, "reason").length()).isEqualTo(1000);
+        assertThat(column(LockRun.class, "name").length()).isEqualTo(255);
+        assertThat(column(LockRun.class, "nodeId").length()).isEqualTo(64);
+        assertThat(column(LockRun.class, "holder").length()).isEqualTo(255);
+        assertThat(column(LockRun.class, "error").length()).isEqualTo(1000);
+        assertThat(RunStatus.values())
+                .allMatch(status -> status.name().length()
+                        <= column(LockRun.class, "status").length());
+        assertThat(LockAudit.FORCED_RELEASE)
+                .hasSizeLessThanOrEqualTo(column(LockAudit.class, "action").length());
     }
 
     @Test
@@ -108,11 +148,47 @@ class EntityMappingTest {
         assertThat(Columns.fieldsOf(LockNode.class))
                 .filteredOn(field -> column(LockNode.class, field.getName()).nullable())
                 .extracting(Field::getName)
-                .containsExactly("description");
+                .containsExactlyInAnyOrder("description", "waitsUntil");
+        assertThat(Columns.fieldsOf(LockAudit.class))
+                .filteredOn(field -> column(LockAudit.class, field.getName()).nullable())
+                .extracting(Field::getName)
+                .containsExactlyInAnyOrder("owner", "nodeId", "holder");
+        assertThat(Columns.fieldsOf(LockRun.class))
+                .filteredOn(field -> column(LockRun.class, field.getName()).nullable())
+                .extracting(Field::getName)
+                .containsExactlyInAnyOrder("period", "nodeId", "holder", "endedAt", "error");
+    }
+
+    @Test
+    void auditTellsItsColumns() {
+        Instant doneAt = Instant.parse("2026-03-29T00:59:59.999999Z");
+        LockAudit audit = new LockAudit();
+        Columns.load(audit, "id", "audit-1");
+        Columns.load(audit, "action", LockAudit.FORCED_RELEASE);
+        Columns.load(audit, "lockName", "job");
+        Columns.load(audit, "owner", "me");
+        Columns.load(audit, "nodeId", "node-1");
+        Columns.load(audit, "holder", "4711@host-1/main");
+        Columns.load(audit, "fencingToken", 12L);
+        Columns.load(audit, "doneAt", doneAt);
+        Columns.load(audit, "doneBy", "42@host-2/main");
+        Columns.load(audit, "reason", "host-1 hangs");
+
+        assertThat(audit.id()).isEqualTo("audit-1");
+        assertThat(audit.action()).isEqualTo("FORCED_RELEASE");
+        assertThat(audit.lockName()).isEqualTo("job");
+        assertThat(audit.owner()).isEqualTo("me");
+        assertThat(audit.nodeId()).isEqualTo("node-1");
+        assertThat(audit.holder()).isEqualTo("4711@host-1/main");
+        assertThat(audit.fencingToken()).isEqualTo(12);
+        assertThat(audit.doneAt()).isEqualTo(doneAt);
+        assertThat(audit.doneBy()).isEqualTo("42@host-2/main");
+        assertThat(audit.reason()).isEqualTo("host-1 hangs");
+        assertThat(Columns.of(audit)).hasSize(10);
     }
 
     @ParameterizedTest
-    @ValueSource(classes = {LockEntity.class, LockNode.class})
+    @ValueSource(classes = {LockEntity.class, LockNode.class, LockAudit.class, LockRun.class})
     void nobodyCanChangeAnInstance(Class<?> entity) {
         assertThat(Columns.fieldsOf(entity)).allMatch(field -> Modifier.isPrivate(field.getModifiers()));
         assertThat(Arrays.stream(entity.getDeclaredMethods())
@@ -124,7 +200,7 @@ class EntityMappingTest {
 
     /** What JPA demands of an entity, and an architecture test would otherwise object to. */
     @ParameterizedTest
-    @ValueSource(classes = {LockEntity.class, LockNode.class})
+    @ValueSource(classes = {LockEntity.class, LockNode.class, LockAudit.class, LockRun.class})
     void providerCanMakeAndProxyThem(Class<?> entity) throws NoSuchMethodException {
         Constructor<?> empty = entity.getDeclaredConstructor();
 

@@ -20,6 +20,7 @@ class LockNodeTest {
         LockNode node = node(false);
         Columns.load(node, "description", "shop on host-1, pid 4711");
         Columns.load(node, "version", 12L);
+        Columns.load(node, "waitsUntil", STARTED.plusSeconds(4));
 
         assertThat(node.id()).isEqualTo("node-1");
         assertThat(node.startedAt()).isEqualTo(STARTED);
@@ -27,14 +28,16 @@ class LockNodeTest {
         assertThat(node.isEnded()).isFalse();
         assertThat(node.description()).isEqualTo("shop on host-1, pid 4711");
         assertThat(node.version()).isEqualTo(12);
-        assertThat(Columns.of(node)).hasSize(6);
+        assertThat(node.waitsUntil()).isEqualTo(STARTED.plusSeconds(4));
+        assertThat(Columns.of(node)).hasSize(7);
     }
 
     @Test
-    void newNodeHasNoDescriptionAndVersionZero() {
+    void newNodeHasNoDescriptionAndVersionZeroAndDoesNotWait() {
         assertThat(node(true).isEnded()).isTrue();
         assertThat(node(true).description()).isNull();
         assertThat(node(true).version()).isZero();
+        assertThat(node(true).waitsUntil()).isNull();
     }
 
     @Test

@@ -1,0 +1,120 @@
+package io.github.holdfast.entity;
+
+import jakarta.persistence.Access;
+import jakarta.persistence.AccessType;
+import jakarta.persistence.Cacheable;
+import jakarta.persistence.Column;
+import jakarta.persistence.Entity;
+import jakarta.persistence.ExcludeDefaultListeners;
+import jakarta.persistence.Id;
+import jakarta.persistence.Table;
+import java.time.Instant;
+import org.hibernate.annotations.JdbcTypeCode;
+import org.hibernate.type.SqlTypes;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What an administrator did to a lock: one row for each forced release.
+ *
+ * <p>A row is inserted once and never updated, so it has no version. It repeats what the lock's row said at that moment,
+ * because neither that row nor the node's need exist later.
+ */
+@Entity(name = "HoldfastAudit")
+@Table(name = "lock_audit")
+@Access(AccessType.FIELD)
+@Cacheable(false)
+@ExcludeDefaultListeners
+public class LockAudit {
+
+    /** The action that ends a hold against the will of its owner. */
+    public static final String FORCED_RELEASE = "FORCED_RELEASE";
+
+    /** The longest reason, in UTF-16 code units. */
+    public static final int MAX_REASON_LENGTH = 1000;
+
+    @Id
+    @Column(name = "id", length = 64, nullable = false)
+    private String id;
+
+    @Column(name = "action", length = 32, nullable = false)
+    private String action;
+
+    @Column(name = "lock_name", length = LockEntity.MAX_NAME_LENGTH, nullable = false)
+    private String lockName;
+
+    @Column(name = "owner", length = LockEntity.MAX_OWNER_LENGTH)
+    private @Nullable String owner;
+
+    @Column(name = "node_id", length = 64)
+    private @Nullable String nodeId;
+
+    @Column(name = "holder", length = LockEntity.MAX_HOLDER_LENGTH)
+    private @Nullable String holder;
+
+    @Column(name = "fencing_token", nullable = false)
+    private long fencingToken;
+
+    @Column(name = "done_at", nullable = false)
+    @JdbcTypeCode(SqlTypes.TIMESTAMP_UTC)
+    private Instant doneAt;
+
+    @Column(name = "done_by", length = 255, nullable = false)
+    private String doneBy;
+
+    @Column(name = "reason", length = MAX_REASON_LENGTH, nullable = false)
+    private String reason;
+
+    /** For the persistence provider, which sets every field before anybody sees the instance. */
+    @SuppressWarnings("NullAway.Init")
+    protected LockAudit() {}
+
+    /** Returns the id, which is never reused. */
+    public String id() {
+        return id;
+    }
+
+    /** Returns what was done: {@link #FORCED_RELEASE}. */
+    public String action() {
+        return action;
+    }
+
+    /** Returns which lock it was done to. */
+    public String lockName() {
+        return lockName;
+    }
+
+    /** Returns whose hold it ended, or null if nobody held the lock. */
+    public @Nullable String owner() {
+        return owner;
+    }
+
+    /** Returns the node whose life that hold shared, or null if it was held by a lease or by nobody. */
+    public @Nullable String nodeId() {
+        return nodeId;
+    }
+
+    /** Returns who held the lock, for people: host, process, thread; null if that is not known. */
+    public @Nullable String holder() {
+        return holder;
+    }
+
+    /** Returns the token of the grant that it ended. */
+    public long fencingToken() {
+        return fencingToken;
+    }
+
+    /** Returns when it was done, by the database's clock. */
+    public Instant doneAt() {
+        return doneAt;
+    }
+
+    /** Returns who did it, for people: process, host, thread. */
+    public String doneBy() {
+        return doneBy;
+    }
+
+    /** Returns why, in the words of who did it. */
+    public String reason() {
+        return reason;
+    }
+}
