@@ -20,7 +20,8 @@ import org.springframework.data.repository.query.Param;
  * extends the bare {@link Repository} on purpose: an inherited {@code save} selects first, then writes without the
  * token and owner that the decision was based on, and inserts a deleted row again.
  *
- * <p>Every method needs a transaction on the primary; {@link LockStore} opens one.
+ * <p>Every method needs a transaction on the primary; {@link LockStore} opens one. Pages of the table are in
+ * {@link LockTableRepository}, ways to take a lock from its holder in {@link LockVacancyRepository}.
  */
 public interface LockRepository extends Repository<LockEntity, String> {
 
@@ -162,6 +163,18 @@ public interface LockRepository extends Repository<LockEntity, String> {
     }
 
     /**
+     * Writes the hold count of a lock that is held through a node, as {@link LockEntity#heldTimes} computed it. It does not ask
+     * whether the node lives: while the row carries owner and token, nobody else was granted the lock. One statement.
+     *
+     * @param before what the decision was based on; held through a node
+     * @param after what the row becomes; held
+     * @return false if the row was no longer as {@code before} says
+     */
+    default boolean recount(LockEntity before, LockEntity after) {
+        return release(before, after);
+    }
+
+    /**
      * Makes every write impossible that was decided on this version of the row and has not happened yet, by moving the
      * version on. One statement; it waits for a transaction that has the row locked.
      *
@@ -271,8 +284,7 @@ public interface LockRepository extends Repository<LockEntity, String> {
         return System.nanoTime() - start > Duration.ofSeconds(1).toNanos();
     }
 
-    /** Rounds up: the database must not think a lease over before its holder does. */
     private static @Nullable Long micros(@Nullable Duration duration) {
-        return duration == null ? null : duration.plusNanos(999).toNanos() / 1000;
+        return duration == null ? null : Micros.of(duration);
     }
 }

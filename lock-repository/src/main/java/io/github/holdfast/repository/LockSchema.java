@@ -4,6 +4,8 @@ import io.github.holdfast.repository.StoreException.Failure;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import javax.sql.DataSource;
 import org.slf4j.Logger;
@@ -72,6 +74,38 @@ public final class LockSchema {
             }
         } catch (SQLException failure) {
             throw new IllegalStateException("The lock tables could not be checked: " + failure.getMessage(), failure);
+        }
+    }
+
+    /**
+     * Checks that each table is there. One query per table; needs no right but to read them.
+     *
+     * @throws IllegalStateException if one is missing or cannot be read, or the database is none of PostgreSQL, MySQL,
+     *     MariaDB and H2, or cannot be reached; the message says which and what to do
+     */
+    public void validate() {
+        try (Connection connection = dataSource.getConnection()) {
+            SchemaScript script = SchemaScript.of(connection);
+            List<String> missing = new ArrayList<>();
+            for (String table : script.tables()) {
+                if (!exists(connection, script, table)) {
+                    missing.add(table);
+                    rollBackFailed(connection);
+                }
+            }
+            if (!missing.isEmpty()) {
+                throw new IllegalStateException("In %s these tables are missing: %s; run %s, or %s with Liquibase"
+                        .formatted(script.database(), String.join(", ", missing), script.path(), CHANGELOG));
+            }
+        } catch (SQLException failure) {
+            throw new IllegalStateException("The lock tables could not be checked: " + failure.getMessage(), failure);
+        }
+    }
+
+    /** PostgreSQL answers nothing more in a transaction in which a statement failed. */
+    private static void rollBackFailed(Connection connection) throws SQLException {
+        if (!connection.getAutoCommit()) {
+            connection.rollback();
         }
     }
 

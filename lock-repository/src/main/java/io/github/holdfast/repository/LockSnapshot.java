@@ -17,12 +17,22 @@ import org.jspecify.annotations.Nullable;
 public record LockSnapshot(LockEntity row, @Nullable LockNode node, Instant dbNow) {
 
     /**
-     * What the lock says to one who wants to hold it by a lease.
+     * What the lock says to one who wants to hold it.
      *
      * @param owner the owner who asks
+     * @param nodeId the node to hold it through; null to hold it by a lease
      */
-    public Standing standing(String owner) {
-        return row.standing(owner, null, node, dbNow);
+    public Standing standing(String owner, @Nullable String nodeId) {
+        return row.standing(owner, nodeId, node, dbNow);
+    }
+
+    /**
+     * How long the hold that the row shows lasts from {@link #dbNow}, unless it is renewed: until the end of its lease, or of
+     * its node's. Zero if nobody holds it or that is over.
+     */
+    public Duration timeUntilOver() {
+        Instant end = row.nodeId() == null ? row.expiresAt() : node == null ? null : node.expiresAt();
+        return row.owner() == null || end == null || !end.isAfter(dbNow) ? Duration.ZERO : Duration.between(dbNow, end);
     }
 
     /** Returns how long the row keeps everybody out as far as it tells, or null if it is held through a node. */

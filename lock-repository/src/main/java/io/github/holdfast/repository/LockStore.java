@@ -1,12 +1,22 @@
 package io.github.holdfast.repository;
 
+import static org.hibernate.jpa.SpecHints.HINT_SPEC_LOCK_TIMEOUT;
+
+import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.StoreException.Failure;
+import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Supplier;
+import javax.sql.DataSource;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
+import org.hibernate.Timeouts;
+import org.hibernate.dialect.H2Dialect;
+import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.jpa.repository.support.JpaRepositoryFactory;
 import org.springframework.orm.jpa.EntityManagerHolder;
@@ -27,22 +37,37 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  */
 public final class LockStore {
 
+    private static final Duration AT_ONCE = Duration.ofSeconds(1);
+
     private final EntityManagerFactory unit;
+    private final SessionFactoryImplementor factory;
     private final JpaTransactionManager transactions;
     private final LockRepository locks;
+    private final LockNodeRepository nodes;
+    private final LockVacancyRepository vacancies;
+    private final LockTableRepository table;
+    private final LockAuditRepository audits;
+    private final LockRunRepository runs;
+    private final JpaRepositoryFactory repositories;
     private final ThreadLocal<Integer> secondsPerStatement = new ThreadLocal<>();
 
-    private LockStore(EntityManagerFactory unit) {
-        this.unit = unit;
+    private LockStore(SessionFactoryImplementor factory, @Nullable DataSource connections) {
+        this.factory = factory;
+        this.unit = OwnUnit.of(factory, connections);
         // Without the data source, which afterPropertiesSet would detect: a transaction of another manager on that
         // data source would be taken for a misuse, although ours has a connection of its own.
         transactions = new JpaTransactionManager();
         transactions.setEntityManagerFactory(unit);
-        JpaRepositoryFactory repositories =
-                new JpaRepositoryFactory(SharedEntityManagerCreator.createSharedEntityManager(unit));
+        repositories = new JpaRepositoryFactory(SharedEntityManagerCreator.createSharedEntityManager(unit));
         repositories.addRepositoryProxyPostProcessor(
                 (proxy, repository) -> proxy.addAdvice((MethodInterceptor) this::fresh));
         locks = repositories.getRepository(LockRepository.class);
+        nodes = repositories.getRepository(LockNodeRepository.class);
+        vacancies = repositories.getRepository(LockVacancyRepository.class);
+        table = repositories.getRepository(LockTableRepository.class);
+        audits = repositories.getRepository(LockAuditRepository.class);
+        runs = repositories.getRepository(LockRunRepository.class);
+        MetamodelCache.clear();
     }
 
     /**
@@ -75,8 +100,26 @@ public final class LockStore {
     public static LockStore open(EntityManagerFactory entityManagerFactory) {
         StartupCheck check = new StartupCheck(entityManagerFactory);
         check.persistenceUnit();
-        LockStore store = new LockStore(OwnUnit.of(check.sessionFactory()));
-        check.database(store);
+        LockStore store = new LockStore(check.sessionFactory(), null);
+        check.database(store, store.unit);
+        return store;
+    }
+
+    /**
+     * As {@link #open(EntityManagerFactory)}, but lock operations have connections of their own. That these lead to the
+     * same database as the persistence unit's is proved by a row that is written through one, read through the other, and
+     * deleted.
+     *
+     * @param lockDataSource where lock operations have their connections from; not closed by the store
+     * @throws IllegalStateException also if it leads to another database or schema
+     */
+    public static LockStore open(EntityManagerFactory entityManagerFactory, DataSource lockDataSource) {
+        StartupCheck.refuseProxy("lock service's", lockDataSource);
+        StartupCheck check = new StartupCheck(entityManagerFactory);
+        check.persistenceUnit();
+        LockStore store = new LockStore(check.sessionFactory(), lockDataSource);
+        check.database(store, store.unit);
+        check.isSameDatabase(store, new LockStore(check.sessionFactory(), null));
         return store;
     }
 
@@ -95,6 +138,44 @@ public final class LockStore {
         }
     }
 
+    /** Returns the rows of the nodes, for work inside {@link #inTransaction(Duration, Function)}. */
+    public LockNodeRepository nodes() {
+        return nodes;
+    }
+
+    /** Returns the ways to take locks from their holders, for work inside {@link #inTransaction(Duration, Function)}. */
+    public LockVacancyRepository vacancies() {
+        return vacancies;
+    }
+
+    /** Returns stretches of the tables, for work inside {@link #inTransaction(Duration, Function)}. */
+    public LockTableRepository table() {
+        return table;
+    }
+
+    /** Returns the record of forced releases, for work inside {@link #inTransaction(Duration, Function)}. */
+    public LockAuditRepository audits() {
+        return audits;
+    }
+
+    /** Returns the runs of tasks, for work inside {@link #inTransaction(Duration, Function)}. */
+    public LockRunRepository runs() {
+        return runs;
+    }
+
+    /**
+     * Opens the channel through which releases wake those who wait on other nodes.
+     *
+     * @throws IllegalStateException if this is not PostgreSQL with its own driver
+     * @throws StoreException if the database failed
+     */
+    public WakeUpChannel wakeUpChannel() {
+        WakeUpChannel.checkSupported(unit);
+        LockWakeUpRepository notifying = repositories.getRepository(LockWakeUpRepository.class);
+        MetamodelCache.clear();
+        return WakeUpChannel.of(this, unit, notifying);
+    }
+
     /**
      * Runs the work in a transaction of its own and commits it.
      *
@@ -106,7 +187,73 @@ public final class LockStore {
         return run(atMost, work, transactions::commit);
     }
 
-    /** As {@link #inTransaction}, but rolls back what the work wrote. */
+    /** As {@link #inTransaction(Duration, Function)}, for work that is not about one lock. */
+    public <T> T inTransaction(Duration atMost, Supplier<T> work) {
+        return inTransaction(atMost, anyLock -> work.get());
+    }
+
+    /**
+     * Begins a transaction of its own, on a connection that is the application's even if lock operations have others: it is in
+     * use until the transaction is closed.
+     *
+     * @throws StoreException if there is no connection
+     */
+    public RowTransaction beginRowTransaction() {
+        try {
+            return new OwnRowTransaction(this, factory.createEntityManager());
+        } catch (RuntimeException thrown) {
+            throw StoreException.of(SqlErrors.ofBegin(thrown), thrown);
+        }
+    }
+
+    /**
+     * Returns the calling thread's transaction.
+     *
+     * @param guard which knows it
+     * @throws IllegalStateException if there is none of the guard's manager
+     */
+    public RowTransaction joinRowTransaction(CommitGuard guard) {
+        return new CallersRowTransaction(this, guard.requiredEntityManager());
+    }
+
+    /** See {@link RowTransaction#lock}. */
+    Optional<LockEntity> lockRow(EntityManager entityManager, String name, Duration atMost) {
+        // H2 heeds no query timeout while it waits for a row, and Hibernate rounds to whole seconds. On the others it
+        // would cost statements, but the
+        // application may
+        // have set a lock timeout for everything.
+        boolean needsLockTimeout = factory.getJdbcServices().getDialect() instanceof H2Dialect;
+        entityManager.setProperty(
+                HINT_SPEC_LOCK_TIMEOUT,
+                needsLockTimeout ? Math.multiplyExact(seconds(atMost), 1000) : Timeouts.WAIT_FOREVER_MILLI);
+        return with(entityManager, atMost, repository -> repository.findForUpdate(name));
+    }
+
+    /** See {@link RowTransaction#lockIfFree}. */
+    Optional<LockEntity> lockRowIfFree(EntityManager entityManager, String name) {
+        return with(entityManager, AT_ONCE, repository -> repository.findForUpdateSkipLocked(name));
+    }
+
+    /** In the transaction that this entity manager has. */
+    private <T> T with(EntityManager entityManager, Duration atMost, Function<LockRepository, T> work) {
+        EntityManagerHolder holder = new EntityManagerHolder(entityManager);
+        // Or Spring would take it into the caller's transaction, and end it with that.
+        holder.setSynchronizedWithTransaction(true);
+        secondsPerStatement.set(seconds(atMost));
+        TransactionSynchronizationManager.bindResource(unit, holder);
+        try {
+            return work.apply(locks);
+        } catch (RuntimeException thrown) {
+            if (SqlErrors.isFromDatabase(thrown)) {
+                throw StoreException.of(SqlErrors.ofStatement(thrown), thrown);
+            }
+            throw thrown;
+        } finally {
+            TransactionSynchronizationManager.unbindResource(unit);
+        }
+    }
+
+    /** As {@link #inTransaction(Duration, Function)}, but rolls back what the work wrote. */
     <T> T inRolledBackTransaction(Duration atMost, Function<LockRepository, T> work) {
         return run(atMost, work, transactions::rollback);
     }
@@ -119,14 +266,14 @@ public final class LockStore {
         } catch (Throwable thrown) {
             rollBackAfter(thrown, transaction);
             if (SqlErrors.isFromDatabase(thrown)) {
-                throw failed(SqlErrors.ofStatement(thrown), thrown);
+                throw StoreException.of(SqlErrors.ofStatement(thrown), thrown);
             }
             throw thrown;
         }
         try {
             completion.accept(transaction);
         } catch (RuntimeException thrown) {
-            throw failed(SqlErrors.ofCommit(thrown), thrown);
+            throw StoreException.of(SqlErrors.ofCommit(thrown), thrown);
         }
         return result;
     }
@@ -141,7 +288,7 @@ public final class LockStore {
             limitNextStatement();
             return transaction;
         } catch (RuntimeException thrown) {
-            throw failed(Failure.UNAVAILABLE, thrown);
+            throw StoreException.of(SqlErrors.ofBegin(thrown), thrown);
         }
     }
 
@@ -156,9 +303,5 @@ public final class LockStore {
         } catch (RuntimeException alsoFailed) {
             thrown.addSuppressed(alsoFailed);
         }
-    }
-
-    private static StoreException failed(Failure failure, Throwable cause) {
-        return new StoreException(failure, failure.message(), cause);
     }
 }

@@ -15,12 +15,12 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The SQL that ships for one database: one statement for each table. */
+/** The SQL that ships for one database: what creates each table, with its indexes. */
 final class SchemaScript {
 
     private static final Set<String> SUPPORTED = Set.of("postgresql", "mysql", "mariadb", "h2");
     private static final Pattern COMMENT = Pattern.compile("--.*");
-    private static final Pattern CREATION = Pattern.compile("create table (\\w+) [^;]+");
+    private static final Pattern CREATION = Pattern.compile("create table (\\w+) [^;]+(;\\s+create index [^;]+)*");
 
     private final String database;
     private final String path;

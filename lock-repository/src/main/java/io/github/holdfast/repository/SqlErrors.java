@@ -6,6 +6,7 @@ import java.sql.SQLNonTransientConnectionException;
 import java.sql.SQLRecoverableException;
 import java.sql.SQLTimeoutException;
 import java.sql.SQLTransientConnectionException;
+import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.Set;
 import org.springframework.transaction.TransactionTimedOutException;
@@ -24,13 +25,21 @@ final class SqlErrors {
     private static final int ERROR_DURING_COMMIT = 1180;
 
     /**
-     * MySQL and MariaDB: deadlock, duplicate key, changed since read (snapshot isolation), certification failure in a
-     * cluster.
+     * H2: any internal error; here one that its view of the sessions, in which our clock is, has when another session ends
+     * (https://github.com/h2database/h2database/issues/4352), which a plain read may have too.
      */
-    private static final Set<Integer> CONFLICT_CODES = Set.of(1213, 1062, 1020, 1180, 3101);
+    private static final int H2_INTERNAL = 50000;
 
-    /** Serialization failure, deadlock (PostgreSQL), duplicate key of a row that another transaction created. */
-    private static final Set<String> CONFLICT_STATES = Set.of("40001", "40P01", "23505");
+    /** MySQL and MariaDB; H2, whose code is the SQLState that stands for any serialization failure elsewhere. */
+    private static final Set<Integer> DEADLOCK_CODES = Set.of(1213, 40001);
+
+    private static final String POSTGRESQL_DEADLOCK = "40P01";
+
+    /** MySQL and MariaDB: duplicate key, changed since read (snapshot isolation), certification failure in a cluster. */
+    private static final Set<Integer> CONFLICT_CODES = Set.of(1062, 1020, 1180, 3101, H2_INTERNAL);
+
+    /** Serialization failure, duplicate key of a row that another transaction created. */
+    private static final Set<String> CONFLICT_STATES = Set.of("40001", "23505");
 
     /**
      * MySQL and MariaDB: lock wait timeout (also MariaDB's NOWAIT), NOWAIT refused, statement interrupted or timed out
@@ -47,8 +56,9 @@ final class SqlErrors {
     /** PostgreSQL: administrator ended the session, crash, starting up, too many connections. */
     private static final Set<String> UNAVAILABLE_STATES = Set.of("57P01", "57P02", "57P03", "57P05", "53300");
 
-    /** Undefined table on PostgreSQL, MySQL and MariaDB, H2. */
-    private static final Set<String> TABLE_MISSING_STATES = Set.of("42P01", "42S02", "42S03", "42S04");
+    /** Undefined table on PostgreSQL, MySQL and MariaDB, H2; undefined column on PostgreSQL, all others. */
+    private static final Set<String> TABLE_MISSING_STATES =
+            Set.of("42P01", "42S02", "42S03", "42S04", "42703", "42S22");
 
     private SqlErrors() {}
 
@@ -66,15 +76,22 @@ final class SqlErrors {
         return sqlException(thrown).map(SqlErrors::classify).orElse(Failure.REFUSED);
     }
 
+    /** What the error means for a transaction that could not be begun: there was no connection. */
+    static Failure ofBegin(Throwable thrown) {
+        return sqlException(thrown).filter(SqlErrors::isExhausted).isPresent()
+                ? Failure.EXHAUSTED
+                : Failure.UNAVAILABLE;
+    }
+
     /**
      * What the error means for a commit. Only a conflict is an answer of the server that it rolled back; anything else
      * leaves open what it did.
      */
     static Failure ofCommit(Throwable thrown) {
         boolean mayHaveCommitted = sqlException(thrown)
-                .filter(error -> error.getErrorCode() == ERROR_DURING_COMMIT)
+                .filter(error -> error.getErrorCode() == ERROR_DURING_COMMIT || error.getErrorCode() == H2_INTERNAL)
                 .isPresent();
-        return ofStatement(thrown) == Failure.CONFLICT && !mayHaveCommitted ? Failure.CONFLICT : Failure.UNKNOWN;
+        return ofStatement(thrown).isConflict() && !mayHaveCommitted ? Failure.CONFLICT : Failure.UNKNOWN;
     }
 
     private static Optional<SQLException> sqlException(Throwable thrown) {
@@ -93,8 +110,14 @@ final class SqlErrors {
         if (BUSY_CODES.contains(code) || BUSY_STATES.contains(state)) {
             return Failure.BUSY;
         }
+        if (DEADLOCK_CODES.contains(code) || state.equals(POSTGRESQL_DEADLOCK)) {
+            return Failure.DEADLOCK;
+        }
         if (CONFLICT_CODES.contains(code) || CONFLICT_STATES.contains(state)) {
             return Failure.CONFLICT;
+        }
+        if (isExhausted(error)) {
+            return Failure.EXHAUSTED;
         }
         if (UNAVAILABLE_CODES.contains(code) || isConnectionFailure(error, state)) {
             return Failure.UNAVAILABLE;
@@ -106,11 +129,35 @@ final class SqlErrors {
         return TABLE_MISSING_STATES.contains(state) ? Failure.TABLE_MISSING : Failure.REFUSED;
     }
 
+    /** A server gives a SQLState or a code; a pool that took a broken connection back in the middle says only what it did. */
+    private static boolean isOfThePool(SQLException error) {
+        return error.getClass() == SQLException.class && hasNoCode(error);
+    }
+
+    private static boolean hasNoCode(SQLException error) {
+        return error.getSQLState() == null && error.getErrorCode() == 0;
+    }
+
+    /**
+     * A pool that waited in vain for one of its connections: HikariCP, which gives as the cause why it could not open
+     * another one, if that is it; Commons DBCP, whose other errors have the database's as their cause; Tomcat JDBC.
+     */
+    private static boolean isExhausted(SQLException error) {
+        if (!hasNoCode(error)) {
+            return false;
+        }
+        Throwable cause = error.getCause();
+        return (error.getClass() == SQLTransientConnectionException.class && cause == null)
+                || (cause instanceof NoSuchElementException && cause.getCause() == null)
+                || error.getClass().getSimpleName().equals("PoolExhaustedException");
+    }
+
     private static boolean isConnectionFailure(SQLException error, String state) {
         return state.startsWith("08")
                 || UNAVAILABLE_STATES.contains(state)
                 || error instanceof SQLNonTransientConnectionException
                 || error instanceof SQLTransientConnectionException
-                || error instanceof SQLRecoverableException;
+                || error instanceof SQLRecoverableException
+                || isOfThePool(error);
     }
 }

@@ -1,9 +1,12 @@
 package io.github.holdfast.repository;
 
+import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.repository.StoreException.Failure;
 import jakarta.persistence.EntityManagerFactory;
+import jakarta.persistence.PersistenceException;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -11,10 +14,9 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
+import java.util.stream.Collectors;
 import javax.sql.DataSource;
-import org.hibernate.HibernateException;
 import org.hibernate.Session;
-import org.hibernate.SessionFactory;
 import org.hibernate.boot.spi.SessionFactoryOptions;
 import org.hibernate.dialect.Dialect;
 import org.hibernate.dialect.MySQLDialect;
@@ -34,6 +36,9 @@ final class StartupCheck {
 
     /** At SERIALIZABLE, other nodes at work can make the check fail. */
     private static final int ATTEMPTS = 10;
+
+    private static final List<Class<?>> ENTITIES =
+            List.of(LockEntity.class, LockNode.class, LockAudit.class, LockRun.class);
 
     private static final String NAME_COLUMN =
             "the column distributed_lock.name needs the collation utf8mb4_0900_bin (MySQL), utf8mb4_nopad_bin (MariaDB) or"
@@ -56,16 +61,16 @@ final class StartupCheck {
     }
 
     /** Returns the application's factory itself, not a proxy of it. */
-    SessionFactory sessionFactory() {
+    SessionFactoryImplementor sessionFactory() {
         return sessionFactory;
     }
 
     /** Checks what can be told without asking the database. */
     void persistenceUnit() {
         refuseUnless(
-                isManaged(LockEntity.class) && isManaged(LockNode.class),
-                "The persistence unit does not manage Holdfast's entities: add " + LockEntity.class.getName() + " and "
-                        + LockNode.class.getName() + " to its classes");
+                ENTITIES.stream().allMatch(this::isManaged),
+                "The persistence unit does not manage all of Holdfast's entities: add "
+                        + ENTITIES.stream().map(Class::getName).collect(Collectors.joining(", ")) + " to its classes");
         refuseUnless(
                 !sessionFactory
                         .getServiceRegistry()
@@ -88,11 +93,17 @@ final class StartupCheck {
                 !options.isMultiTenancyEnabled(),
                 "Holdfast does not support multi-tenant persistence units yet: give it one of its own");
         ConnectionProvider connections = options.getServiceRegistry().requireService(ConnectionProvider.class);
+        if (connections.isUnwrappableAs(DataSource.class)) {
+            refuseProxy("persistence unit's", connections.unwrap(DataSource.class));
+        }
+    }
+
+    /** Checks a data source that lock operations have connections from. */
+    static void refuseProxy(String whose, DataSource dataSource) {
         refuseUnless(
-                !connections.isUnwrappableAs(DataSource.class)
-                        || !(connections.unwrap(DataSource.class) instanceof TransactionAwareDataSourceProxy),
-                "The persistence unit's data source is a TransactionAwareDataSourceProxy: a lock operation would run on the"
-                        + " connection of the caller's transaction and commit it; give the persistence unit its target");
+                !(dataSource instanceof TransactionAwareDataSourceProxy),
+                "The " + whose + " data source is a TransactionAwareDataSourceProxy: a lock operation would run on the"
+                        + " connection of the caller's transaction and commit it; give it the proxy's target");
     }
 
     private boolean isManaged(Class<?> entity) {
@@ -101,8 +112,8 @@ final class StartupCheck {
     }
 
     /** Checks the connections and the tables; leaves nothing behind. */
-    void database(LockStore store) {
-        connection();
+    void database(LockStore store, EntityManagerFactory unit) {
+        connection(unit);
         try {
             names(store);
         } catch (StoreException failed) {
@@ -122,19 +133,36 @@ final class StartupCheck {
             try {
                 store.inRolledBackTransaction(AT_MOST, locks -> {
                     tableIsByteExact(locks);
-                    return null;
+                    return store.audits().wasForced("holdfast", 0)
+                            || store.runs().last("holdfast").isPresent();
                 });
                 return;
             } catch (StoreException failed) {
-                if (failed.failure() != Failure.CONFLICT || attempt == ATTEMPTS) {
+                if (!failed.failure().isConflict() || attempt == ATTEMPTS) {
                     throw failed;
                 }
             }
         }
     }
 
-    private void connection() {
-        try (Session session = sessionFactory.openSession()) {
+    /** Checks that what one store has committed is there for the other; leaves nothing behind. */
+    void isSameDatabase(LockStore lockStore, LockStore applicationStore) {
+        String probe = "holdfast probe " + UUID.randomUUID();
+        lockStore.inTransaction(AT_MOST, locks -> locks.createIfMissing(probe));
+        try {
+            refuseUnless(
+                    applicationStore
+                            .inTransaction(AT_MOST, locks -> locks.read(probe))
+                            .isPresent(),
+                    "The lock data source leads to another database or schema than the persistence unit: a lock there would"
+                            + " not protect the application's data");
+        } finally {
+            lockStore.inTransaction(AT_MOST, () -> lockStore.table().purge(List.of(probe)));
+        }
+    }
+
+    private void connection(EntityManagerFactory unit) {
+        try (Session session = unit.createEntityManager().unwrap(Session.class)) {
             session.doWork(connection -> {
                 refuseUnless(
                         !connection.isReadOnly(),
@@ -154,9 +182,9 @@ final class StartupCheck {
                                     + " statement waits for a row; start the server without that option");
                 }
             });
-        } catch (HibernateException thrown) {
-            throw new StoreException(
-                    Failure.UNAVAILABLE, "Holdfast cannot get a connection to check the database", thrown);
+        } catch (PersistenceException thrown) {
+            Failure failure = SqlErrors.ofBegin(thrown);
+            throw new StoreException(failure, "The database cannot be checked: " + failure.message(), thrown);
         }
     }
 

@@ -7,10 +7,16 @@ public final class StoreException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
 
+    private static final String MORE_CONNECTIONS =
+            "give lock operations connections of their own (LockServiceBuilder.lockDataSource), or enlarge the pool";
+
     /** Why the database did not do it, and so what the one who asked may do next. */
     public enum Failure {
-        /** Another transaction was faster (deadlock, serialization or snapshot conflict): nothing was written, repeat. */
+        /** Another transaction was faster (serialization or snapshot conflict): nothing was written, repeat. */
         CONFLICT("The database rolled back in favour of another transaction"),
+
+        /** This transaction and another one waited for each other: nothing was written, repeat. */
+        DEADLOCK("The database rolled back to resolve a deadlock with another transaction"),
 
         /**
          * The database took too long, mostly because another transaction has the row locked: nothing was written, come back
@@ -21,12 +27,19 @@ public final class StoreException extends RuntimeException {
         /** There is no connection, or it broke before the commit: nothing was written. */
         UNAVAILABLE("There is no connection to the database"),
 
+        /** The pool had no connection left for as long as it lets anybody wait: nothing was written. */
+        EXHAUSTED(
+                "No connection of the pool was free in time: all are in use, often by threads that have one in a transaction"
+                        + " and wait for a second one, for a lock; " + MORE_CONNECTIONS),
+
         /** The commit was sent, but no answer came: it may have happened, may still happen, or may never. */
         UNKNOWN("The database did not answer the commit"),
 
-        /** Holdfast's tables are not there: nothing was written. */
-        TABLE_MISSING("The tables distributed_lock and lock_node are missing: apply the Liquibase changelog "
-                + LockSchema.CHANGELOG + ", or the SQL in db/holdfast/ of the same jar, or call LockSchema"),
+        /** Holdfast's tables are not there, or lack a column that came later: nothing was written. */
+        TABLE_MISSING(
+                "The tables distributed_lock, lock_node, lock_audit and lock_run are not all there, with all their columns: apply"
+                        + " the Liquibase changelog "
+                        + LockSchema.CHANGELOG + ", or the SQL in db/holdfast/ of the same jar, or call LockSchema"),
 
         /** The database refused for a reason that repeating does not change: nothing was written. */
         REFUSED("The database refused the statement");
@@ -46,9 +59,19 @@ public final class StoreException extends RuntimeException {
             return this == UNKNOWN;
         }
 
+        /** Whether there was no connection to ask the database on, or it broke. */
+        public boolean isOfConnection() {
+            return this == UNAVAILABLE || this == EXHAUSTED;
+        }
+
         /** Whether it tells nothing about the lock, so that asking again at once is the way to find out. */
         public boolean isUndecided() {
-            return this == CONFLICT || this == UNKNOWN;
+            return isConflict() || this == UNKNOWN;
+        }
+
+        /** Whether another transaction was preferred, so that nothing was written. */
+        public boolean isConflict() {
+            return this == CONFLICT || this == DEADLOCK;
         }
 
         /** Whether the same request may succeed when it is repeated. */
@@ -64,9 +87,23 @@ public final class StoreException extends RuntimeException {
         this.failure = failure;
     }
 
+    /** What happened, in the words for that kind of failure. */
+    static StoreException of(Failure failure, Throwable cause) {
+        return new StoreException(failure, failure.message(), cause);
+    }
+
     /** What happened when other writers were faster each time that the row was read again. */
     public static StoreException overtaken() {
         return new StoreException(Failure.CONFLICT, "Other writers of the lock's row were faster", null);
+    }
+
+    /** What happened when an earlier statement that this one waits for has no connection or no answer yet. */
+    public static StoreException unanswered() {
+        return new StoreException(
+                Failure.UNAVAILABLE,
+                "An earlier statement that this one waits for has had no answer or no connection yet; if all connections of the"
+                        + " pool are in use, " + MORE_CONNECTIONS,
+                null);
     }
 
     /** What happened when a row that was created is not there. */

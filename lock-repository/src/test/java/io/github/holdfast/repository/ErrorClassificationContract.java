@@ -3,7 +3,6 @@ package io.github.holdfast.repository;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
-import static org.assertj.core.api.Assumptions.assumeThat;
 
 import com.zaxxer.hikari.HikariConfig;
 import io.github.holdfast.entity.LockEntity;
@@ -17,6 +16,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.BrokenBarrierException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CyclicBarrier;
@@ -35,6 +35,7 @@ import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Every error that a database can answer with, provoked, and what the store says that it means. */
 @TestInstance(Lifecycle.PER_CLASS)
@@ -44,7 +45,7 @@ abstract class ErrorClassificationContract {
     private static final Duration LONG = Duration.ofSeconds(20);
 
     /** While it waits for a row, H2 notices neither a timeout nor that it was cancelled. */
-    private static final String SLOW_ON_H2 = "select sum(x) from system_range(1, 1000000000000)";
+    private static final String SLOW_ON_H2 = "select sum(x) from system_range(1, 1000000000)";
 
     private Database database;
     private TestApplication application;
@@ -127,17 +128,17 @@ abstract class ErrorClassificationContract {
         assertUnchanged(row);
     }
 
-    /** H2 has one timeout for both: each statement's own replaces the session's. */
+    /** Hibernate sets H2's limit back, because there the driver's limit of one statement is that of the session. */
     @Test
     void timeoutOfTheServerIsBusy() throws Exception {
-        assumeThat(database.kind().isH2()).isFalse();
         application.create("job");
         try (TestApplication limited = TestApplication.on(
                         database,
                         pool -> pool.setConnectionInitSql(
                                 TestSql.statementTakesAtMost(database.kind(), Duration.ofMillis(500))));
                 OtherClient holder = OtherClient.lockingRow(database, "job")) {
-            StoreException failure = failureOf(() -> limited.call(locks -> locks.findForUpdate("job")));
+            StoreException failure = failureOf(() -> limited.call(
+                    locks -> database.kind().isH2() ? limited.queryFor(1, SLOW_ON_H2) : locks.findForUpdate("job")));
 
             assertFailure(failure, Failure.BUSY, new Codes("57014", "57014", "1969", "3024"));
             holder.commit();
@@ -187,7 +188,7 @@ abstract class ErrorClassificationContract {
     // Another transaction was faster
 
     @Test
-    void victimOfADeadlockHasAConflict() throws Exception {
+    void victimOfADeadlockIsToldSo() throws Exception {
         List<LockEntity> rows = List.of(application.create("a"), application.create("b"));
         CyclicBarrier bothHaveOne = new CyclicBarrier(2);
         try (TestThreads threads = new TestThreads()) {
@@ -197,7 +198,7 @@ abstract class ErrorClassificationContract {
             assertThat(failuresOf(clients))
                     .singleElement()
                     .satisfies(victim ->
-                            assertFailure(victim, Failure.CONFLICT, new Codes("40001", "40P01", "1213", "1213")));
+                            assertFailure(victim, Failure.DEADLOCK, new Codes("40001", "40P01", "1213", "1213")));
         }
         for (LockEntity row : rows) {
             assertThat(application.read(row.name()).row().version()).isEqualTo(row.version() + 1);
@@ -262,7 +263,7 @@ abstract class ErrorClassificationContract {
             assertThat(failuresOf(List.of(waiting)))
                     .singleElement()
                     .extracting(StoreException::failure)
-                    .isEqualTo(database.kind().isH2() ? Failure.CONFLICT : Failure.UNAVAILABLE);
+                    .isEqualTo(database.kind().isH2() ? Failure.DEADLOCK : Failure.UNAVAILABLE);
             holder.commit();
         }
         assertUnchanged(row);
@@ -314,16 +315,27 @@ abstract class ErrorClassificationContract {
         }
     }
 
-    @Test
-    void exhaustedPoolIsUnavailable() {
+    /** Without autoCommit, Hibernate asks for a connection only when there is a statement. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void poolWithoutAFreeConnectionIsExhausted(boolean autoCommit) {
         LockEntity row = application.create("job");
-        try (TestApplication small = TestApplication.on(database, pool -> {
-            pool.setMaximumPoolSize(1);
-            pool.setConnectionTimeout(300);
-        })) {
+        try (TestApplication small = TestApplication.on(
+                database,
+                pool -> {
+                    pool.setMaximumPoolSize(1);
+                    pool.setConnectionTimeout(300);
+                    pool.setAutoCommit(autoCommit);
+                },
+                Map.of("hibernate.connection.provider_disables_autocommit", !autoCommit))) {
             boolean outer = small.call(locks -> {
-                assertThat(failureOf(() -> small.read("job")).failure()).isEqualTo(Failure.UNAVAILABLE);
-                return locks.supersede("job", row.version());
+                boolean superseded = locks.supersede("job", row.version());
+                assertThat(failureOf(() -> small.read("job")))
+                        .hasMessageContaining("in a transaction")
+                        .hasMessageContaining("LockServiceBuilder.lockDataSource")
+                        .extracting(StoreException::failure)
+                        .isEqualTo(Failure.EXHAUSTED);
+                return superseded;
             });
             assertThat(outer).isTrue();
         }

@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManager;
@@ -240,7 +242,11 @@ abstract class LockStoreContract {
         LocalContainerEntityManagerFactoryBean spring = new LocalContainerEntityManagerFactoryBean();
         spring.setDataSource(application.dataSource());
         spring.setJpaVendorAdapter(new HibernateJpaVendorAdapter());
-        spring.setManagedTypes(PersistenceManagedTypes.of(LockEntity.class.getName(), LockNode.class.getName()));
+        spring.setManagedTypes(PersistenceManagedTypes.of(
+                LockEntity.class.getName(),
+                LockNode.class.getName(),
+                LockAudit.class.getName(),
+                LockRun.class.getName()));
         spring.afterPropertiesSet();
         EntityManagerFactory proxy = requireNonNull(spring.getObject());
         LockStore store = LockStore.open(proxy);

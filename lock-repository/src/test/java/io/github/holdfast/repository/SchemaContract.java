@@ -6,9 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.test.Database;
+import io.github.holdfast.test.TestDatabase;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -16,6 +19,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.text.Normalizer;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
@@ -44,7 +48,8 @@ abstract class SchemaContract {
     @BeforeEach
     void emptyDatabase(Database injected) {
         database = injected;
-        database.execute("drop table if exists distributed_lock, lock_node, DATABASECHANGELOG, DATABASECHANGELOGLOCK");
+        database.execute(
+                "drop table if exists distributed_lock, lock_node, lock_audit, lock_run, DATABASECHANGELOG, DATABASECHANGELOGLOCK");
     }
 
     @Test
@@ -52,7 +57,7 @@ abstract class SchemaContract {
         runChangelog(new SchemaTestLiquibase());
 
         assertThat(SchemaTestDescription.of(database)).isNotEmpty().isEqualTo(tablesOfTheSql());
-        assertThat(changeSetsThatAre("EXECUTED")).isEqualTo(2);
+        assertThat(changeSetsThatAre("EXECUTED")).isEqualTo(changeSets());
     }
 
     @Test
@@ -60,7 +65,7 @@ abstract class SchemaContract {
         runChangelog(SchemaTestLiquibase.ofVersion4());
 
         assertThat(SchemaTestDescription.of(database)).isNotEmpty().isEqualTo(tablesOfTheSql());
-        assertThat(changeSetsThatAre("EXECUTED")).isEqualTo(2);
+        assertThat(changeSetsThatAre("EXECUTED")).isEqualTo(changeSets());
         assertThat(database.queryForString("select min(liquibase) from DATABASECHANGELOG"))
                 .startsWith("4.33");
     }
@@ -72,7 +77,7 @@ abstract class SchemaContract {
         runChangelog(new SchemaTestLiquibase());
 
         assertThatTheRowsAreThere();
-        assertThat(changeSetsThatAre("EXECUTED")).isEqualTo(2);
+        assertThat(changeSetsThatAre("EXECUTED")).isEqualTo(changeSets());
     }
 
     @Test
@@ -82,7 +87,7 @@ abstract class SchemaContract {
         runChangelog(new SchemaTestLiquibase());
 
         assertThatTheRowsAreThere();
-        assertThat(changeSetsThatAre("EXECUTED")).isEqualTo(2);
+        assertThat(changeSetsThatAre("EXECUTED")).isEqualTo(changeSets());
     }
 
     @Test
@@ -92,8 +97,21 @@ abstract class SchemaContract {
         List<String> before = SchemaTestDescription.of(database);
         runChangelog(new SchemaTestLiquibase());
 
-        assertThat(changeSetsThatAre("MARK_RAN")).isEqualTo(2);
+        assertThat(changeSetsThatAre("MARK_RAN")).isEqualTo(changeSets());
         assertThat(SchemaTestDescription.of(database)).isEqualTo(before);
+        assertThatTheRowsAreThere();
+    }
+
+    @Test
+    void changelogAddsTheColumnThatTablesOfAnEarlierTimeLack() throws Exception {
+        runSql(database);
+        insert("job");
+        database.execute("alter table lock_node drop column waits_until");
+        runChangelog(new SchemaTestLiquibase());
+
+        assertThat(changeSetsThatAre("MARK_RAN")).isEqualTo(changeSets() - 1);
+        assertThat(changeSetsThatAre("EXECUTED")).isEqualTo(1);
+        validate();
         assertThatTheRowsAreThere();
     }
 
@@ -102,6 +120,25 @@ abstract class SchemaContract {
         LockSchema.on(database.dataSource()).createIfMissing();
 
         assertThat(SchemaTestDescription.of(database)).isNotEmpty().isEqualTo(tablesOfTheSql());
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void validateNamesWhatIsMissing(boolean autoCommit) {
+        HikariDataSource pool = database.pool(config -> config.setAutoCommit(autoCommit));
+        LockSchema schema = LockSchema.on(pool);
+        assertThatIllegalStateException()
+                .isThrownBy(schema::validate)
+                .withMessageContaining("these tables are missing: distributed_lock, lock_node, lock_audit")
+                .withMessageContaining("db/holdfast/");
+        schema.createIfMissing();
+        schema.validate();
+        database.execute("drop table lock_node");
+
+        assertThatIllegalStateException()
+                .isThrownBy(schema::validate)
+                .withMessageContaining("these tables are missing: lock_node;");
+        pool.close();
     }
 
     @Test
@@ -114,15 +151,16 @@ abstract class SchemaContract {
         assertThatTheRowsAreThere();
     }
 
-    @Test
-    void createIfMissingMakesOnlyTheMissingTable() {
+    @ParameterizedTest
+    @ValueSource(strings = {"lock_node", "lock_audit", "lock_run"})
+    void createIfMissingMakesOnlyTheMissingTable(String table) {
         LockSchema schema = LockSchema.on(database.dataSource());
         schema.createIfMissing();
         insert("job");
-        database.execute("drop table lock_node");
+        database.execute("drop table " + table);
         schema.createIfMissing();
 
-        assertThat(database.queryForLong("select count(*) from lock_node")).isZero();
+        assertThat(database.queryForLong("select count(*) from " + table)).isZero();
         assertThat(database.queryForLong("select count(*) from distributed_lock"))
                 .isEqualTo(1);
     }
@@ -195,13 +233,14 @@ abstract class SchemaContract {
         validate();
     }
 
-    @Test
-    void hibernateValidatesTheTablesOfTheChangelog() throws Exception {
+    @ParameterizedTest
+    @ValueSource(strings = {"lock_node", "lock_audit", "lock_run"})
+    void hibernateValidatesTheTablesOfTheChangelog(String table) throws Exception {
         runChangelog(new SchemaTestLiquibase());
         validate();
 
-        database.execute("drop table lock_node");
-        assertThatThrownBy(this::validate).hasStackTraceContaining("lock_node");
+        database.execute("drop table " + table);
+        assertThatThrownBy(this::validate).hasStackTraceContaining(table);
     }
 
     @Test
@@ -227,6 +266,12 @@ abstract class SchemaContract {
                         .isZero();
             }
             assertThat(count("lock_node where id", other)).as(other).isZero();
+            for (String column : List.of("id", "action", "lock_name", "owner", "node_id")) {
+                assertThat(count("lock_audit where " + column, other)).as(other).isZero();
+            }
+            for (String column : List.of("name", "node_id")) {
+                assertThat(count("lock_run where " + column, other)).as(other).isZero();
+            }
         }
         others.forEach(this::insert);
         for (String other : others) {
@@ -242,6 +287,24 @@ abstract class SchemaContract {
         insertLock("\u6f22".repeat(LockEntity.MAX_NAME_LENGTH), "\u6f22".repeat(LockEntity.MAX_OWNER_LENGTH), "node");
 
         assertThat(count("distributed_lock where name", "\u6f22".repeat(LockEntity.MAX_NAME_LENGTH)))
+                .isEqualTo(1);
+    }
+
+    @Test
+    void longestErrorFits() throws Exception {
+        runSql(database);
+        insertRun("job", "\u6f22".repeat(LockRun.MAX_ERROR_LENGTH));
+
+        assertThat(count("lock_run where error", "\u6f22".repeat(LockRun.MAX_ERROR_LENGTH)))
+                .isEqualTo(1);
+    }
+
+    @Test
+    void longestReasonFits() throws Exception {
+        runSql(database);
+        insertAudit("job", "\u6f22".repeat(LockAudit.MAX_REASON_LENGTH));
+
+        assertThat(count("lock_audit where reason", "\u6f22".repeat(LockAudit.MAX_REASON_LENGTH)))
                 .isEqualTo(1);
     }
 
@@ -267,6 +330,11 @@ abstract class SchemaContract {
         return "db/holdfast/" + kind + ".sql";
     }
 
+    /** Of one table each, one column, and on PostgreSQL an index. */
+    private long changeSets() {
+        return database.kind() == TestDatabase.POSTGRESQL ? 7 : 6;
+    }
+
     private long changeSetsThatAre(String type) {
         return database.queryForLong("select count(*) from DATABASECHANGELOG where filename = 'holdfast/changelog'"
                 + " and id like 'holdfast-%' and exectype = '" + type + "'");
@@ -276,6 +344,9 @@ abstract class SchemaContract {
         assertThat(database.queryForLong("select sum(version) from distributed_lock"))
                 .isEqualTo(7);
         assertThat(database.queryForLong("select sum(version) from lock_node")).isEqualTo(7);
+        assertThat(database.queryForLong("select sum(fencing_token) from lock_audit"))
+                .isEqualTo(7);
+        assertThat(database.queryForLong("select sum(period) from lock_run")).isEqualTo(7);
     }
 
     private DataSource withoutTheRightToCreate() {
@@ -298,7 +369,7 @@ abstract class SchemaContract {
 
     private void validate() {
         SessionFactory sessionFactory = new HibernatePersistenceConfiguration("schema")
-                .managedClasses(LockEntity.class, LockNode.class)
+                .managedClasses(LockEntity.class, LockNode.class, LockAudit.class, LockRun.class)
                 .property("jakarta.persistence.nonJtaDataSource", database.dataSource())
                 .schemaToolingAction(Action.VALIDATE)
                 .createEntityManagerFactory();
@@ -309,11 +380,26 @@ abstract class SchemaContract {
         insertLock(identifier, identifier, identifier);
         database.execute("insert into lock_node (id, started_at, expires_at, ended, version) values ('" + identifier
                 + "', current_timestamp, current_timestamp, false, 7)");
+        insertAudit(identifier, "because");
+        insertRun(identifier, "because");
     }
 
     private void insertLock(String name, String owner, String node) {
         database.execute("insert into distributed_lock (name, owner, node_id, hold_count, fencing_token, version)"
                 + " values ('" + name + "', '" + owner + "', '" + node + "', 1, 7, 7)");
+    }
+
+    private void insertAudit(String identifier, String reason) {
+        database.execute("insert into lock_audit"
+                + " (id, action, lock_name, owner, node_id, fencing_token, done_at, done_by, reason)"
+                + " values ('" + String.join("', '", Collections.nCopies(5, identifier))
+                + "', 7, current_timestamp, 'somebody', '" + reason + "')");
+    }
+
+    private void insertRun(String identifier, String error) {
+        database.execute(
+                "insert into lock_run (name, fencing_token, period, node_id, begun_at, status, error) values ('"
+                        + identifier + "', 7, 7, '" + identifier + "', current_timestamp, 'RUNNING', '" + error + "')");
     }
 
     private long count(String condition, String value) {

@@ -9,6 +9,8 @@ import java.sql.SQLNonTransientConnectionException;
 import java.sql.SQLRecoverableException;
 import java.sql.SQLTimeoutException;
 import java.sql.SQLTransientConnectionException;
+import java.util.List;
+import java.util.NoSuchElementException;
 import org.hibernate.exception.GenericJDBCException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,7 +25,7 @@ class SqlErrorsTest {
     @CsvSource(nullValues = "-", textBlock = """
                     # Galera: certification failure, also as a deadlock at the commit
                     HY000, 1180, CONFLICT
-                    40001, 1213, CONFLICT
+                    40001, 1213, DEADLOCK
                     # MySQL group replication: rolled back on certification
                     40000, 3101, CONFLICT
                     # MySQL: a lock wait timeout in the state of a serialization failure
@@ -42,11 +44,14 @@ class SqlErrorsTest {
                     90098, 90098, UNAVAILABLE
                     90121, 90121, UNAVAILABLE
                     90067, 90067, UNAVAILABLE
-                    # Disk full, read-only transaction, something unheard of, nothing at all
+                    # A pool that has taken a broken connection back
+                    -,     0,    UNAVAILABLE
+                    # H2: its view of the sessions fails when one ends
+                    HY000, 50000, CONFLICT
+                    # Disk full, read-only transaction, something unheard of
                     53100, 0,    REFUSED
                     25006, 0,    REFUSED
                     XX000, 99999, REFUSED
-                    -,     0,    REFUSED
                     """)
     void codeOfTheDatabaseTellsTheFailure(String state, int code, Failure failure) {
         assertThat(SqlErrors.ofStatement(new SQLException("reason", state, code)))
@@ -56,7 +61,7 @@ class SqlErrorsTest {
     @Test
     void classTellsTheFailureWhereThereIsNoCode() {
         assertThat(SqlErrors.ofStatement(new SQLTimeoutException("MySQL"))).isEqualTo(Failure.BUSY);
-        assertThat(SqlErrors.ofStatement(new SQLTransientConnectionException("Hikari")))
+        assertThat(SqlErrors.ofStatement(new SQLTransientConnectionException("Hikari", new SQLException("down"))))
                 .isEqualTo(Failure.UNAVAILABLE);
         assertThat(SqlErrors.ofStatement(new SQLNonTransientConnectionException()))
                 .isEqualTo(Failure.UNAVAILABLE);
@@ -72,7 +77,7 @@ class SqlErrorsTest {
                 new IllegalStateException(new JpaSystemException(new GenericJDBCException("message", deadlock)));
 
         assertThat(SqlErrors.isFromDatabase(wrapped)).isTrue();
-        assertThat(SqlErrors.ofStatement(wrapped)).isEqualTo(Failure.CONFLICT);
+        assertThat(SqlErrors.ofStatement(wrapped)).isEqualTo(Failure.DEADLOCK);
         assertThat(SqlErrors.isFromDatabase(new IllegalStateException(new RuntimeException("ours"))))
                 .isFalse();
     }
@@ -106,5 +111,36 @@ class SqlErrorsTest {
             assertThat(failure.isAmbiguous()).isEqualTo(failure == Failure.UNKNOWN);
             assertThat(failure.isTransient()).isEqualTo(failure != Failure.TABLE_MISSING && failure != Failure.REFUSED);
         }
+    }
+
+    /** HikariCP's exception has the SQLState of why it could open no connection, if it could open none. */
+    @Test
+    void onlyAPoolThatCouldHaveOpenedAnotherConnectionIsExhausted() {
+        SQLException waited = new SQLTransientConnectionException("Connection is not available, request timed out");
+        assertThat(SqlErrors.ofBegin(waited)).isEqualTo(Failure.EXHAUSTED);
+        assertThat(SqlErrors.ofStatement(waited)).isEqualTo(Failure.EXHAUSTED);
+
+        SQLException full = new SQLException("too many clients", "53300");
+        for (SQLException unavailable : List.of(
+                full,
+                new SQLTransientConnectionException("Connection is not available", "53300", full),
+                new SQLTransientConnectionException(
+                        "Connection is not available", new IllegalStateException("no driver")),
+                new SQLException("Interrupted", new InterruptedException()),
+                new SQLException("Cannot get a connection", unvalidated()))) {
+            assertThat(SqlErrors.ofBegin(unavailable))
+                    .as(unavailable.toString())
+                    .isEqualTo(Failure.UNAVAILABLE);
+            assertThat(SqlErrors.ofStatement(unavailable))
+                    .as(unavailable.toString())
+                    .isEqualTo(Failure.UNAVAILABLE);
+        }
+        assertThat(SqlErrors.ofBegin(new IllegalStateException("not even an SQLException")))
+                .isEqualTo(Failure.UNAVAILABLE);
+    }
+
+    /** What Commons DBCP throws when a connection that it has just opened does not work. */
+    private static NoSuchElementException unvalidated() {
+        return new NoSuchElementException("Unable to validate object", new SQLException("gone", "08006"));
     }
 }

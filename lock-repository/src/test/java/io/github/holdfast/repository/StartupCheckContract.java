@@ -6,12 +6,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
 import jakarta.persistence.EntityManagerFactory;
+import java.sql.Connection;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -30,7 +33,7 @@ abstract class StartupCheckContract {
     @BeforeEach
     void makeTables(Database injected) {
         database = injected;
-        database.execute("drop table if exists distributed_lock, lock_node");
+        database.execute("drop table if exists distributed_lock, lock_node, lock_audit, lock_run");
         LockSchema.on(database.dataSource()).createIfMissing();
     }
 
@@ -40,8 +43,8 @@ abstract class StartupCheckContract {
 
     private void open(Consumer<HikariConfig> customizer, Map<String, ?> properties) {
         try (HikariDataSource pool = database.pool(customizer);
-                EntityManagerFactory unit =
-                        TestApplication.persistenceUnit(pool, properties, LockEntity.class, LockNode.class)) {
+                EntityManagerFactory unit = TestApplication.persistenceUnit(
+                        pool, properties, LockEntity.class, LockNode.class, LockAudit.class, LockRun.class)) {
             LockStore.open(unit);
         }
     }
@@ -53,18 +56,26 @@ abstract class StartupCheckContract {
         assertThat(database.queryForLong("select count(*) from distributed_lock"))
                 .isZero();
         assertThat(database.queryForLong("select count(*) from lock_node")).isZero();
+        assertThat(database.queryForLong("select count(*) from lock_audit")).isZero();
+        assertThat(database.queryForLong("select count(*) from lock_run")).isZero();
     }
 
     @Test
     void persistenceUnitMustManageTheEntities() {
-        for (List<Class<?>> managed :
-                List.<List<Class<?>>>of(List.of(), List.of(LockEntity.class), List.of(LockNode.class))) {
+        for (List<Class<?>> managed : List.<List<Class<?>>>of(
+                List.of(),
+                List.of(LockNode.class, LockAudit.class, LockRun.class),
+                List.of(LockEntity.class, LockAudit.class, LockRun.class),
+                List.of(LockEntity.class, LockNode.class, LockRun.class),
+                List.of(LockEntity.class, LockNode.class, LockAudit.class))) {
             try (EntityManagerFactory unit = TestApplication.persistenceUnit(
                     database.dataSource(), Map.of(), managed.toArray(Class<?>[]::new))) {
                 assertThatIllegalStateException()
                         .isThrownBy(() -> LockStore.open(unit))
                         .withMessageContaining(LockEntity.class.getName())
-                        .withMessageContaining(LockNode.class.getName());
+                        .withMessageContaining(LockNode.class.getName())
+                        .withMessageContaining(LockAudit.class.getName())
+                        .withMessageContaining(LockRun.class.getName());
             }
         }
     }
@@ -79,6 +90,18 @@ abstract class StartupCheckContract {
                         StoreException.class,
                         failure -> assertThat(failure.failure()).isEqualTo(Failure.TABLE_MISSING))
                 .hasMessageContaining(table)
+                .hasMessageContaining(LockSchema.CHANGELOG);
+    }
+
+    @Test
+    void missingColumnIsNamedWithTheChangelog() {
+        database.execute("alter table lock_node drop column waits_until");
+
+        assertThatThrownBy(this::open)
+                .isInstanceOfSatisfying(
+                        StoreException.class,
+                        failure -> assertThat(failure.failure()).isEqualTo(Failure.TABLE_MISSING))
+                .hasMessageContaining("column")
                 .hasMessageContaining(LockSchema.CHANGELOG);
     }
 
@@ -188,8 +211,8 @@ abstract class StartupCheckContract {
     @Test
     void databaseThatIsDownIsUnavailable() {
         FaultyDataSource faulty = new FaultyDataSource(database.dataSource());
-        try (EntityManagerFactory unit =
-                TestApplication.persistenceUnit(faulty, Map.of(), LockEntity.class, LockNode.class)) {
+        try (EntityManagerFactory unit = TestApplication.persistenceUnit(
+                faulty, Map.of(), LockEntity.class, LockNode.class, LockAudit.class, LockRun.class)) {
             faulty.down();
             assertThatThrownBy(() -> LockStore.open(unit))
                     .isInstanceOfSatisfying(
@@ -197,6 +220,25 @@ abstract class StartupCheckContract {
                             failure -> assertThat(failure.failure()).isEqualTo(Failure.UNAVAILABLE));
 
             faulty.up();
+            LockStore.open(unit);
+        }
+    }
+
+    @Test
+    void poolWithoutAFreeConnectionIsExhausted() throws Exception {
+        try (HikariDataSource pool = database.pool(config -> {
+                    config.setMaximumPoolSize(1);
+                    config.setConnectionTimeout(300);
+                });
+                EntityManagerFactory unit = TestApplication.persistenceUnit(
+                        pool, Map.of(), LockEntity.class, LockNode.class, LockAudit.class, LockRun.class)) {
+            try (Connection inUse = pool.getConnection()) {
+                assertThatThrownBy(() -> LockStore.open(unit))
+                        .hasMessageContaining("lockDataSource")
+                        .isInstanceOfSatisfying(
+                                StoreException.class,
+                                failure -> assertThat(failure.failure()).isEqualTo(Failure.EXHAUSTED));
+            }
             LockStore.open(unit);
         }
     }
@@ -212,8 +254,8 @@ abstract class StartupCheckContract {
     @Test
     void manyMayOpenAtTheSameTime() throws Exception {
         try (HikariDataSource pool = database.pool(config -> {});
-                EntityManagerFactory unit =
-                        TestApplication.persistenceUnit(pool, Map.of(), LockEntity.class, LockNode.class);
+                EntityManagerFactory unit = TestApplication.persistenceUnit(
+                        pool, Map.of(), LockEntity.class, LockNode.class, LockAudit.class, LockRun.class);
                 TestThreads threads = new TestThreads()) {
             threads.together(8, () -> LockStore.open(unit));
         }

@@ -2,8 +2,10 @@ package io.github.holdfast.repository;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManager;
@@ -30,7 +32,8 @@ final class TestApplication implements AutoCloseable {
     private TestApplication(HikariDataSource pool, Map<String, ?> properties) {
         this.pool = pool;
         counting = new CountingDataSource(pool);
-        entityManagerFactory = persistenceUnit(counting, properties, LockEntity.class, LockNode.class);
+        entityManagerFactory =
+                persistenceUnit(counting, properties, LockEntity.class, LockNode.class, LockAudit.class, LockRun.class);
         store = LockStore.open(entityManagerFactory);
     }
 
@@ -90,6 +93,15 @@ final class TestApplication implements AutoCloseable {
     Object query(String sql) {
         return entityManager()
                 .createNativeQuery(sql, Object.class)
+                .getResultList()
+                .get(0);
+    }
+
+    /** As {@link #query}, but the driver cancels it after some seconds. */
+    Object queryFor(int seconds, String sql) {
+        return entityManager()
+                .createNativeQuery(sql, Object.class)
+                .setHint("jakarta.persistence.query.timeout", seconds * 1000)
                 .getResultList()
                 .get(0);
     }

@@ -23,7 +23,9 @@ final class TestGuest implements AutoCloseable {
                     case MARIADB, MYSQL -> "create user guest identified by 'guest'";
                 },
                 "grant " + rights + " on distributed_lock to guest",
-                "grant " + rights + " on lock_node to guest");
+                "grant " + rights + " on lock_node to guest",
+                "grant " + rights + " on lock_audit to guest",
+                "grant " + rights + " on lock_run to guest");
         return new TestGuest(database);
     }
 

@@ -1,0 +1,52 @@
+package io.github.holdfast.repository;
+
+import io.github.holdfast.entity.LockEntity;
+import jakarta.persistence.EntityManager;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.function.Function;
+import org.hibernate.Session;
+
+/** Begun by a caller, who ends it. Beside its persistence context, in which the row may be of an older version. */
+final class CallersRowTransaction implements RowTransaction {
+
+    private final LockStore store;
+    private final EntityManager callers;
+
+    CallersRowTransaction(LockStore store, EntityManager callers) {
+        this.store = store;
+        this.callers = callers;
+    }
+
+    @Override
+    public Optional<LockEntity> lock(String name, Duration atMost) {
+        return beside(entityManager -> store.lockRow(entityManager, name, atMost));
+    }
+
+    @Override
+    public Optional<LockEntity> lockIfFree(String name) {
+        return beside(entityManager -> store.lockRowIfFree(entityManager, name));
+    }
+
+    private <T> T beside(Function<EntityManager, T> work) {
+        try (Session beside =
+                callers.unwrap(Session.class).sessionWithOptions().connection().openSession()) {
+            return work.apply(beside);
+        }
+    }
+
+    @Override
+    public boolean isActive() {
+        return callers.isOpen() && callers.getTransaction().isActive();
+    }
+
+    @Override
+    public void setRollbackOnly() {
+        if (isActive()) {
+            callers.getTransaction().setRollbackOnly();
+        }
+    }
+
+    @Override
+    public void close() {}
+}
