@@ -1,6 +1,7 @@
 package io.github.holdfast.service;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.LockRepository;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.StoreException;
@@ -8,17 +9,18 @@ import io.github.holdfast.service.Attempt.Failed;
 import io.github.holdfast.service.Attempt.GaveUp;
 import io.github.holdfast.service.Attempt.Granted;
 import io.github.holdfast.service.Attempt.Missing;
+import io.github.holdfast.service.Attempt.NotWanted;
+import io.github.holdfast.service.Attempt.Overdue;
 import io.github.holdfast.service.Attempt.Overtaken;
 import io.github.holdfast.service.Attempt.Refused;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One outermost acquisition: the only loop in which a lock is waited for. An attempt reads the row, judges it, and writes
- * the grant if the lock is free; between two attempts it pauses without a connection. Not thread-safe.
+ * One outermost acquisition of a lock that is held by its row. An attempt reads the row, judges it, and writes the grant if
+ * the lock is free. Not thread-safe.
  *
  * <p>A grant whose commit had no answer may have happened or may happen later. While the loop goes on, the row tells: an
  * owner that was made for this acquisition and stands in the row is adopted as it is, and a row that has moved on makes
@@ -28,9 +30,17 @@ final class Acquisition {
 
     private final Internals internals;
     private final LockRequest request;
-    private final Duration lease;
+    private final AcquireLoop loop;
+    private final @Nullable Duration lease;
     private final String owner;
     private final String holder;
+    private final GrantStep step;
+
+    /** The node of this service, through which the lock is held if no lease was asked for; null if there is none. */
+    private @Nullable Node node;
+
+    /** How many reconciliations there had been before the current attempt. */
+    private long reconciliations;
 
     /** What the last unanswered grant was decided on. */
     private @Nullable LockEntity unanswered;
@@ -38,24 +48,29 @@ final class Acquisition {
     /** What the grant was decided on that the current attempt has sent. */
     private @Nullable LockEntity sent;
 
+    /** Whether the current attempt got as far as the lock's row. */
+    private boolean hasAsked;
+
     /** Whether the current attempt saw that the unanswered grant is in the row or impossible. */
     private boolean hasMovedOn;
 
-    private @Nullable LockSnapshot lastSeen;
+    private @Nullable Attempt last;
 
     /**
      * An acquisition that has not begun.
      *
-     * @param request with a lease
      * @param owner in whose name
      * @param holder who that is, for people
+     * @param step what belongs to the grant
      */
-    Acquisition(Internals internals, LockRequest request, String owner, String holder) {
+    Acquisition(Internals internals, LockRequest request, String owner, String holder, GrantStep step) {
         this.internals = internals;
         this.request = request;
-        this.lease = request.lease().orElseThrow();
+        this.loop = new AcquireLoop(internals, request.name());
+        this.lease = request.lease().orElse(null);
         this.owner = owner;
         this.holder = holder;
+        this.step = step;
     }
 
     /**
@@ -67,9 +82,8 @@ final class Acquisition {
      * @throws InterruptedException if the patience is interruptible and the thread was interrupted; nothing is held then
      */
     Optional<Hold> within(Patience patience) throws InterruptedException {
-        Attempt last = null;
         try {
-            last = repeat(patience);
+            last = loop.repeat(patience, this::attempt);
         } finally {
             if (unanswered != null && !(last instanceof Granted)) {
                 internals.settler().abandon(request.name(), ownOwner(), unanswered.version());
@@ -87,74 +101,44 @@ final class Acquisition {
         if (last instanceof Missing) {
             throw notAcquired(StoreException.invisible());
         }
-        lastSeen = last instanceof Refused refused ? refused.seen() : null;
         return Optional.empty();
     }
 
-    /** What {@link #within} saw last when it found the lock to be somebody else's; null if it only lost races. */
+    /** How the last attempt came out; null if there was none. */
     @Nullable
-    LockSnapshot lastSeen() {
-        return lastSeen;
+    Attempt last() {
+        return last;
     }
 
     private LockStoreException notAcquired(StoreException why) {
         return new LockStoreException(request.name(), "was not acquired, nor seen held by somebody else", why);
     }
 
-    private Attempt repeat(Patience patience) throws InterruptedException {
-        boolean rowWasMissing = false;
-        while (true) {
-            internals.held().checkOpen();
-            Attempt attempt = attempt(patience);
-            if (attempt instanceof Failed && patience.takeInterrupt()) {
-                continue;
-            }
-            boolean isOver = isDecision(attempt) ? patience.isOver() : patience.isOverForDecision();
-            if (isOver || attempt instanceof Granted || attempt instanceof GaveUp) {
-                return attempt;
-            }
-            boolean rowWasCreated = attempt instanceof Missing && !rowWasMissing;
-            rowWasMissing = attempt instanceof Missing;
-            if (!rowWasCreated) {
-                patience.pause(
-                        attempt instanceof Refused refused ? refused.seen().timeUntilFree() : null);
-            }
-        }
-    }
-
-    /** Whether the attempt tells something about the lock, and not only that it must be looked at again. */
-    private static boolean isDecision(Attempt attempt) {
-        return attempt instanceof Refused
-                || (attempt instanceof Failed failed && !failed.why().failure().isUndecided());
-    }
-
     private Attempt attempt(Patience patience) {
         sent = null;
+        hasAsked = false;
         hasMovedOn = false;
         try {
+            Heartbeat heartbeat = internals.heartbeat();
+            reconciliations = heartbeat.reconciliations();
+            node = lease == null ? heartbeat.living(patience.forOneStatement()) : heartbeat.current();
             Attempt attempt = internals.store().inTransaction(patience.forOneStatement(), this::judge);
             if (hasMovedOn) {
                 unanswered = null;
             }
-            if (attempt instanceof Missing) {
-                internals
-                        .store()
-                        .inTransaction(patience.forOneStatement(), locks -> locks.createIfMissing(request.name()));
-            }
             return attempt;
         } catch (StoreException failed) {
-            if (!failed.failure().isTransient()) {
-                return new GaveUp(failed);
-            }
             if (sent != null && failed.failure().isAmbiguous()) {
                 unanswered = sent;
                 return ownOwner() == null ? provenNotSent(sent, failed, patience) : new Failed(failed);
             }
-            return new Failed(failed);
+            // The transaction that has the row locked may be that of the unanswered grant.
+            return hasAsked && unanswered == null ? loop.failed(failed, patience) : Attempt.failed(failed);
         }
     }
 
     private Attempt judge(LockRepository locks) {
+        hasAsked = true;
         long readAt = internals.ticker().nanoTime();
         Optional<LockSnapshot> seen = locks.read(request.name());
         LockEntity open = unanswered;
@@ -165,20 +149,68 @@ final class Acquisition {
         if (seen.isEmpty()) {
             return new Missing();
         }
-        return switch (seen.get().standing(owner)) {
-            case FREE -> grant(locks, seen.get().row());
+        LockEntity row = seen.get().row();
+        return switch (seen.get().standing(owner, nodeId())) {
+            case FREE -> take(locks, seen.get());
             case MINE -> ownOwner() == null ? reenter(locks, seen.get()) : adopt(seen.get(), readAt);
-            case HELD, DELAYED, NODE_OVERDUE -> new Refused(seen.get());
+            case NODE_OVERDUE -> overdue(row);
+            case HELD, DELAYED -> new Refused(seen.get());
         };
     }
 
+    private static Attempt overdue(LockEntity row) {
+        return new Overdue(Objects.requireNonNull(row.nodeId(), "only a node can be overdue"));
+    }
+
+    private Attempt take(LockRepository locks, LockSnapshot seen) {
+        if (!step.isWanted(seen)) {
+            return new NotWanted();
+        }
+        return isToBeDelayed(seen.row()) ? delay(seen.row()) : grant(locks, seen.row());
+    }
+
+    /** Whether a dead holder left it, whose late deeds the next one is to be kept from. */
+    private boolean isToBeDelayed(LockEntity row) {
+        return row.owner() != null && !internals.lockDelay().isZero();
+    }
+
+    /** Frees it for the time after the delay. Whether that is done or somebody was faster, the next look tells. */
+    private Attempt delay(LockEntity row) {
+        boolean unused = internals.store().vacancies().vacate(row, row.vacated(), internals.lockDelay());
+        return new Overtaken();
+    }
+
     private Attempt grant(LockRepository locks, LockEntity row) {
-        LockEntity after = row.granted(owner, null, holder);
+        LockEntity after = row.granted(owner, lease == null ? nodeId() : null, holder);
         sent = row;
         long sentAt = internals.ticker().nanoTime();
-        return locks.grant(row, after, lease, request.minimumHold().orElse(null))
-                ? new Granted(after, sentAt, lease)
-                : new Overtaken();
+        if (!locks.grant(row, after, lease, request.minimumHold().orElse(null))) {
+            return new Overtaken();
+        }
+        step.granted(after);
+        return granted(after, sentAt);
+    }
+
+    private Granted granted(LockEntity row, long sentAt) {
+        Node through = through(row);
+        Duration validFor = through == null ? lease : through.lease();
+        return new Granted(
+                row,
+                through,
+                sentAt,
+                Objects.requireNonNull(validFor, "without a node there is a lease"),
+                reconciliations,
+                sent != null && sent.acquiredAt() == null);
+    }
+
+    /** The node that keeps what the row shows, if it is this acquisition's; null if that is a lease. */
+    private @Nullable Node through(LockEntity row) {
+        return row.nodeId() == null ? null : node;
+    }
+
+    private @Nullable String nodeId() {
+        Node current = node;
+        return current == null ? null : current.id();
     }
 
     /** The owner was chosen by the user and has the lock already, in this process or another. */
@@ -186,16 +218,19 @@ final class Acquisition {
         if (!request.isReentrant()) {
             return new Refused(seen);
         }
-        LockEntity after = seen.row().reentered();
-        sent = seen.row();
+        LockEntity before = seen.row();
+        LockEntity after = before.reentered();
+        sent = before;
         long sentAt = internals.ticker().nanoTime();
-        return locks.extend(seen.row(), after, lease) ? new Granted(after, sentAt, lease) : new Overtaken();
+        boolean entered = before.nodeId() != null
+                ? locks.recount(before, after)
+                : locks.extend(before, after, LeaseValidity.required(request.name(), lease));
+        return entered ? granted(after, sentAt) : new Overtaken();
     }
 
     /** An earlier attempt of this acquisition had no answer, but was done. */
-    private static Attempt adopt(LockSnapshot seen, long readAt) {
-        Instant expiresAt = Objects.requireNonNull(seen.row().expiresAt(), "a lease has an end");
-        return new Granted(seen.row(), readAt, Duration.between(seen.dbNow(), expiresAt));
+    private Attempt adopt(LockSnapshot seen, long readAt) {
+        return new Granted(seen.row(), through(seen.row()), readAt, seen.timeUntilOver(), reconciliations, false);
     }
 
     /**
@@ -217,13 +252,23 @@ final class Acquisition {
     }
 
     private Hold hold(Granted granted) {
-        Hold hold = new Hold(internals, granted.row(), request, granted.validFrom(), granted.validFor());
-        if (hold.isLost()) {
+        Hold hold = new Hold(internals, request, granted);
+        if (hold.lifetime().isLost()) {
             hold.release();
             throw new LockLostException(
-                    request.name(), "its lease of " + lease + " was over before the database had answered");
+                    request.name(),
+                    LossCause.EXPIRED,
+                    "its lease of " + granted.validFor() + " was over before the database had answered");
         }
+        tellIfTakenOver(hold.grant());
         return hold;
+    }
+
+    private void tellIfTakenOver(Grant grant) {
+        LockEntity left = sent;
+        if (left != null && left.owner() != null && left.fencingToken() != grant.fencingToken()) {
+            internals.events().tell(l -> l.takenOver(grant.name(), grant.fencingToken(), left.holder()));
+        }
     }
 
     /** The owner, if it was made for this acquisition and nobody else writes it; null if the user chose it. */

@@ -1,11 +1,14 @@
 package io.github.holdfast.service;
 
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.Grant;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import org.jspecify.annotations.Nullable;
+import java.util.stream.Collectors;
 
 /** The holds of one service, and which thread re-enters which. Thread-safe. */
 final class HeldLocks {
@@ -15,29 +18,91 @@ final class HeldLocks {
 
     private record ThreadAndName(Thread thread, String name) {}
 
+    /** Who re-enters a hold without asking the database. */
+    enum Reentry {
+        BY_THREAD,
+        NONE
+    }
+
+    private record NameAndOwner(String name, String owner) {}
+
     private final Map<ThreadAndName, Hold> byThread = new ConcurrentHashMap<>();
+    private final Map<Thread, Set<Hold>> ofThread = new ConcurrentHashMap<>();
     private final Set<Hold> holds = ConcurrentHashMap.newKeySet();
+
+    /** How many acquisitions are under way. */
+    private final Map<NameAndOwner, Integer> pending = new ConcurrentHashMap<>();
+
     private volatile int sweepAt = FIRST_SWEEP;
+    private volatile boolean draining;
     private volatile boolean closed;
 
     /**
      * Keeps a hold until it ends.
      *
-     * @param thread whose nested acquisitions re-enter it; null if none do
+     * @param thread that acquired it
      * @throws IllegalStateException if the service is closed
      */
-    void add(Hold hold, @Nullable Thread thread) {
+    void add(Hold hold, Thread thread, Reentry reentry) {
         holds.add(hold);
-        if (thread != null) {
-            hold.bindTo(thread);
+        hold.acquiredBy(thread);
+        // Inside: the release of another one by another thread would remove the set meanwhile.
+        ofThread.compute(thread, (key, existing) -> {
+            Set<Hold> ofKey = existing == null ? ConcurrentHashMap.newKeySet() : existing;
+            ofKey.add(hold);
+            return ofKey;
+        });
+        if (reentry == Reentry.BY_THREAD) {
             byThread.put(new ThreadAndName(thread, hold.name()), hold);
         }
         if (holds.size() > sweepAt) {
-            holds.stream().filter(Hold::isLost).forEach(this::remove);
+            holds.stream()
+                    .filter(other -> other.lifetime().isLost() && other.isForgotten())
+                    .forEach(this::remove);
             sweepAt = Math.max(FIRST_SWEEP, 2 * holds.size());
         }
         // After the hold is in: whoever closes the service either sees the hold, or this sees that it is closed.
         checkOpen();
+    }
+
+    /** Notes that an acquisition is under way, until {@link #end}; what it writes is accounted for. */
+    void begin(String name, String owner) {
+        pending.merge(new NameAndOwner(name, owner), 1, Integer::sum);
+    }
+
+    /** Notes that an acquisition has ended; its hold, if any, was {@linkplain #add added} before. */
+    void end(String name, String owner) {
+        pending.computeIfPresent(new NameAndOwner(name, owner), (key, count) -> count == 1 ? null : count - 1);
+    }
+
+    /** Returns how many acquisitions are under way. */
+    int pending() {
+        return pending.values().stream().mapToInt(Integer::intValue).sum();
+    }
+
+    /** Returns those rows that neither a valid hold nor an acquisition under way accounts for. */
+    List<LockEntity> unknown(List<LockEntity> rows) {
+        // In this order: an acquisition adds its hold before it ends.
+        List<LockEntity> notPending = rows.stream()
+                .filter(row -> row.owner() != null && !pending.containsKey(new NameAndOwner(row.name(), row.owner())))
+                .toList();
+        Set<Grant> known = holds.stream()
+                .filter(hold -> !hold.lifetime().isLost())
+                .map(Hold::grant)
+                .collect(Collectors.toSet());
+        return notPending.stream().filter(row -> !known.contains(Grant.of(row))).toList();
+    }
+
+    /** Returns the valid holds that live as long as this node. */
+    List<Hold> through(Node node) {
+        return holds.stream()
+                .filter(hold -> hold.isThrough(node) && !hold.lifetime().isLost())
+                .toList();
+    }
+
+    /** Returns all holds, of which some may be lost by now. */
+    Collection<Hold> all() {
+        return holds;
     }
 
     /** Returns the hold of this lock that the current thread re-enters; it may be lost. */
@@ -45,17 +110,54 @@ final class HeldLocks {
         return Optional.ofNullable(byThread.get(new ThreadAndName(Thread.currentThread(), name)));
     }
 
+    /**
+     * Returns the holds that the current thread has acquired and not released, lost ones too: a transaction that begins under
+     * a lost hold must not commit.
+     */
+    List<Hold> ofCurrentThread() {
+        return ofThread.getOrDefault(Thread.currentThread(), Set.of()).stream()
+                .filter(hold -> !hold.isForgotten() || !hold.lifetime().isLost())
+                .toList();
+    }
+
+    /**
+     * Checks that a row lock would not wait for the calling thread itself.
+     *
+     * @throws IllegalStateException if it would
+     */
+    void checkNotHeldByCurrentThread(String name) {
+        if (ofCurrentThread().stream()
+                .filter(hold -> hold.name().equals(name))
+                .anyMatch(hold -> !hold.lifetime().isLost()
+                        && (hold.isOpen() || hold.coverage().isUnfinished()))) {
+            throw new IllegalStateException("This thread holds '" + name
+                    + "' already, until it is released and its transactions have ended; a row lock would wait for it");
+        }
+    }
+
     /** Lets the thread that acquired the hold no longer re-enter it. */
     void unbind(Hold hold) {
-        Thread thread = hold.boundTo();
+        Thread thread = hold.acquiredBy();
         if (thread != null) {
             byThread.remove(new ThreadAndName(thread, hold.name()), hold);
         }
     }
 
+    /** Lets the thread that acquired the hold have nothing to do with it any more. */
+    void detach(Hold hold) {
+        unbind(hold);
+        Thread thread = hold.acquiredBy();
+        if (thread != null) {
+            ofThread.computeIfPresent(thread, (key, ofKey) -> {
+                ofKey.remove(hold);
+                return ofKey.isEmpty() ? null : ofKey;
+            });
+        }
+    }
+
     void remove(Hold hold) {
         holds.remove(hold);
-        unbind(hold);
+        detach(hold);
     }
 
     int size() {
@@ -66,6 +168,20 @@ final class HeldLocks {
         if (closed) {
             throw new IllegalStateException("The lock service is closed");
         }
+    }
+
+    /** From here on, only threads that hold a lock acquire others. */
+    void drain() {
+        draining = true;
+    }
+
+    boolean isDraining() {
+        return draining;
+    }
+
+    /** Whether a hold is left that is not lost, and that somebody can still release. */
+    boolean isAnyLeft() {
+        return holds.stream().anyMatch(hold -> !hold.lifetime().isLost() && !hold.isForgotten());
     }
 
     /** Refuses further holds and returns those that there are. */

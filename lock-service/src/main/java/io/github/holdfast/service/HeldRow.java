@@ -5,7 +5,8 @@ import io.github.holdfast.repository.LockRepository;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
-import io.github.holdfast.repository.StoreException.Failure;
+import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
@@ -16,7 +17,15 @@ import java.util.function.UnaryOperator;
  */
 final class HeldRow {
 
+    /** How long a renewal or release goes on trying while the database does not answer. */
+    static final Duration WRITE_LIMIT = Duration.ofSeconds(3);
+
+    private static final Duration LOOK = Duration.ofSeconds(3);
+
     private final LockStore store;
+    private final Settler settler;
+    private final WakeUps wakeUps;
+    private final String owner;
     private final boolean ownerIsChosen;
     private volatile LockEntity current;
 
@@ -26,30 +35,113 @@ final class HeldRow {
     /** Whether an attempt of the last write had no answer, so that the row may be as it is through that attempt. */
     private boolean unanswered;
 
-    HeldRow(LockStore store, LockEntity granted, boolean ownerIsChosen) {
-        this.store = store;
+    HeldRow(Internals internals, LockEntity granted, boolean ownerIsChosen) {
+        this.store = internals.store();
+        this.settler = internals.settler();
+        this.wakeUps = internals.wakeUps();
+        this.owner = Objects.requireNonNull(granted.owner(), "a granted lock has an owner");
         this.current = granted;
         this.sent = granted;
         this.ownerIsChosen = ownerIsChosen;
+    }
+
+    String owner() {
+        return owner;
     }
 
     LockEntity current() {
         return current;
     }
 
-    boolean isUnanswered() {
-        return unanswered;
-    }
-
-    /** Takes the last write, which was not answered, for done. */
-    LockEntity assumeWritten() {
-        current = sent;
-        return sent;
-    }
-
     /** One of the compare-and-sets of {@link LockRepository}. */
     interface CompareAndSet {
         boolean write(LockRepository locks, LockEntity before, LockEntity after);
+    }
+
+    /**
+     * Gives one hold back.
+     *
+     * @param left how many the owner has left in this process; 0 frees the row, unless the owner was chosen and others hold it
+     * @return {@link ReleaseOutcome#LOST} if the row is no longer this grant's
+     */
+    ReleaseOutcome giveBack(int left, Ticker ticker) {
+        try {
+            boolean done = Patience.uninterruptibly(
+                    ticker,
+                    WRITE_LIMIT,
+                    patience -> write(
+                            row -> ownerIsChosen ? row.released() : row.heldTimes(left),
+                            wakeUps::release,
+                            snapshot -> true,
+                            patience));
+            if (!done && unanswered && left == 0) {
+                // Freed by the attempt that had no answer.
+                return ReleaseOutcome.RELEASED;
+            }
+            return done ? outcome(current) : ReleaseOutcome.LOST;
+        } catch (StoreException failed) {
+            return unresolved(failed, left);
+        }
+    }
+
+    private static ReleaseOutcome outcome(LockEntity written) {
+        return written.owner() == null ? ReleaseOutcome.RELEASED : ReleaseOutcome.STILL_HELD;
+    }
+
+    private ReleaseOutcome unresolved(StoreException failed, int left) {
+        if (!ownerIsChosen) {
+            // While a handle is open, the next write corrects the count.
+            if (left == 0) {
+                abandon();
+            }
+            return ReleaseOutcome.UNRESOLVED;
+        }
+        if (failed.failure().isAmbiguous()) {
+            // It may have been done, and doing it twice would give back another process's hold.
+            current = sent;
+            return outcome(sent);
+        }
+        settler.giveBack(current);
+        return ReleaseOutcome.UNRESOLVED;
+    }
+
+    /**
+     * Writes the row as it is; if it is no longer this grant's, somebody else has.
+     *
+     * @throws StoreException if the database did not answer in time
+     */
+    void touch(Ticker ticker) {
+        boolean unused = Patience.uninterruptibly(
+                ticker,
+                WRITE_LIMIT,
+                patience -> write(
+                        row -> row.heldTimes(row.holdCount()), LockRepository::recount, snapshot -> true, patience));
+    }
+
+    /** Has the row freed. What a chosen owner holds may be another process's, and ends with the lease or the node. */
+    void abandon() {
+        if (!ownerIsChosen) {
+            settler.abandon(current.name(), owner, current.version());
+        }
+    }
+
+    /**
+     * Asks the database why the row is no longer this grant's.
+     *
+     * @return empty if it still is
+     * @throws StoreException if the database failed
+     */
+    Optional<LossCause> whyGone() {
+        LockEntity last = current;
+        return store.inTransaction(LOOK, locks -> {
+            if (locks.read(last.name())
+                    .filter(seen -> seen.row().isSameGrantAs(last))
+                    .isPresent()) {
+                return Optional.empty();
+            }
+            boolean forced = store.audits().wasForced(last.name(), last.fencingToken());
+            return Optional.of(forced ? LossCause.FORCED : LossCause.TAKEN_OVER);
+        });
     }
 
     /**
@@ -63,26 +155,15 @@ final class HeldRow {
     boolean write(UnaryOperator<LockEntity> next, CompareAndSet change, Predicate<LockSnapshot> fit, Patience patience)
             throws InterruptedException {
         unanswered = false;
-        while (true) {
-            try {
-                Optional<LockEntity> written =
-                        store.inTransaction(patience.forOneStatement(), locks -> attempt(locks, next, change, fit));
-                written.ifPresent(after -> current = after);
-                return written.isPresent();
-            } catch (StoreException failed) {
-                unanswered |= failed.failure().isAmbiguous();
-                if (failed.failure() == Failure.UNAVAILABLE && patience.takeInterrupt()) {
-                    continue;
-                }
-                boolean repeatable = failed.failure().isTransient()
-                        && !(ownerIsChosen && failed.failure().isAmbiguous());
-                boolean isOver = failed.failure().isUndecided() ? patience.isOverForDecision() : patience.isOver();
-                if (!repeatable || isOver) {
-                    throw failed;
-                }
-                patience.pause(null);
-            }
-        }
+        Optional<LockEntity> written = patience.repeat(
+                () -> store.inTransaction(patience.forOneStatement(), locks -> attempt(locks, next, change, fit)),
+                failed -> {
+                    unanswered |= failed.failure().isAmbiguous();
+                    return failed.failure().isTransient()
+                            && !(ownerIsChosen && failed.failure().isAmbiguous());
+                });
+        written.ifPresent(after -> current = after);
+        return written.isPresent();
     }
 
     private Optional<LockEntity> attempt(

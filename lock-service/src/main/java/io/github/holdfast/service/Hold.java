@@ -1,15 +1,12 @@
 package io.github.holdfast.service;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.Standing;
-import io.github.holdfast.repository.LockRepository;
+import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
-import java.util.Objects;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.IntUnaryOperator;
-import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,24 +15,18 @@ import org.jspecify.annotations.Nullable;
  */
 final class Hold {
 
-    /** How long a renewal or release goes on trying while the database does not answer. */
-    private static final Duration WRITE_LIMIT = Duration.ofSeconds(3);
-
-    /**
-     * A lease counts as over locally one thousandth early: NTP corrects a clock by slewing it up to 500 ppm
-     * (https://www.rfc-editor.org/rfc/rfc5905, section 12), and there are two clocks.
-     */
-    private static final long DRIFT = 1000;
-
     private final Internals internals;
-    private final String name;
-    private final String owner;
-    private final long fencingToken;
+    private final LockRequest request;
+    private final Grant grant;
+    private final @Nullable Node node;
+    private final boolean isFirst;
     private final boolean ownerIsChosen;
-    private final Duration lease;
-    private final AtomicReference<@Nullable String> loss = new AtomicReference<>();
-    private volatile long validUntil;
-    private volatile @Nullable Thread boundTo;
+    private final Lifetime lifetime;
+    private final Coverage coverage = new Coverage();
+    private final long acquiredAt;
+    private volatile @Nullable Thread acquiredBy;
+    private final HandleAnchor anchor = new HandleAnchor();
+    private volatile boolean isToBeFenced;
 
     private final ReentrantLock writing = new ReentrantLock();
     private final HeldRow row;
@@ -43,171 +34,220 @@ final class Hold {
     /** How many handles are open. The row's count may be others' too, or wait for the next write to be corrected. */
     private volatile int handles = 1;
 
+    /** How many more are open that were counted in memory only, inside a transaction whose guard a write would doom. */
+    private final AtomicInteger inMemory = new AtomicInteger();
+
     /**
      * A hold that was just granted.
      *
-     * @param row the row as it was written, with an owner
      * @param request what it was granted for
-     * @param validFrom the local time before the statement was sent that granted it
-     * @param validFor how long the database's lease lasted at that time
+     * @param granted the row as it was written, with an owner
      */
-    Hold(Internals internals, LockEntity row, LockRequest request, long validFrom, Duration validFor) {
+    Hold(Internals internals, LockRequest request, Attempt.Granted granted) {
+        LockEntity written = granted.row();
         this.internals = internals;
-        this.name = row.name();
-        this.owner = Objects.requireNonNull(row.owner(), "a granted lock has an owner");
-        this.fencingToken = row.fencingToken();
+        this.request = request;
+        this.grant = Grant.of(written);
+        this.node = granted.node();
+        this.isFirst = granted.isFirst();
         this.ownerIsChosen = request.owner().isPresent();
-        this.row = new HeldRow(internals.store(), row, ownerIsChosen);
-        this.lease = request.lease().orElse(validFor);
-        this.validUntil = deadline(validFrom, validFor);
+        this.isToBeFenced = request.fence() != LockRequest.Fence.NONE;
+        this.row = new HeldRow(internals, written, ownerIsChosen);
+        this.acquiredAt = internals.ticker().nanoTime();
+        this.lifetime =
+                new Lifetime(internals, granted, row, () -> internals.held().unbind(this));
     }
 
-    private static long deadline(long validFrom, Duration validFor) {
-        return validFrom + validFor.toNanos() - validFor.toNanos() / DRIFT;
+    Grant grant() {
+        return grant;
     }
 
     String name() {
-        return name;
+        return grant.name();
     }
 
     String owner() {
-        return owner;
-    }
-
-    long fencingToken() {
-        return fencingToken;
+        return row.owner();
     }
 
     int holdCount() {
-        return ownerIsChosen ? row.current().holdCount() : handles;
+        return (ownerIsChosen ? row.current().holdCount() : handles) + inMemory.get();
     }
 
-    void bindTo(Thread thread) {
-        boundTo = thread;
+    boolean isByLease() {
+        return node == null;
+    }
+
+    /** Whether nobody was granted the lock before, as far as its row tells. */
+    boolean isFirst() {
+        return isFirst;
+    }
+
+    boolean isThrough(Node other) {
+        return node == other;
+    }
+
+    void acquiredBy(Thread thread) {
+        acquiredBy = thread;
     }
 
     @Nullable
-    Thread boundTo() {
-        return boundTo;
+    Thread acquiredBy() {
+        return acquiredBy;
     }
 
-    /** How long it is valid still, by the local clock; zero if it is lost. */
-    Duration remaining() {
-        long left = validUntil - internals.ticker().nanoTime();
-        if (left <= 0) {
-            lose("its lease is over");
-        }
-        return loss.get() == null ? Duration.ofNanos(left) : Duration.ZERO;
+    /** A handle for this hold. */
+    LockHandle handle() {
+        return new LockHandle(new LeaseHolding(this, internals, anchor.get()));
     }
 
-    /** Whether it is lost, which is final: a renewal that was on its way cannot bring it back. */
-    boolean isLost() {
-        return remaining().isZero();
+    /** Whether nobody can release it any more: its handles were forgotten, and are garbage. */
+    boolean isForgotten() {
+        return anchor.isGarbage();
     }
 
-    void lose(String why) {
-        if (loss.compareAndSet(null, why)) {
-            internals.held().unbind(this);
-        }
+    Coverage coverage() {
+        return coverage;
     }
 
-    LockLostException lost() {
-        String why = loss.get();
-        return new LockLostException(name, why == null ? "it was released" : why);
+    /** Whether transactions that run under it commit only while it stands. */
+    boolean isToBeFenced() {
+        return isToBeFenced;
+    }
+
+    /** How long it lasts, and whether it is lost. */
+    Lifetime lifetime() {
+        return lifetime;
     }
 
     /**
      * Counts one more handle, in the database too.
      *
+     * @param inner the nested request
      * @return false if the hold is lost
+     * @throws IllegalStateException if a lock held by a lease is entered without one
      * @throws LockStoreException if the database failed; no handle was counted
      * @throws InterruptedException if the patience is interruptible and the thread was interrupted; no handle was counted
      */
-    boolean reenter(Duration atLeast, Patience patience) throws InterruptedException {
-        writing.lock();
+    boolean reenter(LockRequest inner, Patience patience) throws InterruptedException {
+        @Nullable Duration atLeast = inner.lease().orElse(null);
+        awaitTurnToWrite(patience);
         try {
             if (handles == Integer.MAX_VALUE) {
-                throw new IllegalStateException("Lock '" + name + "' is already held " + handles + " times");
+                throw new IllegalStateException("Lock '" + name() + "' is already held " + handles + " times");
+            }
+            if (lifetime.isLost()) {
+                return false;
+            }
+            if (handles == 0 && !coverage.isUnfinished() && isByLease() && atLeast == null) {
+                // It is about to be released, and what is wanted now is another kind of hold.
+                return false;
+            }
+            lifetime.validity().checkReentry(name(), atLeast);
+            if (handles == 0) {
+                return isReopened(inner, patience);
+            }
+            isToBeFenced |= inner.fence() != LockRequest.Fence.NONE;
+            if (internals.transactions().isUnder(this)) {
+                inMemory.incrementAndGet();
+                return true;
             }
             int entered = handles + 1;
-            if (handles == 0 || isLost() || !extend(current -> current.heldTimes(entered), atLeast, patience)) {
+            if (!isWrittenFor(entered, atLeast, patience)) {
                 return false;
             }
             handles = entered;
             return true;
         } catch (StoreException failed) {
-            throw new LockStoreException(name, "was not re-entered", failed);
+            throw new LockStoreException(name(), "was not re-entered", failed);
         } finally {
             writing.unlock();
         }
+    }
+
+    /** Whoever writes the row now may wait for the database for longer than this caller wants to. */
+    private void awaitTurnToWrite(Patience patience) throws InterruptedException {
+        while (!writing.tryLock()) {
+            if (patience.isOverForDecision()) {
+                throw new LockStoreException(name(), "was not re-entered", StoreException.unanswered());
+            }
+            patience.pause(null);
+        }
+    }
+
+    private boolean isWrittenFor(int entered, @Nullable Duration atLeast, Patience patience)
+            throws InterruptedException {
+        return lifetime.goesOnAfter(
+                lifetime.validity().reenter(row, current -> current.heldTimes(entered), atLeast, patience));
+    }
+
+    /** Takes back a release that waits for a transaction; returns false if there is none. */
+    private boolean isReopened(LockRequest inner, Patience patience) throws InterruptedException {
+        if (!coverage.cancelRelease()) {
+            return false;
+        }
+        handles = 1;
+        isToBeFenced |= inner.fence() != LockRequest.Fence.NONE;
+        lifetime.goOn();
+        internals.transactions().join(this);
+        boolean isOpen = false;
+        try {
+            // A lease is to last as long as the new request says, unless a write would doom the transaction's commit.
+            isOpen = !isByLease()
+                    || internals.transactions().isUnder(this)
+                    || isWrittenFor(1, inner.lease().orElse(null), patience);
+        } finally {
+            if (!isOpen) {
+                ReleaseOutcome unused = release();
+            }
+        }
+        if (isOpen && request.isInterruptedOnLoss()) {
+            lifetime.loss().interrupt(Thread.currentThread());
+        }
+        return isOpen;
     }
 
     /**
-     * Lets the lease last at least this long from now.
+     * Waits until no transaction that ran under the hold can commit any more without an answer: each has the row locked
+     * until it ends, and a write of the row gets through only after it.
      *
-     * @throws LockLostException if the hold is lost
-     * @throws LockStoreException if the database failed; the lease ends when it would have
+     * @throws LockStoreException if it does not get through in time
      */
-    void renew(Duration atLeast) {
+    void awaitDecision() {
+        if (!coverage.isUndecided()) {
+            return;
+        }
         writing.lock();
-        try (Patience patience = Patience.uninterruptible(internals.ticker(), WRITE_LIMIT)) {
-            if (handles == 0
-                    || isLost()
-                    || !extend(current -> current.heldTimes(timesHeld(current)), atLeast, patience)) {
-                throw lost();
+        try {
+            if (row.current().owner() != null) {
+                row.touch(internals.ticker());
             }
+            coverage.decided();
         } catch (StoreException failed) {
-            throw new LockStoreException(name, "was not renewed", failed);
-        } catch (InterruptedException thrown) {
-            throw new AssertionError("A renewal is not interruptible", thrown);
+            throw new LockStoreException(
+                    name(), "is still relied on by a transaction whose commit was not answered", failed);
         } finally {
             writing.unlock();
         }
     }
 
-    void ensureValidFor(Duration wanted) {
-        if (!isLost() && remaining().compareTo(wanted) < 0) {
-            Duration generous = wanted.plus(wanted.dividedBy(DRIFT / 2)).plusSeconds(1);
-            renew(generous.compareTo(lease) > 0 ? generous : lease);
-        }
-        Duration left = remaining();
-        if (isLost()) {
-            throw lost();
-        }
-        if (left.compareTo(wanted) < 0) {
-            throw new LockLostException(name, "only " + left + " of its lease is left");
-        }
+    /** What makes it last. */
+    Renewal renewal() {
+        return new Renewal(internals, this, row, writing);
     }
 
-    private int timesHeld(LockEntity current) {
-        return ownerIsChosen ? current.holdCount() : handles;
+    boolean isOpen() {
+        return handles > 0;
     }
 
-    private boolean extend(UnaryOperator<LockEntity> next, Duration atLeast, Patience patience)
-            throws InterruptedException {
-        long[] sentAt = new long[1];
-        boolean extended = row.write(
-                next,
-                (locks, before, after) -> {
-                    sentAt[0] = internals.ticker().nanoTime();
-                    return locks.extend(before, after, atLeast);
-                },
-                snapshot -> snapshot.standing(owner) == Standing.MINE,
-                patience);
-        if (!extended) {
-            lose("the database says that it is over or was taken");
-            return false;
-        }
-        // Whoever was told meanwhile that the hold is lost must not be contradicted, nor wait for what was extended.
-        if (isLost()) {
-            abandon();
-            return false;
-        }
-        long until = deadline(sentAt[0], atLeast);
-        if (until - validUntil > 0) {
-            validUntil = until;
-        }
-        return true;
+    /** The lease that was asked for; a lock that lives as long as its node has none. */
+    Optional<Duration> lease() {
+        return isByLease() ? request.lease() : Optional.empty();
+    }
+
+    /** The row as it is to be after a write that changes no count. */
+    LockEntity sameTimesHeld(LockEntity current) {
+        return current.heldTimes(ownerIsChosen ? current.holdCount() : handles);
     }
 
     /**
@@ -215,69 +255,95 @@ final class Hold {
      * failed.
      */
     ReleaseOutcome release() {
-        return release(open -> open - 1);
-    }
-
-    /** Frees the lock, however many handles are open; their own releases answer that it is lost. */
-    ReleaseOutcome releaseAll() {
-        return release(open -> 0);
-    }
-
-    private ReleaseOutcome release(IntUnaryOperator left) {
-        boolean wasLost = false;
+        Transactions transactions = internals.transactions();
         writing.lock();
-        try (Patience patience = Patience.uninterruptible(internals.ticker(), WRITE_LIMIT)) {
+        try {
             if (handles == 0) {
                 return ReleaseOutcome.LOST;
             }
-            wasLost = isLost();
-            handles = left.applyAsInt(handles);
-            if (handles == 0) {
-                internals.held().remove(this);
+            if (inMemory.get() > 0) {
+                inMemory.decrementAndGet();
+                return ReleaseOutcome.STILL_HELD;
             }
-            boolean done = row.write(
-                    current -> ownerIsChosen ? current.released() : current.heldTimes(handles),
-                    LockRepository::release,
-                    snapshot -> true,
-                    patience);
-            boolean freedUnanswered = !done && row.isUnanswered() && handles == 0;
-            if (wasLost || !(done || freedUnanswered)) {
-                lose("the database says that it is over or was taken");
-                return ReleaseOutcome.LOST;
+            if (handles > 1 && !ownerIsChosen && transactions.isUnder(this)) {
+                // The next write corrects the count.
+                int open = handles - 1;
+                handles = open;
+                return ReleaseOutcome.STILL_HELD;
             }
-            return freedUnanswered || row.current().owner() == null
-                    ? ReleaseOutcome.RELEASED
-                    : ReleaseOutcome.STILL_HELD;
-        } catch (StoreException failed) {
-            ReleaseOutcome outcome = unresolved(failed);
-            return wasLost ? ReleaseOutcome.LOST : outcome;
-        } catch (InterruptedException thrown) {
-            throw new AssertionError("A release is not interruptible", thrown);
+            if (handles == 1) {
+                transactions.joinForRelease(this);
+                // A lost lock stays until those have ended that find out whether anybody was granted it since.
+                boolean isForced = lifetime.isLost() && !(isToBeFenced && coverage.willBeChecked());
+                if (isForced) {
+                    coverage.forceRelease();
+                } else if (!coverage.beginRelease()) {
+                    handles = 0;
+                    lifetime.end();
+                    transactions.deferred(this);
+                    internals.events().tell(listener -> listener.deferred(name(), grant.fencingToken()));
+                    return ReleaseOutcome.DEFERRED;
+                }
+            }
+            boolean wasLost = lifetime.isLost();
+            int left = handles - 1;
+            handles = left;
+            return left == 0 ? free(wasLost) : told(row.giveBack(left, internals.ticker()), wasLost);
         } finally {
             writing.unlock();
         }
     }
 
-    /** Has the row freed. What a chosen owner holds may be another process's, and ends with the lease. */
-    private void abandon() {
-        if (!ownerIsChosen) {
-            internals.settler().abandon(name, owner, row.current().version());
+    /** Frees the lock, however many handles are open; their own releases answer that it is lost. */
+    ReleaseOutcome releaseAll() {
+        writing.lock();
+        try {
+            if (handles == 0 && !coverage.cancelRelease()) {
+                return ReleaseOutcome.LOST;
+            }
+            coverage.forceRelease();
+            handles = 0;
+            return free(false);
+        } finally {
+            writing.unlock();
         }
     }
 
-    private ReleaseOutcome unresolved(StoreException failed) {
-        if (!ownerIsChosen) {
-            // While a handle is open, the next write corrects the count.
-            if (handles == 0) {
-                abandon();
+    /** A transaction that ran under the hold has ended. */
+    void completed(TransactionScope scope, boolean committedUnderGuard) {
+        if (coverage.end(scope, committedUnderGuard)) {
+            // The caller's connection is still in use; waiting here for another one could wait for ever.
+            internals.settler().release(this::releaseAfterTransactions);
+        }
+    }
+
+    /** Does the release that waited for transactions to end, unless the lock was acquired again meanwhile. */
+    private void releaseAfterTransactions() {
+        writing.lock();
+        try {
+            if (coverage.takeRelease()) {
+                ReleaseOutcome unused = free(lifetime.isLost());
             }
-            return ReleaseOutcome.UNRESOLVED;
+        } finally {
+            writing.unlock();
         }
-        if (failed.failure().isAmbiguous()) {
-            // It may have been done, and doing it twice would give back another process's hold.
-            return row.assumeWritten().owner() == null ? ReleaseOutcome.RELEASED : ReleaseOutcome.STILL_HELD;
+    }
+
+    private ReleaseOutcome free(boolean wasLost) {
+        lifetime.end();
+        ReleaseOutcome outcome = told(row.giveBack(0, internals.ticker()), wasLost);
+        // Not before: its thread would find neither this hold nor the lock free.
+        internals.held().remove(this);
+        internals.givenBack(name());
+        Duration heldFor = Duration.ofNanos(internals.ticker().nanoTime() - acquiredAt);
+        internals.events().tell(listener -> listener.released(name(), grant.fencingToken(), heldFor, outcome));
+        return outcome;
+    }
+
+    private ReleaseOutcome told(ReleaseOutcome outcome, boolean wasLost) {
+        if (outcome == ReleaseOutcome.LOST && !wasLost) {
+            lifetime.loseToDatabase();
         }
-        internals.settler().giveBack(row.current());
-        return ReleaseOutcome.UNRESOLVED;
+        return wasLost ? ReleaseOutcome.LOST : outcome;
     }
 }

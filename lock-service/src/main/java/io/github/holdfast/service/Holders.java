@@ -1,12 +1,19 @@
 package io.github.holdfast.service;
 
+import io.github.holdfast.entity.LockEntity;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 
-/** Says for people who acquires: process, host and thread. */
+/** Says for people who acquires: application, process, host and thread. */
 final class Holders {
 
-    private final String process = ProcessHandle.current().pid() + "@" + host();
+    private final String process;
+
+    Holders(String application) {
+        String pidAtHost = ProcessHandle.current().pid() + "@" + host();
+        String description = application.isEmpty() ? pidAtHost : application + ":" + pidAtHost;
+        process = LockEntity.shortened(Names.storable(description));
+    }
 
     private static String host() {
         try {
@@ -16,7 +23,14 @@ final class Holders {
         }
     }
 
+    /** Returns who this process is. */
+    String process() {
+        return process;
+    }
+
+    /** Returns who this thread is. */
     String current() {
-        return Names.storable(process + "/" + Thread.currentThread().getName());
+        String thread = Names.storable(Thread.currentThread().getName());
+        return LockEntity.shortened(process + "/" + thread);
     }
 }

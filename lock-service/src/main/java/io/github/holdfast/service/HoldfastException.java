@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The root of what Holdfast throws, apart from misuse ({@link IllegalArgumentException}, {@link IllegalStateException}). */
 public abstract sealed class HoldfastException extends RuntimeException
-        permits LockNotAcquiredException, LockLostException, LockStoreException {
+        permits LockDeadlockException, LockNotAcquiredException, LockLostException, LockStoreException {
 
     private static final long serialVersionUID = 1L;
 

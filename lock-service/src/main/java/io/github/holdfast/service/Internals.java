@@ -1,6 +1,10 @@
 package io.github.holdfast.service;
 
+import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.WakeUpChannel;
+import io.github.holdfast.service.ServiceSettings.WakeUp;
+import java.time.Duration;
 
 /**
  * What every acquisition and hold of one service works with.
@@ -8,6 +12,77 @@ import io.github.holdfast.repository.LockStore;
  * @param store where the locks are
  * @param settler ends what unanswered commits left open
  * @param held the holds of this service
+ * @param rowLocks its row locks
+ * @param queue in which threads of this process wait
+ * @param heartbeat keeps the node alive
+ * @param wakeUps who waits, and is woken by other nodes
+ * @param watch tells holders on time
+ * @param transactions of the callers
+ * @param events tells users
+ * @param lockDelay how long nobody may have a lock that a dead holder left
  * @param ticker the local passage of time
  */
-record Internals(LockStore store, Settler settler, HeldLocks held, Ticker ticker) {}
+record Internals(
+        LockStore store,
+        Settler settler,
+        HeldLocks held,
+        RowLocks rowLocks,
+        LocalQueue queue,
+        Heartbeat heartbeat,
+        WakeUps wakeUps,
+        LossWatch watch,
+        Transactions transactions,
+        Events events,
+        Duration lockDelay,
+        Ticker ticker) {
+
+    static Internals of(LockStore store, CommitGuard guard, ServiceSettings settings, String description) {
+        WakeUpChannel channel = settings.wakeUp() == WakeUp.BY_NOTIFICATION ? store.wakeUpChannel() : null;
+        Ticker ticker = settings.ticker();
+        Events events = new Events(settings.listeners());
+        HeldLocks held = new HeldLocks();
+        RowLocks rowLocks = new RowLocks(store, settings.maxRowLocks());
+        Settler settler = new Settler(store);
+        Heartbeat heartbeat = new Heartbeat(
+                store, settings.nodeTiming(), ticker, new Reconciliation(store, held, settler), events, description);
+        return new Internals(
+                store,
+                settler,
+                held,
+                rowLocks,
+                new LocalQueue(ticker),
+                heartbeat,
+                WakeUps.through(channel, store, heartbeat, ticker),
+                new LossWatch(held.all(), ticker),
+                new Transactions(guard, held, rowLocks, events),
+                events,
+                settings.lockDelay(),
+                ticker);
+    }
+
+    /**
+     * Checks that the calling thread may acquire locks.
+     *
+     * @throws IllegalStateException if the service is closed, or being closed and the thread holds nothing
+     */
+    void checkAccepting() {
+        held.checkOpen();
+        if (held.isDraining()
+                && held.ofCurrentThread().isEmpty()
+                && rowLocks.ofCurrentThread().isEmpty()) {
+            throw new IllegalStateException(
+                    "The lock service is being closed: only threads that hold a lock may acquire another one");
+        }
+    }
+
+    /** Wakes those of this process who wait for a lock that it has given back. */
+    void givenBack(String name) {
+        queue.released(name);
+        wakeUps.givenBack(name);
+    }
+
+    /** Whether a lock is held, or is being acquired. */
+    boolean isInUse() {
+        return held.pending() > 0 || held.isAnyLeft() || rowLocks.isAnyLeft();
+    }
+}

@@ -14,32 +14,40 @@ import org.jspecify.annotations.Nullable;
  * @param name what is locked
  * @param owner the owner
  * @param holder who that is, for people; null if the holder did not say
+ * @param nodeId the node that keeps it; null if it is held by a lease
  * @param fencingToken the token of the grant
  * @param holdCount how many nested acquisitions the owner has
  * @param acquiredAt when it was granted, by the database's clock
- * @param expiresIn how long the lease has still to go; null if the lock lives as long as its node
+ * @param expiresIn how long the lease has still to go, unless it is renewed; of a lock that lives as long as its node, how long
+ *     the node's lease has, which its heartbeat renews: zero if it is over and nobody has noticed yet
  */
 public record LockInfo(
         String name,
         String owner,
         @Nullable String holder,
+        @Nullable String nodeId,
         long fencingToken,
         int holdCount,
         Instant acquiredAt,
-        @Nullable Duration expiresIn) {
+        Duration expiresIn) {
 
     /** Who holds the lock that was seen; empty if nobody does. */
     static Optional<LockInfo> ofHeld(LockSnapshot seen) {
         LockEntity row = seen.row();
         String owner = row.owner();
         Instant acquiredAt = row.acquiredAt();
-        if (owner == null || acquiredAt == null || !isHeld(seen.standing(owner))) {
+        if (owner == null || acquiredAt == null || !isHeld(seen.standing(owner, row.nodeId()))) {
             return Optional.empty();
         }
-        Instant expiresAt = row.expiresAt();
-        Duration expiresIn = expiresAt == null ? null : Duration.between(seen.dbNow(), expiresAt);
         return Optional.of(new LockInfo(
-                row.name(), owner, row.holder(), row.fencingToken(), row.holdCount(), acquiredAt, expiresIn));
+                row.name(),
+                owner,
+                row.holder(),
+                row.nodeId(),
+                row.fencingToken(),
+                row.holdCount(),
+                acquiredAt,
+                seen.timeUntilOver()));
     }
 
     private static boolean isHeld(Standing standing) {

@@ -25,9 +25,7 @@ public final class LockNotAcquiredException extends HoldfastException {
                                 held.name(),
                                 waited,
                                 held.holder() == null ? "another owner" : held.holder(),
-                                held.expiresIn() == null
-                                        ? ""
-                                        : ", whose lease ends in " + held.expiresIn() + " unless it is renewed"));
+                                ", whose lease ends in " + held.expiresIn() + " unless it is renewed"));
         this.waited = waited;
         this.holder = held.holder();
         this.expiresIn = held.expiresIn();
@@ -52,8 +50,7 @@ public final class LockNotAcquiredException extends HoldfastException {
     }
 
     /**
-     * Returns how long the holder's lease had still to go at the last look; empty if the lock has no lease, or nobody held
-     * it.
+     * Returns how long the holder's lease, or that of its node, had still to go at the last look; empty if nobody held it.
      */
     public Optional<Duration> expiresIn() {
         return Optional.ofNullable(expiresIn);

@@ -29,11 +29,33 @@ public final class LockRequest {
     private final @Nullable String owner;
     private final @Nullable Duration minimumHold;
     private final Reentrancy reentrancy;
+    private final OnLoss onLoss;
+    private final Fence fence;
+    private final Way way;
 
     /** Whether a request may join a hold that its owner has already. */
     private enum Reentrancy {
         ALLOWED,
         REFUSED
+    }
+
+    /** Whether transactions commit only while the lock is held. */
+    enum Fence {
+        IF_POSSIBLE,
+        REQUIRED,
+        NONE
+    }
+
+    /** Whether the acquiring thread is interrupted when the lock is lost. */
+    private enum OnLoss {
+        TELL,
+        INTERRUPT
+    }
+
+    /** By what the lock is held. */
+    private enum Way {
+        LEASE,
+        ROW
     }
 
     private LockRequest(
@@ -42,17 +64,34 @@ public final class LockRequest {
             @Nullable Duration waitTime,
             @Nullable String owner,
             @Nullable Duration minimumHold,
-            Reentrancy reentrancy) {
+            Reentrancy reentrancy,
+            OnLoss onLoss,
+            Fence fence,
+            Way way) {
+        if (way == Way.ROW
+                && (lease != null
+                        || owner != null
+                        || minimumHold != null
+                        || reentrancy == Reentrancy.REFUSED
+                        || onLoss == OnLoss.INTERRUPT)) {
+            throw new IllegalArgumentException("The row lock '" + name
+                    + "' is held by a transaction: it cannot have a lease, an owner or a minimum hold, be notReentrant, or"
+                    + " interruptOnLoss");
+        }
         this.name = name;
         this.lease = lease;
         this.waitTime = waitTime;
         this.owner = owner;
         this.minimumHold = minimumHold;
         this.reentrancy = reentrancy;
+        this.onLoss = onLoss;
+        this.fence = fence;
+        this.way = way;
     }
 
     /**
-     * A request for a lock, with the default wait time, an owner of its own, and re-entry by thread.
+     * A request for a lock, with the default wait time, an owner of its own, and re-entry by thread. Without a {@link #lease}
+     * it is held until it is released, as long as the process lives and reaches the database.
      *
      * @param name what to lock: 1 to 255 characters (UTF-16 code units), no control characters, no white space at either
      *     end. Names are compared byte by byte: case, accents and Unicode forms make a difference
@@ -60,18 +99,26 @@ public final class LockRequest {
      */
     public static LockRequest of(String name) {
         return new LockRequest(
-                Names.checked("name", name, LockEntity.MAX_NAME_LENGTH), null, null, null, null, Reentrancy.ALLOWED);
+                Names.checked("name", name, LockEntity.MAX_NAME_LENGTH),
+                null,
+                null,
+                null,
+                null,
+                Reentrancy.ALLOWED,
+                OnLoss.TELL,
+                Fence.IF_POSSIBLE,
+                Way.LEASE);
     }
 
     /**
-     * Holds the lock for this long, by the database's clock from the moment it is granted, unless it is renewed or
+     * Holds the lock for this long, instead of as long as the process lives and is connected: by the database's clock from the moment it is granted, unless it is renewed or
      * released. When the lease is over anybody may take the lock: choose it longer than the work takes.
      *
      * @param lease {@link #SHORTEST_LEASE} to {@link #LONGEST_DURATION}
      * @throws IllegalArgumentException if it is out of that range
      */
     public LockRequest lease(Duration lease) {
-        return new LockRequest(name, checkedLease(lease), waitTime, owner, minimumHold, reentrancy);
+        return new LockRequest(name, checkedLease(lease), waitTime, owner, minimumHold, reentrancy, onLoss, fence, way);
     }
 
     /**
@@ -81,7 +128,16 @@ public final class LockRequest {
      * @throws IllegalArgumentException if it is negative or longer
      */
     public LockRequest waitAtMost(Duration waitTime) {
-        return new LockRequest(name, lease, checkedDuration("wait time", waitTime), owner, minimumHold, reentrancy);
+        return new LockRequest(
+                name,
+                lease,
+                checkedDuration("wait time", waitTime),
+                owner,
+                minimumHold,
+                reentrancy,
+                onLoss,
+                fence,
+                way);
     }
 
     /** Waits for the lock without a limit (in truth, for {@link #LONGEST_DURATION}). */
@@ -91,7 +147,7 @@ public final class LockRequest {
 
     /**
      * Acquires in the name of this owner, instead of one that is made for the acquisition. Whoever gives the same owner
-     * re-enters the hold, from any thread and any process; <strong>holders with the same owner do not exclude each
+     * re-enters the hold, from any thread, and if it has a lease from any process; <strong>holders with the same owner do not exclude each
      * other</strong>. Because processes share it, an answer that the database did not give cannot be told from another
      * process's deed afterwards, and is judged cautiously: an acquisition or renewal counts as failed, a release as done;
      * the hold count can then be too high until the lease is over, but never too low.
@@ -106,12 +162,15 @@ public final class LockRequest {
                 waitTime,
                 Names.checked("owner", owner, LockEntity.MAX_OWNER_LENGTH),
                 minimumHold,
-                reentrancy);
+                reentrancy,
+                onLoss,
+                fence,
+                way);
     }
 
     /** Treats a hold that the same thread (or the same {@linkplain #owner}) has already like anybody else's. */
     public LockRequest notReentrant() {
-        return new LockRequest(name, lease, waitTime, owner, minimumHold, Reentrancy.REFUSED);
+        return new LockRequest(name, lease, waitTime, owner, minimumHold, Reentrancy.REFUSED, onLoss, fence, way);
     }
 
     /**
@@ -122,7 +181,63 @@ public final class LockRequest {
      * @throws IllegalArgumentException if it is negative or longer
      */
     public LockRequest minimumHold(Duration minimumHold) {
-        return new LockRequest(name, lease, waitTime, owner, checkedDuration("minimum hold", minimumHold), reentrancy);
+        return new LockRequest(
+                name,
+                lease,
+                waitTime,
+                owner,
+                checkedDuration("minimum hold", minimumHold),
+                reentrancy,
+                onLoss,
+                fence,
+                way);
+    }
+
+    /**
+     * Interrupts the thread that acquires the lock when it is lost before its last handle is released. Nested acquisitions
+     * follow the outermost one.
+     */
+    public LockRequest interruptOnLoss() {
+        return new LockRequest(name, lease, waitTime, owner, minimumHold, reentrancy, OnLoss.INTERRUPT, fence, way);
+    }
+
+    /**
+     * Refuses to acquire the lock where transactions cannot be kept from committing once it is lost: when the service does not
+     * know the transaction manager, or that did not begin the transaction in which the lock is acquired.
+     *
+     * @see LockServiceBuilder#transactionManager
+     */
+    public LockRequest requireFence() {
+        return new LockRequest(name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, Fence.REQUIRED, way);
+    }
+
+    /** Lets transactions commit even if the lock is lost: for locks that protect nothing in the database. */
+    public LockRequest withoutFence() {
+        return new LockRequest(name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, Fence.NONE, way);
+    }
+
+    /**
+     * Holds the lock by having its row locked in the database ({@code select … for update}) until a transaction ends: the calling
+     * thread's, if the service's {@linkplain LockServiceBuilder#transactionManager transaction manager} began it, and otherwise one
+     * of its own, which takes a connection until the lock is released. In a caller's transaction its release waits for the
+     * commit or rollback, and what the transaction writes commits together with it.
+     *
+     * <p>Whoever wants it waits in the database, which wakes it at once, also when the holder's process dies; for that it keeps a
+     * connection. It excludes locks of the same name that are held by a lease or node, but is not seen by {@link
+     * LockService#find}, has no {@linkplain LockHandle#fencingToken fencing token}, and its loss is noticed only when it is used
+     * or released. Better not use both ways for a name that is often wanted.
+     *
+     * <p>It is re-entered by its thread. It cannot have a {@link #lease}, {@link #owner} or {@link #minimumHold}, be {@link
+     * #notReentrant}, or {@link #interruptOnLoss}.
+     *
+     * @throws IllegalArgumentException if one of these was asked for
+     */
+    public LockRequest rowLock() {
+        return new LockRequest(name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, Way.ROW);
+    }
+
+    Fence fence() {
+        return fence;
     }
 
     /** Returns what is to be locked. */
@@ -165,7 +280,8 @@ public final class LockRequest {
         return checked(what, duration, Duration.ZERO);
     }
 
-    private static Duration checked(String what, Duration duration, Duration shortest) {
+    /** Checks a duration against the longest one and this shortest one. */
+    static Duration checked(String what, Duration duration, Duration shortest) {
         if (duration.compareTo(shortest) < 0 || duration.compareTo(LONGEST_DURATION) > 0) {
             throw new IllegalArgumentException(
                     "The " + what + " must be from " + shortest + " to " + LONGEST_DURATION + ", but is " + duration);
@@ -173,9 +289,19 @@ public final class LockRequest {
         return duration;
     }
 
+    /** Returns whether the lock is held by having its row locked. */
+    public boolean isRowLock() {
+        return way == Way.ROW;
+    }
+
+    /** Returns whether the acquiring thread is interrupted when the lock is lost. */
+    public boolean isInterruptedOnLoss() {
+        return onLoss == OnLoss.INTERRUPT;
+    }
+
     @Override
     public String toString() {
-        return "LockRequest[name=%s, lease=%s, waitTime=%s, owner=%s, minimumHold=%s, reentrancy=%s]"
-                .formatted(name, lease, waitTime, owner, minimumHold, reentrancy);
+        return "LockRequest[name=%s, lease=%s, waitTime=%s, owner=%s, minimumHold=%s, reentrancy=%s, onLoss=%s, fence=%s, way=%s]"
+                .formatted(name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, way);
     }
 }

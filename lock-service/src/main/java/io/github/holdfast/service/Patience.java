@@ -1,7 +1,11 @@
 package io.github.holdfast.service;
 
+import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,7 +20,7 @@ final class Patience implements AutoCloseable {
     private static final Duration FIRST_PAUSE = Duration.ofMillis(4);
 
     /** A poll costs half of it on average between a release and the next grant, and one statement each time. */
-    private static final Duration LONGEST_PAUSE = Duration.ofMillis(50);
+    static final Duration LONGEST_PAUSE = Duration.ofMillis(50);
 
     /** What a statement gets at least: the drivers count query timeouts in seconds. */
     private static final Duration SHORTEST_STATEMENT = Duration.ofSeconds(1);
@@ -55,8 +59,71 @@ final class Patience implements AutoCloseable {
         return new Patience(ticker, limit, Interrupts.PUT_ASIDE);
     }
 
+    /** What is done within a patience. */
+    interface Work<T extends @Nullable Object> {
+        T within(Patience patience) throws InterruptedException;
+    }
+
+    /** Does the work with a patience that is not interruptible. */
+    static <T extends @Nullable Object> T uninterruptibly(Ticker ticker, Duration limit, Work<T> work) {
+        try (Patience patience = new Patience(ticker, limit, Interrupts.PUT_ASIDE)) {
+            return work.within(patience);
+        } catch (InterruptedException thrown) {
+            throw new AssertionError("What is not interruptible was interrupted", thrown);
+        }
+    }
+
+    /**
+     * Does work that is as well done twice, and repeats it after a conflict: even a read may fail because of what others
+     * write meanwhile.
+     *
+     * @throws StoreException if the database failed otherwise, or until the limit was over
+     */
+    static <T> T untilDecided(Ticker ticker, Duration limit, Supplier<T> work) {
+        return uninterruptibly(
+                ticker,
+                limit,
+                patience -> patience.repeat(work, failed -> failed.failure().isUndecided()));
+    }
+
+    /** As {@link #repeat(Supplier, Predicate)}, after every failure that may pass. */
+    <T extends @Nullable Object> T repeat(Supplier<T> work) throws InterruptedException {
+        return repeat(work, failed -> failed.failure().isTransient());
+    }
+
+    /**
+     * Asks the database until it answers, or the patience is over.
+     *
+     * @param isRepeatable whether it makes sense after this failure; asked after each, last too
+     * @throws StoreException the last failure
+     * @throws InterruptedException if the call is interruptible and its thread was interrupted
+     */
+    <T extends @Nullable Object> T repeat(Supplier<T> work, Predicate<StoreException> isRepeatable)
+            throws InterruptedException {
+        while (true) {
+            try {
+                return work.get();
+            } catch (StoreException failed) {
+                boolean repeatable = isRepeatable.test(failed);
+                if (failed.failure().isOfConnection() && takeInterrupt()) {
+                    continue;
+                }
+                boolean isOver = failed.failure().isUndecided() ? isOverForDecision() : isOver();
+                if (!repeatable || isOver) {
+                    throw failed;
+                }
+                pause(null);
+            }
+        }
+    }
+
     Duration elapsed() {
         return Duration.ofNanos(ticker.nanoTime() - startedAt);
+    }
+
+    /** How long it lasts still; zero if it is over. */
+    Duration left() {
+        return Duration.ofNanos(Math.max(0, leftNanos()));
     }
 
     boolean isOver() {
@@ -75,25 +142,74 @@ final class Patience implements AutoCloseable {
     }
 
     /**
-     * Pauses before the next attempt.
+     * Pauses before the next attempt, or until the thread is unparked.
      *
      * @param atMost after which time it is worth another look in any case, null if that is not known
      * @throws InterruptedException if the call is interruptible and its thread was interrupted; never otherwise
      */
     void pause(@Nullable Duration atMost) throws InterruptedException {
-        long jittered = ThreadLocalRandom.current().nextLong(nextPause.toNanos() / 2, nextPause.toNanos() + 1);
-        nextPause = shorter(nextPause.multipliedBy(2), LONGEST_PAUSE);
+        Duration pause = nextPause(LONGEST_PAUSE);
+        park(atMost == null ? pause : shorter(pause, atMost));
+    }
+
+    private Duration nextPause(Duration longest) {
+        Duration pause = shorter(nextPause, longest);
+        long jittered = ThreadLocalRandom.current().nextLong(pause.toNanos() / 2, pause.toNanos() + 1);
+        nextPause = shorter(pause.multipliedBy(2), longest);
         // Once the time is over, attempts go on only to reach a decision, with the same pauses.
         long left = leftNanos() <= 0 ? Long.MAX_VALUE : leftNanos();
-        Duration pause = Duration.ofNanos(Math.min(jittered, left));
-        try {
-            ticker.sleep(atMost == null ? pause : shorter(pause, atMost));
-        } catch (InterruptedException thrown) {
-            if (interrupts == Interrupts.THROWN) {
-                throw thrown;
-            }
-            interrupted = true;
+        return Duration.ofNanos(Math.min(jittered, left));
+    }
+
+    /** Whether the pauses have become as long as they do without a wake-up. */
+    boolean isAtLongestPause() {
+        return nextPause.compareTo(LONGEST_PAUSE) >= 0;
+    }
+
+    /**
+     * Pauses before the next attempt, or until that is so. Whoever makes it so unparks the thread.
+     *
+     * @param longest how long the pauses become, instead of {@link #LONGEST_PAUSE}
+     * @param atMost after which time it is worth another look in any case
+     * @throws InterruptedException if the call is interruptible and its thread was interrupted; never otherwise
+     */
+    void pauseUntil(BooleanSupplier condition, Duration longest, Duration atMost) throws InterruptedException {
+        parkUntil(condition, shorter(nextPause(longest), atMost));
+    }
+
+    /** Pauses for this long, or as long as the patience lasts. */
+    void pauseFor(Duration duration) throws InterruptedException {
+        parkUntil(this::isOver, duration);
+    }
+
+    private void parkUntil(BooleanSupplier condition, Duration atMost) throws InterruptedException {
+        long until = ticker.nanoTime() + atMost.toNanos();
+        for (long left = atMost.toNanos(); left > 0 && !condition.getAsBoolean(); left = until - ticker.nanoTime()) {
+            park(Duration.ofNanos(left));
         }
+    }
+
+    /**
+     * Waits until that is so, or the patience is over. Whoever makes it so unparks the thread.
+     *
+     * @return whether it is so
+     * @throws InterruptedException if the call is interruptible and its thread was interrupted; never otherwise
+     */
+    boolean await(BooleanSupplier condition) throws InterruptedException {
+        while (!condition.getAsBoolean()) {
+            if (isOver()) {
+                return false;
+            }
+            park(Duration.ofNanos(leftNanos()));
+        }
+        return true;
+    }
+
+    private void park(Duration atMost) throws InterruptedException {
+        if (!Thread.currentThread().isInterrupted() && !atMost.isZero()) {
+            ticker.park(this, atMost.toNanos());
+        }
+        boolean unused = takeInterrupt();
     }
 
     /**

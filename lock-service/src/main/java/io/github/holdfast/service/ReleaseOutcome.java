@@ -8,9 +8,15 @@ public enum ReleaseOutcome {
     /** One nested hold was given back; the owner still holds the lock. */
     STILL_HELD,
 
+    /** A transaction that ran under the lock is unfinished: the service releases it when all of them have ended. */
+    DEFERRED,
+
     /** The lock was no longer the releaser's: its lease was over, or somebody else had it. */
     LOST,
 
-    /** The database did not answer. The service goes on trying until it does, and the lease bounds what is left. */
+    /**
+     * The database did not answer. The service goes on trying until it does, and the lease, or that of the node, bounds what is
+     * left.
+     */
     UNRESOLVED
 }

@@ -5,16 +5,18 @@ import io.github.holdfast.repository.LockRepository;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
-import io.github.holdfast.repository.StoreException.Failure;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -36,6 +38,9 @@ final class Settler implements AutoCloseable {
     private static final Duration STATEMENT = Duration.ofSeconds(1);
     private static final Duration PAUSE = Duration.ofSeconds(1);
 
+    /** How many releases after transactions are done at a time, each on a connection. */
+    private static final int RELEASERS = 4;
+
     /** What is to be done with a lock's row, in a transaction of its own, until it answers that it is done. */
     private record Task(String name, Predicate<LockRepository> work, IfUnanswered ifUnanswered) {}
 
@@ -47,14 +52,19 @@ final class Settler implements AutoCloseable {
     private final LockStore store;
     private final Queue<Task> open = new ConcurrentLinkedQueue<>();
     private final ScheduledExecutorService thread;
+    private final ThreadPoolExecutor releases;
 
     Settler(LockStore store) {
         this.store = store;
-        thread = Executors.newSingleThreadScheduledExecutor(task -> {
-            Thread daemon = new Thread(task, "holdfast-settler");
-            daemon.setDaemon(true);
-            return daemon;
-        });
+        thread = Executors.newSingleThreadScheduledExecutor(Daemons.named("holdfast-settler"));
+        releases = new ThreadPoolExecutor(
+                RELEASERS,
+                RELEASERS,
+                10,
+                TimeUnit.SECONDS,
+                new LinkedBlockingQueue<>(),
+                Daemons.named("holdfast-release"));
+        releases.allowCoreThreadTimeOut(true);
         Future<?> unused = thread.scheduleWithFixedDelay(
                 this::settleOpen, PAUSE.toMillis(), PAUSE.toMillis(), TimeUnit.MILLISECONDS);
     }
@@ -92,13 +102,61 @@ final class Settler implements AutoCloseable {
         return row.isEmpty() || locks.release(row.get(), row.get().released());
     }
 
+    /** Frees a lock that is held for nobody, if its row is still as it was seen. */
+    void free(LockEntity orphan) {
+        settle(new Task(
+                orphan.name(),
+                locks -> {
+                    if (locks.release(orphan, orphan.heldTimes(0))) {
+                        LOG.info("Lock '{}' was held for nobody, and is freed", orphan.name());
+                    }
+                    return true;
+                },
+                IfUnanswered.LEAVE));
+    }
+
+    /** Does something else on the same thread; what it throws is logged. */
+    void soon(Runnable work) {
+        execute(thread, work);
+    }
+
+    /** As {@link #soon}, after a pause. */
+    void later(Runnable work) {
+        execute(
+                task -> {
+                    Future<?> unused = thread.schedule(task, PAUSE.toMillis(), TimeUnit.MILLISECONDS);
+                },
+                work);
+    }
+
+    /** Does a release that waited for a transaction, on a thread where nothing else keeps it waiting for long. */
+    void release(Runnable release) {
+        execute(releases, release);
+    }
+
+    private static void execute(Executor executor, Runnable work) {
+        try {
+            executor.execute(() -> {
+                try {
+                    work.run();
+                } catch (RuntimeException | Error failed) {
+                    LOG.warn("Looking after locks in the background failed", failed);
+                }
+            });
+        } catch (RejectedExecutionException closed) {
+            LOG.debug("Nothing is looked after any more: the lock service is closed");
+        }
+    }
+
     /** Hands the task to the thread: whoever called has waited for the database long enough. */
     private void settle(Task task) {
         open.add(task);
         try {
             thread.execute(this::settleOpen);
         } catch (RejectedExecutionException closed) {
-            LOG.warn("Lock '{}' may stay held until its lease is over: the lock service is closed", task.name());
+            LOG.warn(
+                    "Lock '{}' may stay held until its lease or its node's is over: the lock service is closed",
+                    task.name());
         }
     }
 
@@ -130,7 +188,7 @@ final class Settler implements AutoCloseable {
                 LOG.warn("Lock '{}' may stay held until its lease is over: {}", task.name(), failed.getMessage());
                 return Progress.DONE;
             }
-            if (failed.failure() == Failure.UNAVAILABLE) {
+            if (failed.failure().isOfConnection()) {
                 return Progress.NO_DATABASE;
             }
             return failed.failure().isAmbiguous() && task.ifUnanswered() == IfUnanswered.LEAVE
@@ -149,6 +207,7 @@ final class Settler implements AutoCloseable {
      */
     @Override
     public void close() {
+        releases.shutdown();
         thread.shutdown();
         try {
             if (thread.awaitTermination(STATEMENT.multipliedBy(5).toMillis(), TimeUnit.MILLISECONDS)) {

@@ -1,7 +1,6 @@
 package io.github.holdfast.service;
 
-import java.time.Duration;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /** The local passage of time, for durations only: which lease is over is the database's to say. */
 interface Ticker {
@@ -14,14 +13,14 @@ interface Ticker {
         }
 
         @Override
-        public void sleep(Duration duration) throws InterruptedException {
-            TimeUnit.NANOSECONDS.sleep(duration.toNanos());
+        public void park(Object blocker, long nanos) {
+            LockSupport.parkNanos(blocker, nanos);
         }
     };
 
     /** As {@link System#nanoTime()}. */
     long nanoTime();
 
-    /** As {@link Thread#sleep(long)}. */
-    void sleep(Duration duration) throws InterruptedException;
+    /** As {@link LockSupport#parkNanos(Object, long)}; may return early. */
+    void park(Object blocker, long nanos);
 }

@@ -4,7 +4,8 @@
  * <p>{@link io.github.holdfast.service.LockService} is the way in: it takes a
  * {@link io.github.holdfast.service.LockRequest} and gives a {@link io.github.holdfast.service.LockHandle}. Inside, an
  * {@code Acquisition} is one call of {@code acquire}, a {@code Hold} is one outermost acquisition with its row,
- * {@code HeldLocks} knows the holds of this service, and {@code Settler} ends what an unanswered commit left open.
+ * {@code HeldLocks} knows the holds of this service, and {@code Settler} ends what an unanswered commit left open. {@link
+ * io.github.holdfast.service.TaskLock} runs a task once in a while: {@code RunStart} is the part of it that belongs to the grant.
  */
 @NullMarked
 package io.github.holdfast.service;

@@ -12,10 +12,6 @@ class CrashPointTest {
     class OnH2Memory extends CrashPointContract {}
 
     @Nested
-    @OnDatabase(TestDatabase.H2_FILE)
-    class OnH2File extends CrashPointContract {}
-
-    @Nested
     @OnDatabase(TestDatabase.H2_TCP)
     class OnH2Tcp extends CrashPointContract {}
 

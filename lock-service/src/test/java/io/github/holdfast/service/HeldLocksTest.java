@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.service.HeldLocks.Reentry;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,48 +20,35 @@ class HeldLocksTest {
     private final Thread me = Thread.currentThread();
     private final Thread another = new Thread(() -> {});
 
-    private long now;
+    private final FakeTicker ticker = new FakeTicker();
     private long acquisitions;
 
-    private final HeldLocks held = new HeldLocks();
-    private final Internals internals = internals();
-
-    @SuppressWarnings("NullAway")
-    private Internals internals() {
-        LockStore none = null;
-        Ticker ticker = new Ticker() {
-            @Override
-            public long nanoTime() {
-                return now;
-            }
-
-            @Override
-            public void sleep(Duration duration) {
-                throw new AssertionError("Nothing waits here");
-            }
-        };
-        return new Internals(none, new Settler(none), held, ticker);
-    }
+    private final Internals internals = ticker.internalsWithoutStore();
+    private final HeldLocks held = internals.held();
 
     @AfterEach
-    void endTheSettler() {
+    void endTheThreads() {
         internals.settler().close();
+        internals.events().close();
     }
 
     private Hold hold(String name) {
         acquisitions++;
         LockEntity row = new LockEntity(name, acquisitions).granted("owner-" + acquisitions, null, null);
-        return new Hold(internals, row, LockRequest.of(name).lease(LEASE), now, LEASE);
+        return new Hold(
+                internals,
+                LockRequest.of(name).lease(LEASE),
+                new Attempt.Granted(row, null, ticker.nanoTime(), LEASE, 0, false));
     }
 
     private Hold added(String name, Thread thread) {
         Hold hold = hold(name);
-        held.add(hold, thread);
+        held.add(hold, thread, Reentry.BY_THREAD);
         return hold;
     }
 
     private void passLease() {
-        now += LEASE.toNanos();
+        ticker.advance(LEASE);
     }
 
     @Test
@@ -86,10 +73,10 @@ class HeldLocksTest {
     @Test
     void holdWithoutAThreadIsKeptButReenteredByNobody() {
         Hold hold = hold("order");
-        held.add(hold, null);
+        held.add(hold, me, Reentry.NONE);
 
         assertThat(held.ofCurrentThread("order")).isEmpty();
-        assertThat(hold.boundTo()).isNull();
+        assertThat(hold.acquiredBy()).isSameAs(me);
         assertThat(held.size()).isEqualTo(1);
         held.unbind(hold);
         held.remove(hold);
@@ -104,7 +91,7 @@ class HeldLocksTest {
 
         assertThat(held.ofCurrentThread("order")).isEmpty();
         assertThat(held.size()).isEqualTo(1);
-        assertThat(hold.isLost()).isFalse();
+        assertThat(hold.lifetime().isLost()).isFalse();
     }
 
     @Test
@@ -122,7 +109,7 @@ class HeldLocksTest {
     void lostHoldIsReenteredByNobodyButKeptUntilItIsReleased() {
         Hold hold = added("order", me);
 
-        hold.lose("it was taken");
+        hold.lifetime().lose(LossCause.TAKEN_OVER);
 
         assertThat(held.ofCurrentThread("order")).isEmpty();
         assertThat(held.size()).isEqualTo(1);
@@ -133,14 +120,16 @@ class HeldLocksTest {
         Hold hold = added("order", me);
         passLease();
 
-        assertThat(held.ofCurrentThread("order").filter(Hold::isLost)).containsSame(hold);
+        assertThat(held.ofCurrentThread("order")
+                        .filter(found -> found.lifetime().isLost()))
+                .containsSame(hold);
         assertThat(held.ofCurrentThread("order")).isEmpty();
     }
 
     @Test
     void endOfAFormerHoldLeavesItsSuccessorBound() {
         Hold former = added("order", me);
-        former.lose("it was taken");
+        former.lifetime().lose(LossCause.TAKEN_OVER);
         Hold successor = added("order", me);
 
         held.unbind(former);
@@ -195,7 +184,7 @@ class HeldLocksTest {
         held.close();
         Hold late = hold("late");
 
-        assertThatIllegalStateException().isThrownBy(() -> held.add(late, me));
+        assertThatIllegalStateException().isThrownBy(() -> held.add(late, me, Reentry.BY_THREAD));
 
         assertThat(held.close()).containsExactly(late);
     }
@@ -204,27 +193,28 @@ class HeldLocksTest {
     void holdsAreCountedAndValidByTheLocalClockLessAThousandth() {
         Hold hold = added("order", me);
 
-        assertThat(hold.remaining()).isEqualTo(LEASE.minus(LEASE.dividedBy(1000)));
-        now += hold.remaining().toNanos() - 1;
-        assertThat(hold.remaining()).isEqualTo(Duration.ofNanos(1));
-        assertThat(hold.isLost()).isFalse();
-        now += 1;
-        assertThat(hold.remaining()).isEqualTo(Duration.ZERO);
-        assertThat(hold.isLost()).isTrue();
-        assertThat(hold.lost()).hasMessage("Lock 'order' was lost: its lease is over");
+        assertThat(hold.lifetime().remaining()).isEqualTo(LEASE.minus(LEASE.dividedBy(1000)));
+        ticker.advance(hold.lifetime().remaining().minusNanos(1));
+        assertThat(hold.lifetime().remaining()).isEqualTo(Duration.ofNanos(1));
+        assertThat(hold.lifetime().isLost()).isFalse();
+        ticker.advance(Duration.ofNanos(1));
+        assertThat(hold.lifetime().remaining()).isEqualTo(Duration.ZERO);
+        assertThat(hold.lifetime().isLost()).isTrue();
+        assertThat(hold.lifetime().loss().exception()).hasMessage("Lock 'order' was lost: its lease is over");
     }
 
     @Test
     void lossIsFinalAndKeepsItsFirstReason() {
         Hold hold = added("order", me);
 
-        hold.lose("it was taken");
+        hold.lifetime().lose(LossCause.TAKEN_OVER);
         passLease();
-        hold.lose("too late");
-        now = 0;
+        hold.lifetime().lose(LossCause.FORCED);
+        ticker.advance(LEASE.multipliedBy(-2));
 
-        assertThat(hold.remaining()).isEqualTo(Duration.ZERO);
-        assertThat(hold.lost()).hasMessage("Lock 'order' was lost: it was taken");
-        assertThat(hold.lost().lockName()).isEqualTo(Optional.of("order"));
+        assertThat(hold.lifetime().remaining()).isEqualTo(Duration.ZERO);
+        assertThat(hold.lifetime().loss().exception())
+                .hasMessage("Lock 'order' was lost: its row went to somebody else");
+        assertThat(hold.lifetime().loss().exception().lockName()).isEqualTo(Optional.of("order"));
     }
 }

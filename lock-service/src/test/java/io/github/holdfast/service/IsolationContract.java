@@ -1,5 +1,6 @@
 package io.github.holdfast.service;
 
+import static java.time.Duration.ofDays;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -12,6 +13,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -21,6 +23,7 @@ abstract class IsolationContract {
 
     private static final int THREADS = 3;
     private static final int ROUNDS = 12;
+    private static final int TASKS = 4;
 
     @ParameterizedTest
     @CsvSource({
@@ -43,25 +46,42 @@ abstract class IsolationContract {
         });
     }
 
-    private static void exclude(Database database, String name, Consumer<HikariConfig> pool) throws Exception {
+    /** What else the services are built with. */
+    LockServiceBuilder settings(LockServiceBuilder builder) {
+        return builder;
+    }
+
+    private void exclude(Database database, String name, Consumer<HikariConfig> pool) throws Exception {
         database.execute("drop table if exists counted");
         Counter.create(database);
         LockRequest request = LockRequest.of(name).lease(ofSeconds(60)).waitAtMost(ofSeconds(60));
         ExecutorService threads = Executors.newFixedThreadPool(2 * THREADS);
         try (Services services = Services.on(database)) {
             List<Callable<Boolean>> workers = new ArrayList<>();
-            for (LockService service : List.of(services.open(pool), services.open(pool))) {
+            AtomicInteger runs = new AtomicInteger();
+            for (int node = 0; node < 2; node++) {
+                LockService service = services.build(services.opened(database.pool(pool)), this::settings);
                 for (int thread = 0; thread < THREADS; thread++) {
-                    workers.add(() -> increment(service, request, database));
+                    workers.add(() -> increment(service, request, database) && runTasks(service, name, runs));
                 }
             }
             for (Future<Boolean> worker : threads.invokeAll(workers)) {
                 assertThat(worker.get()).isTrue();
             }
             assertThat(Counter.read(database)).isEqualTo(2L * THREADS * ROUNDS);
+            assertThat(runs).as("each task once").hasValue(TASKS);
         } finally {
             threads.shutdownNow();
         }
+    }
+
+    private static boolean runTasks(LockService service, String name, AtomicInteger runs) {
+        for (int task = 0; task < TASKS; task++) {
+            TaskRequest request = TaskRequest.of(name + " " + task).every(ofDays(365));
+            assertThat(service.task(request).runIfDue(lock -> runs.incrementAndGet()))
+                    .isIn(TaskOutcome.SUCCEEDED, TaskOutcome.NOT_DUE, TaskOutcome.HELD);
+        }
+        return true;
     }
 
     private static boolean increment(LockService service, LockRequest request, Database database) throws Exception {

@@ -515,10 +515,6 @@ abstract class LockServiceContract {
 
     @Test
     void requestsThatMakeNoSenseAreRefused() {
-        assertThatThrownBy(() -> mine.tryAcquire(LockRequest.of(name)))
-                .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("lease");
-        assertThatThrownBy(() -> mine.acquire(LockRequest.of(name))).isInstanceOf(IllegalArgumentException.class);
         assertThatThrownBy(() -> mine.tryAcquire(request(name).waitAtMost(ofSeconds(1))))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("wait");

@@ -5,13 +5,24 @@ import static java.time.Duration.ofSeconds;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.JavaProcessBuilder;
 import jakarta.persistence.EntityManagerFactory;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
 import org.hibernate.cfg.AvailableSettings;
 import org.hibernate.jpa.HibernatePersistenceConfiguration;
 
@@ -31,18 +42,25 @@ final class LockWorker {
                 .args(command);
     }
 
-    /** Arguments: URL, user, password, then {@code count name times} or {@code hold name millis times}. */
+    /**
+     * Arguments: URL, user, password, then {@code count name times}, {@code hold name millis times} or {@code turns name
+     * threads seconds millis}.
+     */
     public static void main(String[] args) throws Exception {
-        JavaProcess.exitWithParent();
+        CountDownLatch go = new CountDownLatch(1);
+        JavaProcess.commands(line -> go.countDown());
         HikariConfig config = new HikariConfig();
         config.setJdbcUrl(args[0]);
         config.setUsername(args[1]);
         config.setPassword(args[2]);
-        config.setMaximumPoolSize(2);
+        config.setMaximumPoolSize(5);
+        config.setMinimumIdle(2);
         try (HikariDataSource dataSource = new HikariDataSource(config);
                 EntityManagerFactory unit = new HibernatePersistenceConfiguration("worker")
                         .managedClass(LockEntity.class)
                         .managedClass(LockNode.class)
+                        .managedClass(LockAudit.class)
+                        .managedClass(LockRun.class)
                         .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, dataSource)
                         .createEntityManagerFactory();
                 LockService locks = LockService.builder(unit).build()) {
@@ -50,6 +68,14 @@ final class LockWorker {
             switch (command[0]) {
                 case "count" -> count(locks, dataSource, command[1], Integer.parseInt(command[2]));
                 case "hold" -> hold(locks, command[1], Long.parseLong(command[2]), Integer.parseInt(command[3]));
+                case "turns" ->
+                    turns(
+                            locks,
+                            go,
+                            LockRequest.of(command[1]),
+                            Integer.parseInt(command[2]),
+                            ofSeconds(Long.parseLong(command[3])),
+                            ofMillis(Long.parseLong(command[4])));
                 default -> throw new IllegalArgumentException(command[0]);
             }
         }
@@ -64,6 +90,45 @@ final class LockWorker {
                 Counter.increment(dataSource);
             }
         }
+    }
+
+    /** Once the parent says so, threads take turns for some time; then it is told which grants each of them had. */
+    private static void turns(
+            LockService locks, CountDownLatch go, LockRequest request, int threads, Duration time, Duration each)
+            throws Exception {
+        warmUp(locks);
+        System.out.println("ready");
+        go.await();
+        long end = System.nanoTime() + time.toNanos();
+        ExecutorService workers = Executors.newFixedThreadPool(threads);
+        List<Future<List<Long>>> turns = new ArrayList<>();
+        for (int i = 0; i < threads; i++) {
+            turns.add(workers.submit(() -> tokens(locks, request.waitAtMost(ofSeconds(60)), end, each)));
+        }
+        for (Future<List<Long>> ofThread : turns) {
+            System.out.println(
+                    "turns " + ofThread.get().stream().map(String::valueOf).collect(Collectors.joining(" ")));
+        }
+        workers.shutdown();
+    }
+
+    /** Whoever is slow at first loses races, and stays slow. */
+    private static void warmUp(LockService locks) throws Exception {
+        for (int round = 0; round < 300; round++) {
+            locks.acquire(LockRequest.of("own " + ProcessHandle.current().pid()))
+                    .close();
+        }
+    }
+
+    private static List<Long> tokens(LockService locks, LockRequest request, long end, Duration each) throws Exception {
+        List<Long> tokens = new ArrayList<>();
+        while (System.nanoTime() - end < 0) {
+            try (LockHandle lock = locks.acquire(request)) {
+                tokens.add(lock.fencingToken());
+                LockSupport.parkNanos(each.toNanos());
+            }
+        }
+        return tokens;
     }
 
     private static void hold(LockService locks, String name, long leaseMillis, int times) throws Exception {

@@ -25,9 +25,12 @@ import com.tngtech.archunit.lang.ArchCondition;
 import com.tngtech.archunit.lang.ArchRule;
 import com.tngtech.archunit.lang.ConditionEvents;
 import com.tngtech.archunit.lang.SimpleConditionEvent;
+import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.repository.LockRepository;
+import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Clock;
 import java.util.Calendar;
@@ -78,6 +81,7 @@ class ModuleDirectionTest {
                 .onlyDependOnClassesThat()
                 .resideInAnyPackage(
                         ENTITY,
+                        "java.io",
                         "java.lang..",
                         "java.time..",
                         "java.util",
@@ -131,26 +135,39 @@ class ModuleDirectionTest {
                 .dependOnClassesThat()
                 .resideInAnyPackage(
                         "java.sql..",
-                        "javax.sql..",
                         "org.hibernate..",
                         "org.springframework.jdbc..",
                         "org.springframework.orm..",
                         "org.springframework.data..",
                         "org.springframework.dao.."));
+        check(noClasses()
+                .that()
+                .resideInAPackage(SERVICE)
+                .and(are(not(belongToAnyOf(LockServiceBuilder.class))))
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("javax.sql.."));
     }
 
     @Test
-    void serviceKnowsOfJpaOnlyTheFactoryThatItIsBuiltOn() {
+    void serviceKnowsOfJpaOnlyWhatUsersGiveIt() {
         check(noClasses()
                 .that()
                 .resideInAPackage(SERVICE)
                 .should()
-                .dependOnClassesThat(
-                        are(resideInAPackage("jakarta.persistence..").and(not(type(EntityManagerFactory.class))))));
+                .dependOnClassesThat(are(resideInAPackage("jakarta.persistence..")
+                        .and(not(type(EntityManagerFactory.class)))
+                        .and(not(type(EntityManager.class))))));
         check(noClasses()
                 .that()
                 .resideInAPackage(SERVICE)
-                .and(are(not(belongToAnyOf(LockService.class))))
+                .and(are(not(belongToAnyOf(
+                        LockService.class,
+                        LockServiceBuilder.class,
+                        LockHandle.class,
+                        Holding.class,
+                        LeaseHolding.class,
+                        RowHold.class))))
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("jakarta.persistence.."));
@@ -168,7 +185,7 @@ class ModuleDirectionTest {
                 .arePublic()
                 .and()
                 .areNotInterfaces()
-                .and(are(not(belongToAnyOf(LockEntity.class, LockNode.class))))
+                .and(are(not(belongToAnyOf(LockEntity.class, LockNode.class, LockAudit.class, LockRun.class))))
                 .should(beFinalOrSealed())
                 .because("extension happens through interfaces; JPA extends the entities"));
     }

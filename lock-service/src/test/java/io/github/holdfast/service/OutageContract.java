@@ -11,6 +11,12 @@ import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 
 /** The database is down, or the tables are not there. */
@@ -35,6 +41,28 @@ abstract class OutageContract {
             assertThatThrownBy(() -> service.find("outage")).isInstanceOf(LockStoreException.class);
             faults.up();
             service.acquire(REQUEST).close();
+        }
+    }
+
+    @Test
+    void thoseWhoQueueWhileTheDatabaseIsDownAreNotToldThatSomebodyElseHasTheLock(Database database) throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(4);
+        try (Services services = Services.on(database)) {
+            FaultyDataSource faults = new FaultyDataSource(database.dataSource());
+            LockService service = services.openOver(faults);
+            faults.down();
+            List<Callable<LockHandle>> callers =
+                    Collections.nCopies(4, () -> service.acquire(REQUEST.waitAtMost(ofSeconds(1))));
+            for (Future<LockHandle> caller : threads.invokeAll(callers)) {
+                assertThatThrownBy(caller::get)
+                        .cause()
+                        .isInstanceOf(LockStoreException.class)
+                        .hasMessageContaining("outage");
+            }
+            faults.up();
+            service.acquire(REQUEST).close();
+        } finally {
+            threads.shutdown();
         }
     }
 

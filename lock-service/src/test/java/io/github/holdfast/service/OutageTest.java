@@ -8,14 +8,6 @@ import org.junit.jupiter.api.Nested;
 class OutageTest {
 
     @Nested
-    @OnDatabase(TestDatabase.H2_MEMORY)
-    class OnH2Memory extends OutageContract {}
-
-    @Nested
-    @OnDatabase(TestDatabase.H2_FILE)
-    class OnH2File extends OutageContract {}
-
-    @Nested
     @OnDatabase(TestDatabase.H2_TCP)
     class OnH2Tcp extends OutageContract {}
 

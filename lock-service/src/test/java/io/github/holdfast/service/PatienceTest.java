@@ -41,13 +41,13 @@ class PatienceTest {
             return now;
         }
 
+        /** As the real one: returns at once, and leaves the interrupt, if the thread is interrupted. */
         @Override
-        public void sleep(Duration duration) throws InterruptedException {
-            if (Thread.interrupted()) {
-                throw new InterruptedException();
+        public void park(Object blocker, long nanos) {
+            if (!Thread.currentThread().isInterrupted()) {
+                slept.add(Duration.ofNanos(nanos));
+                pass(Duration.ofNanos(nanos));
             }
-            slept.add(duration);
-            pass(duration);
         }
     }
 
@@ -113,7 +113,7 @@ class PatienceTest {
         Patience patience = Patience.interruptible(ticker, LONG);
 
         patience.pause(Duration.ZERO);
-        assertThat(ticker.lastSleep()).isEqualTo(Duration.ZERO);
+        assertThat(ticker.slept).isEmpty();
         patience.pause(NANO);
         assertThat(ticker.lastSleep()).isEqualTo(NANO);
         patience.pause(LONG);
@@ -129,6 +129,51 @@ class PatienceTest {
 
         assertThat(ticker.slept).containsExactly(NANO.multipliedBy(7), NANO.multipliedBy(3));
         assertThat(patience.isOver()).isTrue();
+    }
+
+    @Test
+    void pausesOfOneWhoWillBeWokenGoOnDoublingUntilTheyPollAgain() throws InterruptedException {
+        Patience patience = Patience.interruptible(ticker, LONG);
+        Duration longest = Duration.ofSeconds(1);
+        for (int i = 0; i < 4; i++) {
+            assertThat(patience.isAtLongestPause()).isFalse();
+            patience.pause(null);
+        }
+        for (long full : new long[] {50, 100, 200, 400, 800, 1000, 1000}) {
+            assertThat(patience.isAtLongestPause()).isTrue();
+            patience.pauseUntil(() -> false, longest, LONG);
+            assertThat(ticker.lastSleep()).isBetween(millis(full).dividedBy(2), millis(full));
+        }
+        patience.pauseUntil(() -> false, longest, NANO);
+        assertThat(ticker.lastSleep()).as("worth no more").isEqualTo(NANO);
+        patience.pause(null);
+        assertThat(ticker.lastSleep()).isBetween(millis(25), millis(50));
+        assertThat(patience.isAtLongestPause()).isTrue();
+    }
+
+    @Test
+    void aPauseEndsWhenItsConditionIsFulfilledAndNotWithEachWakeUp() throws InterruptedException {
+        Patience patience = Patience.interruptible(
+                new Ticker() {
+                    @Override
+                    public long nanoTime() {
+                        return ticker.nanoTime();
+                    }
+
+                    /** Always wakes up early. */
+                    @Override
+                    public void park(Object blocker, long nanos) {
+                        ticker.park(blocker, Math.min(nanos, 1_000_000));
+                    }
+                },
+                LONG);
+
+        patience.pauseUntil(() -> ticker.slept.size() == 2, Duration.ofSeconds(1), LONG);
+        assertThat(ticker.slept).hasSize(2);
+        patience.pauseUntil(() -> true, Duration.ofSeconds(1), LONG);
+        assertThat(ticker.slept).hasSize(2);
+        patience.pauseUntil(() -> false, Duration.ofSeconds(1), LONG);
+        assertThat(ticker.slept).hasSizeBetween(2 + 8, 2 + 16);
     }
 
     @Test
@@ -246,13 +291,16 @@ class PatienceTest {
         assertThat(Thread.currentThread().isInterrupted()).isFalse();
     }
 
+    /** It may return early, when somebody has unparked the thread, but not for ever. */
     @Test
-    void systemTickerSleepsAndItsClockGoesOn() throws InterruptedException {
+    void systemTickerParksAndItsClockGoesOn() {
         long before = Ticker.SYSTEM.nanoTime();
+        int parks = 0;
+        while (Ticker.SYSTEM.nanoTime() - before < millis(50).toNanos()) {
+            Ticker.SYSTEM.park(this, millis(10).toNanos());
+            parks++;
+        }
 
-        Ticker.SYSTEM.sleep(millis(5));
-
-        assertThat(Ticker.SYSTEM.nanoTime() - before)
-                .isGreaterThanOrEqualTo(millis(5).toNanos());
+        assertThat(parks).isLessThan(20);
     }
 }

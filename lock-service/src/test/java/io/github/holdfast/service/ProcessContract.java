@@ -24,31 +24,31 @@ abstract class ProcessContract {
     void threeProcessesWhoseClocksAndZonesDisagreeLoseNoCount(Database database) throws Exception {
         countWith(
                 database,
-                counting(database, "Asia/Kolkata").start(),
-                counting(database, "Pacific/Kiritimati")
-                        .env(FakeTime.environment(Duration.ofMinutes(10)))
-                        .start(),
-                counting(database, "America/St_Johns")
-                        .env(FakeTime.environment(Duration.ofMinutes(-10)))
-                        .start());
+                counting(database, "Asia/Kolkata"),
+                counting(database, "Pacific/Kiritimati").env(FakeTime.environment(Duration.ofMinutes(10))),
+                counting(database, "America/St_Johns").env(FakeTime.environment(Duration.ofMinutes(-10))));
     }
 
     private static JavaProcessBuilder counting(Database database, String zone) {
         return LockWorker.prepare(database, "count", "counter", "25").jvmArgs("-Duser.timezone=" + zone);
     }
 
-    private static void countWith(Database database, JavaProcess... workers) throws Exception {
+    private static void countWith(Database database, JavaProcessBuilder... prepared) throws Exception {
+        List<JavaProcess> workers = new ArrayList<>();
         try (Services services = Services.on(database)) {
             services.open();
             Counter.create(database);
+            for (JavaProcessBuilder worker : prepared) {
+                workers.add(worker.start());
+            }
             for (JavaProcess worker : workers) {
                 assertThat(worker.waitFor(START.multipliedBy(2)))
                         .as(() -> String.join("\n", worker.lines()))
                         .isZero();
             }
-            assertThat(Counter.read(database)).isEqualTo(25L * workers.length);
+            assertThat(Counter.read(database)).isEqualTo(25L * workers.size());
         } finally {
-            List.of(workers).forEach(JavaProcess::close);
+            workers.forEach(JavaProcess::close);
         }
     }
 

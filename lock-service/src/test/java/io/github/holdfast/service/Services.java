@@ -2,14 +2,18 @@ package io.github.holdfast.service;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManagerFactory;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Map;
 import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
 import javax.sql.DataSource;
 import org.hibernate.cfg.AvailableSettings;
 import org.hibernate.jpa.HibernatePersistenceConfiguration;
@@ -53,15 +57,46 @@ final class Services implements AutoCloseable {
         return opened(LockService.builder(unit(dataSource)).build());
     }
 
-    EntityManagerFactory unit(DataSource dataSource) {
-        return opened(new HibernatePersistenceConfiguration("locks")
-                .managedClass(LockEntity.class)
-                .managedClass(LockNode.class)
-                .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, dataSource)
-                .createEntityManagerFactory());
+    /** A service with a pool of ten connections and other settings. */
+    LockService build(UnaryOperator<LockServiceBuilder> settings) {
+        return build(opened(database.pool(config -> {})), settings);
     }
 
-    private <T extends AutoCloseable> T opened(T closeable) {
+    LockService build(DataSource dataSource, UnaryOperator<LockServiceBuilder> settings) {
+        return opened(settings.apply(LockService.builder(unit(dataSource))).build());
+    }
+
+    LockService build(EntityManagerFactory unit, UnaryOperator<LockServiceBuilder> settings) {
+        return opened(settings.apply(LockService.builder(unit)).build());
+    }
+
+    /** A pool over the given data source. */
+    HikariDataSource poolOver(DataSource source) {
+        return opened(database.pool(pool -> {
+            pool.setDataSource(source);
+            pool.setConnectionTimeout(1000);
+            pool.setMaximumPoolSize(5);
+            pool.setMinimumIdle(0);
+        }));
+    }
+
+    EntityManagerFactory unit(DataSource dataSource) {
+        return unit(dataSource, Map.of());
+    }
+
+    EntityManagerFactory unit(DataSource dataSource, Map<String, String> properties) {
+        HibernatePersistenceConfiguration configuration = new HibernatePersistenceConfiguration("locks")
+                .managedClass(LockEntity.class)
+                .managedClass(LockNode.class)
+                .managedClass(LockAudit.class)
+                .managedClass(LockRun.class)
+                .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, dataSource);
+        configuration.properties(properties);
+        return opened(configuration.createEntityManagerFactory());
+    }
+
+    /** Has this closed too, before what was opened earlier. */
+    <T extends AutoCloseable> T opened(T closeable) {
         opened.push(closeable);
         return closeable;
     }

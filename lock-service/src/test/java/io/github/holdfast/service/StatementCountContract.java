@@ -1,5 +1,7 @@
 package io.github.holdfast.service;
 
+import static java.time.Duration.ZERO;
+import static java.time.Duration.ofDays;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -24,7 +26,9 @@ abstract class StatementCountContract {
     void eachOperationCostsWhatTheDocumentSays(Database database) throws Exception {
         try (Services services = Services.on(database)) {
             CountingDataSource counting = new CountingDataSource(database.dataSource());
-            LockService mine = services.open(pool -> pool.setDataSource(counting));
+            LockService mine = services.build(
+                    services.opened(database.pool(pool -> pool.setDataSource(counting))), this::settings);
+            awaitReady(counting);
             LockService theirs = services.open();
 
             counting.reset();
@@ -62,14 +66,94 @@ abstract class StatementCountContract {
             row("release, nested, chosen owner", counting, 1, 1);
             chosen.release();
             row("release, chosen owner, after others of the same owner", counting, 3, 1);
+            countNodes(mine, counting, database);
+            countRowLocks(mine, services.open(), counting);
+            countTasks(mine, theirs, counting);
         }
         assertThat(document()).contains(String.join("\n", table));
     }
 
+    /** What else the service is built with that is counted. */
+    LockServiceBuilder settings(LockServiceBuilder builder) {
+        return builder;
+    }
+
+    /** Waits until that does what it does once. */
+    void awaitReady(CountingDataSource counting) {}
+
+    private void countNodes(LockService mine, CountingDataSource counting, Database database) throws Exception {
+        LockRequest request = LockRequest.of("counted");
+        LockHandle first = mine.acquire(request);
+        row("acquire without a lease, a service's first time", counting, 3, 2);
+        first.release();
+        counting.reset();
+        LockHandle outer = mine.acquire(request);
+        row("acquire without a lease, free", counting, 2, 1);
+        LockHandle inner = mine.acquire(request);
+        row("acquire without a lease, nested in the same thread", counting, 1, 1);
+        inner.release();
+        row("release without a lease, nested", counting, 1, 1);
+        outer.renew(ofSeconds(30));
+        row("heartbeat, whatever the number of locks", counting, 1, 1);
+        mine.admin().forceRelease("counted", "to count");
+        row("forced release", counting, 6, 1);
+        database.execute(
+                "update distributed_lock set owner = 'dead', node_id = 'dead', hold_count = 1, available_at = null",
+                "insert into lock_node (id, started_at, expires_at, ended, version) select 'dead', started_at, started_at, ended,"
+                        + " 0 from lock_node");
+        counting.reset();
+        LockHandle takenOver = mine.acquire(request.notReentrant());
+        row("acquire without a lease, left by a dead node", counting, 4, 3);
+        takenOver.release();
+        row("release without a lease", counting, 1, 1);
+    }
+
+    private void countRowLocks(LockService mine, LockService theirs, CountingDataSource counting) {
+        LockRequest request = LockRequest.of("row").rowLock();
+        mine.tryAcquire(request).orElseThrow().close();
+        counting.reset();
+        LockHandle lock = mine.tryAcquire(request).orElseThrow();
+        row("row lock, free", counting, 2, 1);
+        mine.tryAcquire(request).orElseThrow().close();
+        row("row lock, nested in the same thread", counting, 0, 0);
+        lock.close();
+        rolledBack("row lock, release (rolls back)", counting, 0, 0);
+        try (LockHandle other = theirs.tryAcquire(request).orElseThrow()) {
+            counting.reset();
+            assertThat(mine.tryAcquire(request)).isEmpty();
+            assertThat(other.state()).isEqualTo(LockState.HELD);
+            rolledBack("row lock, held by another", counting, 2, 1);
+        }
+    }
+
+    private void countTasks(LockService mine, LockService theirs, CountingDataSource counting) {
+        TaskRequest request = TaskRequest.of("task");
+        mine.task(request.minimumHold(ZERO)).runIfDue(lock -> {});
+        counting.reset();
+        mine.task(request.minimumHold(ZERO)).runIfDue(lock -> {});
+        row("task, a run", counting, 6, 3);
+        mine.task(request.every(ofDays(365))).runIfDue(lock -> {});
+        row("task, not due", counting, 2, 1);
+        theirs.task(request.minimumHold(ZERO)).runIfDue(held -> {
+            counting.reset();
+            mine.task(request.every(ofDays(365))).runIfDue(lock -> {});
+            row("task, run by another", counting, 1, 1);
+        });
+    }
+
+    private void rolledBack(String operation, CountingDataSource counting, int statements, int commits) {
+        assertThat(counting.rollbacks()).as(operation + ": rollbacks").isEqualTo(1);
+        add(operation, counting, statements, commits);
+    }
+
     private void row(String operation, CountingDataSource counting, int statements, int commits) {
+        assertThat(counting.rollbacks()).as(operation + ": rollbacks").isZero();
+        add(operation, counting, statements, commits);
+    }
+
+    private void add(String operation, CountingDataSource counting, int statements, int commits) {
         assertThat(counting.sql()).as(operation).hasSize(statements);
         assertThat(counting.commits()).as(operation + ": commits").isEqualTo(commits);
-        assertThat(counting.rollbacks()).as(operation + ": rollbacks").isZero();
         counting.reset();
         table.add("| %s | %d | %d |".formatted(operation, statements, commits));
     }

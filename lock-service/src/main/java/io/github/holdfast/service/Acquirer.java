@@ -1,0 +1,110 @@
+package io.github.holdfast.service;
+
+import io.github.holdfast.service.Attempt.NotWanted;
+import io.github.holdfast.service.HeldLocks.Reentry;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** What every way of acquiring has in common: re-entry, the queue of this process, and the account of what is held. Thread-safe. */
+final class Acquirer {
+
+    private final Internals internals;
+    private final Holders holders;
+    private final String ownerPrefix = UUID.randomUUID() + ":";
+    private final AtomicLong acquisitions = new AtomicLong();
+
+    Acquirer(Internals internals, Holders holders) {
+        this.internals = internals;
+        this.holders = holders;
+    }
+
+    /**
+     * Acquires a lock as long as the patience lasts; for {@link LockService}, which says what is thrown.
+     *
+     * @param step what belongs to the grant, but not to a re-entry
+     * @throws InterruptedException if the patience is interruptible and the thread was interrupted; nothing is held then
+     */
+    Acquired acquire(LockRequest request, GrantStep step, Patience patience) throws InterruptedException {
+        internals.checkAccepting();
+        internals.transactions().checkFence(request);
+        Optional<Hold> outer = reentered(request, patience);
+        if (outer.isPresent()) {
+            return new Acquired(request.name(), outer.map(Hold::handle), null, patience.elapsed());
+        }
+        internals.rowLocks().checkNotHeldByCurrentThread(request.name());
+        internals.transactions().checkNotLost(request.name());
+        String owner = request.owner().orElseGet(() -> ownerPrefix + acquisitions.incrementAndGet());
+        Acquisition acquisition = new Acquisition(internals, request, owner, holders.current(), step);
+        Optional<Hold> hold = acquired(acquisition, request, owner, patience);
+        return new Acquired(request.name(), hold.map(Hold::handle), acquisition.last(), patience.elapsed());
+    }
+
+    /** What is written for the owner until this returns is accounted for, and after that by the hold. */
+    private Optional<Hold> acquired(Acquisition acquisition, LockRequest request, String owner, Patience patience)
+            throws InterruptedException {
+        internals.held().begin(request.name(), owner);
+        try {
+            Optional<Hold> hold = isQueued(request, patience)
+                    ? internals
+                            .queue()
+                            .inTurn(request.name(), patience, place -> place.granted(acquisition.within(patience)))
+                    : acquisition.within(patience);
+            if (!(acquisition.last() instanceof NotWanted)) {
+                internals
+                        .events()
+                        .acquired(
+                                request.name(),
+                                hold.map(granted -> granted.grant().fencingToken()),
+                                patience.elapsed());
+            }
+            hold.ifPresent(granted -> keep(granted, request));
+            return hold;
+        } finally {
+            internals.held().end(request.name(), owner);
+        }
+    }
+
+    /** A chosen owner may hold the lock already, and would wait behind those who wait for it. */
+    private static boolean isQueued(LockRequest request, Patience patience) {
+        return request.owner().isEmpty() && !patience.isOver();
+    }
+
+    /** The hold of the current thread, entered once more; empty if there is none, or it is lost. */
+    private Optional<Hold> reentered(LockRequest request, Patience patience) throws InterruptedException {
+        Optional<Hold> outer = outer(request);
+        return outer.isPresent() && outer.get().reenter(request, patience) ? outer : Optional.empty();
+    }
+
+    private Optional<Hold> outer(LockRequest request) {
+        if (!request.isReentrant()) {
+            return Optional.empty();
+        }
+        return request.owner().isEmpty()
+                ? internals.held().ofCurrentThread(request.name())
+                : internals.transactions().hold(request.name(), request.owner().get());
+    }
+
+    /** From here on the hold is accounted for until it is released; whatever goes wrong, nobody else would release it. */
+    private void keep(Hold hold, LockRequest request) {
+        try {
+            internals.transactions().checkSnapshot(hold);
+            internals
+                    .held()
+                    .add(hold, Thread.currentThread(), isReentrantByThread(request) ? Reentry.BY_THREAD : Reentry.NONE);
+            hold.lifetime().confirmOnceKept();
+            if (request.isInterruptedOnLoss()) {
+                hold.lifetime().loss().interrupt(Thread.currentThread());
+            }
+            internals.transactions().join(hold);
+            internals.watch().expect(hold);
+        } catch (RuntimeException | Error thrown) {
+            hold.releaseAll();
+            throw thrown;
+        }
+    }
+
+    private static boolean isReentrantByThread(LockRequest request) {
+        return request.isReentrant() && request.owner().isEmpty();
+    }
+}

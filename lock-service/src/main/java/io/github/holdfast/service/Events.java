@@ -1,0 +1,77 @@
+package io.github.holdfast.service;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Tells users what happens to their locks. What they do with it can neither fail nor delay a lock: errors are logged, and
+ * what the service itself has to tell is told by a thread of its own. Thread-safe.
+ */
+final class Events implements AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Events.class);
+
+    private final List<LockListener> listeners;
+    private final ThreadPoolExecutor thread;
+
+    Events(List<LockListener> listeners) {
+        this.listeners = List.copyOf(listeners);
+        thread = new ThreadPoolExecutor(
+                1, 1, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), Daemons.named("holdfast-events"));
+        thread.allowCoreThreadTimeOut(true);
+    }
+
+    /** Tells how an acquisition ended. */
+    void acquired(String lockName, Optional<Long> fencingToken, Duration waited) {
+        fencingToken.ifPresentOrElse(
+                token -> tell(listener -> listener.acquired(lockName, token, waited)),
+                () -> tell(listener -> listener.refused(lockName, waited)));
+    }
+
+    /** Tells every listener, on this thread. */
+    void tell(Consumer<LockListener> event) {
+        listeners.forEach(listener -> safely(() -> event.accept(listener)));
+    }
+
+    /** Tells every listener, on the thread of the events. */
+    void tellLater(Consumer<LockListener> event) {
+        if (!listeners.isEmpty()) {
+            later(() -> tell(event));
+        }
+    }
+
+    /** Runs a handler on the thread of the events. */
+    void tellLater(LockLost loss, Consumer<LockLost> handler) {
+        later(() -> safely(() -> handler.accept(loss)));
+    }
+
+    private void later(Runnable event) {
+        try {
+            thread.execute(event);
+        } catch (RejectedExecutionException closed) {
+            LOG.debug("An event came after the lock service was closed");
+        }
+    }
+
+    private static void safely(Runnable event) {
+        try {
+            event.run();
+        } catch (RuntimeException | Error failed) {
+            LOG.error("A listener of locks failed", failed);
+        }
+    }
+
+    /** Tells what is still to be told, and stops. */
+    @Override
+    public void close() {
+        thread.shutdown();
+    }
+}

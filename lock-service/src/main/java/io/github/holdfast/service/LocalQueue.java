@@ -1,0 +1,203 @@
+package io.github.holdfast.service;
+
+import io.github.holdfast.repository.StoreException;
+import java.time.Duration;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Threads of one service that want the same name, in the order in which they came: only the first of them asks the database, and
+ * is woken when the lock is given back in this process. A name that nobody waits for leaves nothing behind. Thread-safe.
+ *
+ * <p>As long as threads queue up, a lock would never leave the process: whoever polls from another one sees it free for a
+ * moment only. So after a while it is given back for them: the next in the queue looks only when they have had the time to.
+ */
+final class LocalQueue {
+
+    /** How long the lock may go from one thread of this process to the next. */
+    private static final Duration LONGEST_RUN = Duration.ofSeconds(1);
+
+    /** How long it is then offered to other processes: a little longer than these pause between two looks. */
+    private static final Duration OFFER = Patience.LONGEST_PAUSE.plusMillis(10);
+
+    private final Map<String, Line> lines = new ConcurrentHashMap<>();
+    private final Ticker ticker;
+
+    LocalQueue(Ticker ticker) {
+        this.ticker = ticker;
+    }
+
+    /** Changed only inside the map's atomic operations. */
+    private final class Line {
+        private final Set<Place> places = new LinkedHashSet<>();
+
+        /** That of the last grant; 0 before the first. If the next one's is not the next, others had the lock meanwhile. */
+        private long token;
+
+        /** Since when the lock has been going from one thread of this process to the next. */
+        private long runsSince;
+
+        private volatile long offeredUntil = ticker.nanoTime();
+
+        /** Why the database did not tell who has the lock when it was asked last; null if it did. */
+        private volatile @Nullable StoreException failure;
+
+        void granted(long newToken) {
+            // Whoever was looking already when the offer began may have been granted the lock before it was over.
+            boolean wasOffered = offeredUntil - runsSince > 0 && isOfferOver();
+            if (newToken != token + 1 || wasOffered) {
+                runsSince = ticker.nanoTime();
+            }
+            token = newToken;
+        }
+
+        boolean isRunOver() {
+            return token != 0 && ticker.nanoTime() - runsSince >= LONGEST_RUN.toNanos();
+        }
+
+        boolean isOfferOver() {
+            return ticker.nanoTime() - offeredUntil >= 0;
+        }
+
+        void released() {
+            if (isRunOver()) {
+                offeredUntil = ticker.nanoTime() + OFFER.toNanos();
+            } else {
+                LockSupport.unpark(places.iterator().next().thread);
+            }
+        }
+    }
+
+    /** One thread's place. */
+    final class Place implements AutoCloseable {
+
+        private final String name;
+        private final Thread thread = Thread.currentThread();
+        private volatile boolean isFirst;
+
+        private Place(String name) {
+            this.name = name;
+        }
+
+        boolean isFirst() {
+            return isFirst;
+        }
+
+        private void advance() {
+            isFirst = true;
+            LockSupport.unpark(thread);
+        }
+
+        /** Notes that the lock was granted to this thread, if it was. */
+        Optional<Hold> granted(Optional<Hold> hold) {
+            hold.ifPresent(granted -> granted(granted.grant().fencingToken()));
+            return hold;
+        }
+
+        void granted(long token) {
+            lines.computeIfPresent(name, (key, line) -> {
+                line.granted(token);
+                return line;
+            });
+        }
+
+        /** Leaves the queue, wherever it is; the next one is woken. */
+        @Override
+        public void close() {
+            lines.computeIfPresent(name, (key, line) -> {
+                line.places.remove(this);
+                Iterator<Place> next = line.places.iterator();
+                if (!next.hasNext()) {
+                    return null;
+                }
+                if (isFirst) {
+                    next.next().advance();
+                }
+                return line;
+            });
+        }
+    }
+
+    /** What is done by the first in the queue. */
+    interface Turn<T> {
+        Optional<T> take(Place place) throws InterruptedException;
+    }
+
+    /**
+     * Waits until it is the calling thread's turn, and takes it.
+     *
+     * @return empty if it was not within the patience, or the turn had no result
+     * @throws LockStoreException if it was not within the patience, and the database failed those who came before
+     */
+    <T> Optional<T> inTurn(String name, Patience patience, Turn<T> turn) throws InterruptedException {
+        try (Place place = enter(name)) {
+            if (patience.await(place::isFirst)) {
+                return turn.take(place);
+            }
+            StoreException failure = failure(name);
+            if (failure != null) {
+                throw new LockStoreException(
+                        name, "was not acquired: those who came before could not ask for it", failure);
+            }
+            return Optional.empty();
+        }
+    }
+
+    private @Nullable StoreException failure(String name) {
+        Line line = lines.get(name);
+        return line == null ? null : line.failure;
+    }
+
+    /**
+     * Remembers for those who wait how it went with the first of them.
+     *
+     * @param failure why the database did not tell who has the lock; null if it did
+     */
+    void asked(String name, @Nullable StoreException failure) {
+        Line line = lines.get(name);
+        if (line != null) {
+            line.failure = failure;
+        }
+    }
+
+    /** Joins the queue for a name at its end. */
+    Place enter(String name) {
+        Place place = new Place(name);
+        lines.compute(name, (key, existing) -> {
+            Line line = existing == null ? new Line() : existing;
+            if (line.places.isEmpty()) {
+                place.isFirst = true;
+            }
+            line.places.add(place);
+            return line;
+        });
+        return place;
+    }
+
+    /** Wakes the first in the queue, or lets others look first: the lock has just been given back by this process. */
+    void released(String name) {
+        lines.computeIfPresent(name, (key, line) -> {
+            line.released();
+            return line;
+        });
+    }
+
+    /** For how long still nobody here looks, so that other processes may have the lock; mostly zero. */
+    Duration offer(String name) {
+        Line line = lines.get(name);
+        return line == null || line.isOfferOver()
+                ? Duration.ZERO
+                : Duration.ofNanos(line.offeredUntil - ticker.nanoTime());
+    }
+
+    /** Returns for how many names threads are waiting. */
+    int size() {
+        return lines.size();
+    }
+}

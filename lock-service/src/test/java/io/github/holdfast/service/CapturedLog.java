@@ -1,0 +1,40 @@
+package io.github.holdfast.service;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.slf4j.LoggerFactory;
+
+/** What a class logs as a warning or worse, instead of printing it. */
+final class CapturedLog implements AutoCloseable {
+
+    private final Logger logger;
+    private final ListAppender<ILoggingEvent> appender = new ListAppender<>();
+
+    private CapturedLog(Logger logger) {
+        this.logger = logger;
+        appender.list = new CopyOnWriteArrayList<>();
+        appender.start();
+        logger.setLevel(Level.WARN);
+        logger.setAdditive(false);
+        logger.addAppender(appender);
+    }
+
+    static CapturedLog of(Class<?> type) {
+        return new CapturedLog((Logger) LoggerFactory.getLogger(type));
+    }
+
+    List<ILoggingEvent> lines() {
+        return appender.list;
+    }
+
+    @Override
+    public void close() {
+        logger.detachAppender(appender);
+        logger.setAdditive(true);
+        logger.setLevel(null);
+    }
+}

@@ -1,0 +1,42 @@
+package io.github.holdfast.service;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.locks.LockSupport;
+
+/** Local time that passes only when a test lets it. */
+final class FakeTicker implements Ticker {
+
+    private volatile long now = 1_000_000;
+
+    synchronized void advance(Duration duration) {
+        now = now + duration.toNanos();
+    }
+
+    @Override
+    public long nanoTime() {
+        return now;
+    }
+
+    /** Looks at the time that the test has set again and again. */
+    @Override
+    public void park(Object blocker, long nanos) {
+        LockSupport.parkNanos(blocker, 1_000_000);
+    }
+
+    /** A service's insides for tests in which nothing is read or written. */
+    @SuppressWarnings("NullAway")
+    Internals internalsWithoutStore(LockListener... listeners) {
+        ServiceSettings settings = new ServiceSettings(
+                "",
+                NodeTiming.DEFAULT,
+                Duration.ZERO,
+                List.of(listeners),
+                null,
+                Duration.ofDays(7),
+                1,
+                ServiceSettings.WakeUp.BY_POLLING,
+                this);
+        return Internals.of(null, null, settings, "test");
+    }
+}

@@ -1,0 +1,115 @@
+package io.github.holdfast.service;
+
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.OnDatabase;
+import io.github.holdfast.test.TestDatabase;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Closing a service whose locks are held and waited for. What matters happens in memory: one database is enough. */
+@OnDatabase(TestDatabase.H2_MEMORY)
+class GracefulCloseTest {
+
+    private static final Duration LONG = ofSeconds(60);
+    private static final LockRequest HELD = LockRequest.of("held");
+
+    private Services services;
+    private LockService locks;
+    private LockService others;
+
+    @BeforeEach
+    void open(Database database) {
+        services = Services.on(database);
+        locks = services.open();
+        others = services.open();
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        services.close();
+    }
+
+    @Test
+    void holdersFinishAndWaitersDoNotBegin() throws Exception {
+        LockHandle handle = locks.acquire(HELD);
+        CompletableFuture<LockHandle> waiting = acquiring(HELD.waitAtMost(LONG));
+        await().until(() -> locks.admin().waiting() == 1);
+
+        CompletableFuture<Void> closing = CompletableFuture.runAsync(() -> locks.close(LONG));
+
+        assertThatThrownBy(waiting::get)
+                .isInstanceOf(ExecutionException.class)
+                .hasRootCauseInstanceOf(IllegalStateException.class)
+                .hasRootCauseMessage(
+                        "The lock service is being closed: only threads that hold a lock may acquire another one");
+        assertThat(acquiring(LockRequest.of("free"))).failsWithin(LONG);
+        locks.acquire(LockRequest.of("nested")).close();
+        locks.acquire(HELD).close();
+        assertThat(handle.state()).isEqualTo(LockState.HELD);
+        assertThat(closing).isNotDone();
+
+        handle.close();
+
+        assertThat(closing).succeedsWithin(LONG);
+        assertThat(handle.state()).isEqualTo(LockState.RELEASED);
+        assertThatIllegalStateException().isThrownBy(() -> locks.find("held")).withMessageContaining("closed");
+    }
+
+    @Test
+    void aRowLockIsWaitedForToo() throws Exception {
+        LockHandle handle = locks.acquire(HELD.rowLock());
+
+        CompletableFuture<Void> closing = CompletableFuture.runAsync(() -> locks.close(LONG));
+
+        await().until(() -> acquiring(LockRequest.of("free"))
+                .thenApply(LockHandle::release)
+                .handle((released, refused) -> refused != null)
+                .get());
+        assertThat(closing).isNotDone();
+        handle.close();
+        assertThat(closing).succeedsWithin(LONG);
+    }
+
+    @Test
+    void whoIsNotDoneWhenTheTimeIsOverLosesTheLock() throws Exception {
+        LockHandle handle = locks.acquire(HELD);
+
+        locks.close(ofMillis(100));
+
+        assertThat(handle.state()).isEqualTo(LockState.LOST);
+        assertThat(others.tryAcquire(HELD)).isPresent();
+    }
+
+    @Test
+    void anInterruptEndsTheGracePeriodButNotTheClosing() throws Exception {
+        LockHandle handle = locks.acquire(HELD);
+
+        Thread.currentThread().interrupt();
+        locks.close(LONG);
+
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(handle.state()).isEqualTo(LockState.LOST);
+        assertThat(others.tryAcquire(HELD)).isPresent();
+    }
+
+    private CompletableFuture<LockHandle> acquiring(LockRequest request) {
+        return CompletableFuture.supplyAsync(() -> {
+            try {
+                return locks.acquire(request);
+            } catch (InterruptedException thrown) {
+                throw new AssertionError(thrown);
+            }
+        });
+    }
+}

@@ -1,0 +1,77 @@
+package io.github.holdfast.service;
+
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+
+/** Connections on which one commit, of a chosen thread, is done at once and answered when the test says so. */
+final class LateAnswer {
+
+    private final DataSource real;
+    private final CountDownLatch done = new CountDownLatch(1);
+    private final CountDownLatch answered = new CountDownLatch(1);
+    private volatile @Nullable Thread chosen;
+
+    LateAnswer(DataSource real) {
+        this.real = real;
+    }
+
+    DataSource dataSource() {
+        return proxy(DataSource.class, (proxy, method, arguments) -> {
+            Object result = invoke(real, method, arguments);
+            return result instanceof Connection connection ? late(connection) : result;
+        });
+    }
+
+    private Connection late(Connection connection) {
+        return proxy(Connection.class, (proxy, method, arguments) -> {
+            Object result = invoke(connection, method, arguments);
+            if (method.getName().equals("commit") && Thread.currentThread() == chosen) {
+                chosen = null;
+                done.countDown();
+                await(answered);
+            }
+            return result;
+        });
+    }
+
+    private static <T> T proxy(Class<T> type, InvocationHandler handler) {
+        return type.cast(Proxy.newProxyInstance(LateAnswer.class.getClassLoader(), new Class<?>[] {type}, handler));
+    }
+
+    private static @Nullable Object invoke(Object target, Method method, Object @Nullable [] arguments)
+            throws Throwable {
+        try {
+            return method.invoke(target, arguments);
+        } catch (InvocationTargetException thrown) {
+            throw thrown.getCause();
+        }
+    }
+
+    /** Chooses the next commit of the current thread. */
+    void choose() {
+        chosen = Thread.currentThread();
+    }
+
+    /** Returns when the chosen commit is done. */
+    void awaitDone() throws InterruptedException {
+        await(done);
+    }
+
+    /** Lets the chosen commit be answered. */
+    void answer() {
+        answered.countDown();
+    }
+
+    private static void await(CountDownLatch latch) throws InterruptedException {
+        if (!latch.await(20, TimeUnit.SECONDS)) {
+            throw new IllegalStateException("It took too long");
+        }
+    }
+}

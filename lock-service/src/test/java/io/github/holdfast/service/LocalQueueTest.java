@@ -1,0 +1,159 @@
+package io.github.holdfast.service;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** Who is first, who is woken, and what stays behind. */
+class LocalQueueTest {
+
+    private final FakeTicker ticker = new FakeTicker();
+    private final LocalQueue queue = new LocalQueue(ticker);
+
+    @Test
+    void onlyTheFirstIsFirstUntilItLeaves() {
+        LocalQueue.Place first = queue.enter("order");
+        LocalQueue.Place second = queue.enter("order");
+        LocalQueue.Place third = queue.enter("order");
+        LocalQueue.Place other = queue.enter("report");
+        assertThat(List.of(first.isFirst(), second.isFirst(), third.isFirst(), other.isFirst()))
+                .containsExactly(true, false, false, true);
+        second.close();
+        assertThat(third.isFirst()).isFalse();
+        first.close();
+        assertThat(third.isFirst()).isTrue();
+        third.close();
+        other.close();
+        assertThat(queue.size()).isZero();
+    }
+
+    @Test
+    void leavingTwiceDisturbsNobody() {
+        LocalQueue.Place first = queue.enter("order");
+        first.close();
+        LocalQueue.Place second = queue.enter("order");
+        LocalQueue.Place third = queue.enter("order");
+        first.close();
+        assertThat(second.isFirst()).isTrue();
+        assertThat(third.isFirst()).isFalse();
+        second.close();
+        second.close();
+        assertThat(third.isFirst()).isTrue();
+    }
+
+    @Test
+    void threadsAreServedInTheOrderOfTheirComing() throws Exception {
+        int threads = 20;
+        List<Integer> served = Collections.synchronizedList(new ArrayList<>());
+        List<Thread> waiting = new ArrayList<>();
+        LocalQueue.Place before = queue.enter("order");
+        for (int i = 0; i < threads; i++) {
+            int number = i;
+            CountDownLatch entered = new CountDownLatch(1);
+            Thread thread = new Thread(() -> {
+                try (LocalQueue.Place place = queue.enter("order");
+                        Patience patience = Patience.interruptible(Ticker.SYSTEM, Duration.ofSeconds(30))) {
+                    entered.countDown();
+                    if (patience.await(place::isFirst)) {
+                        served.add(number);
+                    }
+                } catch (InterruptedException ended) {
+                    served.add(-1);
+                }
+            });
+            thread.start();
+            entered.await();
+            waiting.add(thread);
+        }
+        before.close();
+        for (Thread thread : waiting) {
+            thread.join();
+        }
+        assertThat(served).isSorted().hasSize(threads);
+        assertThat(queue.size()).isZero();
+    }
+
+    @Test
+    void theFirstIsWokenWhenTheLockIsGivenBack() throws Exception {
+        CountDownLatch entered = new CountDownLatch(1);
+        Thread first = new Thread(() -> {
+            try (LocalQueue.Place place = queue.enter("order")) {
+                entered.countDown();
+                LockSupport.park(place);
+            }
+        });
+        first.start();
+        entered.await();
+        queue.released("report");
+        await().until(() -> first.getState() == Thread.State.WAITING);
+        queue.released("order");
+        first.join(10_000);
+        assertThat(first.isAlive()).isFalse();
+    }
+
+    /** The first has the lock for so long, and gives it back. */
+    private void turn(LocalQueue.Place first, long token, int millis) {
+        first.granted(token);
+        first.close();
+        ticker.advance(Duration.ofMillis(millis));
+        queue.released("order");
+    }
+
+    @Test
+    void afterASecondOfTurnsTheLockIsOfferedToOthersOnce() {
+        LocalQueue.Place[] places =
+                Stream.generate(() -> queue.enter("order")).limit(5).toArray(LocalQueue.Place[]::new);
+        ticker.advance(Duration.ofSeconds(10));
+        turn(places[0], 7, 999);
+        assertThat(queue.offer("order")).as("waiting was no turn").isZero();
+        turn(places[1], 8, 1);
+        assertThat(queue.offer("order")).isGreaterThan(Patience.LONGEST_PAUSE);
+        ticker.advance(queue.offer("order"));
+        assertThat(queue.offer("order")).isZero();
+        turn(places[2], 9, 999);
+        assertThat(queue.offer("order")).isZero();
+        turn(places[3], 10, 1);
+        assertThat(queue.offer("order")).isPositive();
+        places[4].close();
+        assertThat(queue.offer("order")).isZero();
+        assertThat(queue.size()).isZero();
+    }
+
+    @Test
+    void anOfferThatNobodyCouldTakeIsRepeated() {
+        LocalQueue.Place[] places =
+                Stream.generate(() -> queue.enter("order")).limit(3).toArray(LocalQueue.Place[]::new);
+        turn(places[0], 7, 1000);
+        ticker.advance(Duration.ofMillis(1));
+        turn(places[1], 8, 1);
+        assertThat(queue.offer("order")).isGreaterThan(Patience.LONGEST_PAUSE);
+        places[2].close();
+    }
+
+    @Test
+    void turnsAreCountedFromTheLastTimeThatAnotherProcessHadTheLock() {
+        LocalQueue.Place[] places =
+                Stream.generate(() -> queue.enter("order")).limit(3).toArray(LocalQueue.Place[]::new);
+        turn(places[0], 7, 999);
+        ticker.advance(Duration.ofMillis(1));
+        turn(places[1], 9, 999);
+        assertThat(queue.offer("order")).isZero();
+        places[2].close();
+    }
+
+    @Test
+    void aMillionNamesLeaveNothing() {
+        for (int i = 0; i < 1_000_000; i++) {
+            queue.enter("name " + i).close();
+        }
+        assertThat(queue.size()).isZero();
+    }
+}

@@ -1,0 +1,204 @@
+package io.github.holdfast.service;
+
+import static java.time.Duration.ofDays;
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.entity.LockAudit;
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.entity.LockRun;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.JavaProcess;
+import jakarta.persistence.EntityManagerFactory;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.hibernate.cfg.AvailableSettings;
+import org.hibernate.jpa.HibernatePersistenceConfiguration;
+
+/**
+ * A process with one lock service that does what its standard input says and tells on its standard output what it sees.
+ * When it is asked to end (SIGTERM) it closes the service.
+ */
+final class NodeWorker {
+
+    /** How a holder looks whether it still holds the lock. */
+    enum Look {
+        STATE(true) {
+            @Override
+            String at(LockHandle lock, Duration nodeLease) {
+                return lock.state().name();
+            }
+        },
+        ENSURE(true) {
+            @Override
+            String at(LockHandle lock, Duration nodeLease) {
+                lock.ensureValidFor(nodeLease.dividedBy(20));
+                return LockState.HELD.name();
+            }
+        },
+        RENEW(false) {
+            @Override
+            String at(LockHandle lock, Duration nodeLease) {
+                lock.renew(nodeLease);
+                return LockState.HELD.name();
+            }
+        },
+        RELEASE(false) {
+            @Override
+            String at(LockHandle lock, Duration nodeLease) {
+                return lock.release().name();
+            }
+        };
+
+        /**
+         * Whether it is looked all the time. The others write: a holder that is stopped between a write and its commit would
+         * keep the row from everybody until it goes on.
+         */
+        private final boolean isCheap;
+
+        Look(boolean isCheap) {
+            this.isCheap = isCheap;
+        }
+
+        abstract String at(LockHandle lock, Duration nodeLease);
+
+        private String tell(LockHandle lock, Duration nodeLease) {
+            try {
+                return at(lock, nodeLease);
+            } catch (LockLostException lost) {
+                return LockState.LOST.name();
+            } catch (RuntimeException failed) {
+                return failed.toString();
+            }
+        }
+    }
+
+    /** An option: waiting threads are woken by notifications. */
+    static final String WAKE_UP = "wake-up";
+
+    private final LockService locks;
+    private final Duration nodeLease;
+    private final ExecutorService threads = Executors.newCachedThreadPool(Daemons.named("worker"));
+
+    private NodeWorker(LockService locks, Duration nodeLease) {
+        this.locks = locks;
+        this.nodeLease = nodeLease;
+    }
+
+    static JavaProcess start(Database database, Duration nodeLease, String... options) throws InterruptedException {
+        JavaProcess worker = JavaProcess.of(NodeWorker.class)
+                .jvmArgs("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+                .args(database.url(), database.user(), database.password(), String.valueOf(nodeLease.toMillis()))
+                .args(options)
+                .start();
+        worker.awaitLine("ready"::equals, ofSeconds(60));
+        return worker;
+    }
+
+    /** Arguments: URL, user, password, the node's lease in milliseconds, options. */
+    public static void main(String[] args) throws Exception {
+        HikariConfig config = new HikariConfig();
+        config.setJdbcUrl(args[0]);
+        config.setUsername(args[1]);
+        config.setPassword(args[2]);
+        config.setMaximumPoolSize(25);
+        config.setMinimumIdle(2);
+        Duration nodeLease = ofMillis(Long.parseLong(args[3]));
+        EntityManagerFactory unit = new HibernatePersistenceConfiguration("worker")
+                .managedClass(LockEntity.class)
+                .managedClass(LockNode.class)
+                .managedClass(LockAudit.class)
+                .managedClass(LockRun.class)
+                .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, new HikariDataSource(config))
+                .createEntityManagerFactory();
+        LockServiceBuilder builder =
+                LockService.builder(unit).nodeLease(nodeLease).withoutHousekeeping();
+        if (List.of(args).contains(WAKE_UP)) {
+            builder.wakeUpByNotification();
+        }
+        LockService locks = builder.build();
+        Runtime.getRuntime().addShutdownHook(new Thread(locks::close));
+        NodeWorker worker = new NodeWorker(locks, nodeLease);
+        JavaProcess.commands(line -> worker.threads.execute(() -> worker.obey(line.split(" "))));
+        tell("ready");
+        Thread.currentThread().join();
+    }
+
+    private void obey(String[] command) {
+        try {
+            switch (command[0]) {
+                case "hold" -> hold(command[1]);
+                case "take" -> take(command[1]);
+                case "run" -> run(command[1]);
+                case "watch" -> watch(command[1], Look.valueOf(command[2]));
+                default -> throw new IllegalArgumentException(command[0]);
+            }
+        } catch (Exception failed) {
+            tell("failed " + command[1] + " " + failed);
+        }
+    }
+
+    private void hold(String name) throws InterruptedException {
+        tellGranted("holding", locks.acquire(LockRequest.of(name)));
+    }
+
+    private void take(String name) {
+        tell("begun " + name);
+        locks.tryAcquire(LockRequest.of(name).lease(ofSeconds(60)))
+                .ifPresentOrElse(lock -> tellGranted("took", lock), () -> tell("refused " + name));
+    }
+
+    /** Runs a task for as long as the process lives. */
+    private void run(String name) throws InterruptedException {
+        locks.task(TaskRequest.of(name).every(ofDays(365))).runIfDue(lock -> {
+            tell("running " + name);
+            Thread.currentThread().join();
+        });
+    }
+
+    private static void tellGranted(String what, LockHandle lock) {
+        tell(what + " " + lock.name() + " " + lock.fencingToken());
+    }
+
+    /**
+     * Holds the lock and looks until the process ends. Tells each change, and the first look that began after a pause of
+     * the whole process. A pause inside a look proves nothing: it may come after the last instruction that could notice.
+     */
+    private void watch(String name, Look look) throws InterruptedException {
+        LockHandle lock = locks.acquire(LockRequest.of(name));
+        tellGranted("holding", lock);
+        String last = "";
+        boolean isFirst = false;
+        long lookedAt = System.nanoTime();
+        while (true) {
+            long start = System.nanoTime();
+            isFirst |= isPause(start - lookedAt);
+            lookedAt = start;
+            if (look.isCheap || isFirst) {
+                String seen = look.tell(lock, nodeLease);
+                lookedAt = System.nanoTime();
+                if (isFirst || !seen.equals(last)) {
+                    tell((isFirst ? "first " : "then ") + name + " " + seen);
+                }
+                last = seen;
+                isFirst = isPause(lookedAt - start);
+            }
+            LockSupport.parkNanos(TimeUnit.MICROSECONDS.toNanos(100));
+        }
+    }
+
+    private boolean isPause(long nanos) {
+        return nanos > nodeLease.multipliedBy(2).toNanos();
+    }
+
+    private static void tell(String line) {
+        System.out.println(line);
+    }
+}

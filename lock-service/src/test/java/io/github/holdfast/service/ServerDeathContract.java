@@ -1,0 +1,266 @@
+package io.github.holdfast.service;
+
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.SQLExceptionOverride;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.RestartableDatabase;
+import io.github.holdfast.test.TestDatabase;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestInstance.Lifecycle;
+
+/** The server ends the connections of a service that holds locks, or it crashes and comes back, soon or late. */
+@TestInstance(Lifecycle.PER_CLASS) // One server of its own for all tests that kill it.
+abstract class ServerDeathContract {
+
+    private static final Duration SOON = ofSeconds(20);
+
+    /** Longer than any server needs to start again. */
+    private static final Duration LONG_LEASE = ofSeconds(30);
+
+    private static final Duration SHORT_LEASE = ofSeconds(2);
+
+    private @Nullable RestartableDatabase restartable;
+
+    @AfterAll
+    void close() {
+        if (restartable != null) {
+            restartable.close();
+        }
+    }
+
+    private RestartableDatabase restartable(TestDatabase kind) {
+        RestartableDatabase started = restartable == null ? RestartableDatabase.start(kind) : restartable;
+        restartable = started;
+        return started;
+    }
+
+    private static LockService service(Services services, Database database, Duration nodeLease) {
+        return services.build(
+                database.pool(config -> withTimeouts(config, database.kind())),
+                builder -> builder.nodeLease(nodeLease));
+    }
+
+    /** As someone would set them who wants to be told when the database is away. */
+    private static void withTimeouts(HikariConfig config, TestDatabase kind) {
+        config.setMaximumPoolSize(3);
+        config.setConnectionTimeout(1000);
+        config.setValidationTimeout(500);
+        switch (kind) {
+            case POSTGRESQL -> {
+                config.addDataSourceProperty("connectTimeout", "1");
+                config.addDataSourceProperty("socketTimeout", "3");
+            }
+            case MARIADB, MYSQL -> {
+                config.addDataSourceProperty("connectTimeout", "1000");
+                config.addDataSourceProperty("socketTimeout", "3000");
+            }
+            default -> {
+                config.addDataSourceProperty("NETWORK_TIMEOUT", "3000");
+                config.setExceptionOverrideClassName(EvictClosed.class.getName());
+            }
+        }
+    }
+
+    /**
+     * Hikari knows a dead connection by a SQLState that starts with 08, and H2 has none that does; then it notices one only
+     * after half a second in which nobody asked for it, and who tries again gets the same one.
+     */
+    public static final class EvictClosed implements SQLExceptionOverride {
+        private static final Set<Integer> CLOSED = Set.of(90067, 90098, 90121);
+
+        @java.lang.Override
+        public Override adjudicate(SQLException thrown) {
+            return CLOSED.contains(thrown.getErrorCode()) ? Override.MUST_EVICT : Override.CONTINUE_EVICT;
+        }
+    }
+
+    private static void awaitHeartbeat(LockHandle lock, Duration lease) {
+        long later = end(lock) + ofMillis(200).toNanos();
+        await().pollInterval(ofMillis(10))
+                .atMost(lease)
+                .until(() -> lock.state() == LockState.HELD && end(lock) - later > 0);
+    }
+
+    /** When it is lost without another heartbeat. */
+    private static long end(LockHandle lock) {
+        return System.nanoTime() + lock.remaining().toNanos();
+    }
+
+    /** With patience: a pool may still have connections that are dead. */
+    private static void assertIsSomebodyElses(LockService service, LockRequest request) {
+        assertThatExceptionOfType(LockNotAcquiredException.class)
+                .isThrownBy(() -> service.acquire(request.waitAtMost(ofMillis(500))));
+    }
+
+    @Test
+    void aHolderWhoseConnectionsAreKilledGoesOn(Database database) throws Exception {
+        try (Services services = Services.on(database)) {
+            LockService mine = service(services, database, SHORT_LEASE);
+            LockService theirs = service(services, database, SHORT_LEASE);
+            Queue<LockLost> losses = new ConcurrentLinkedQueue<>();
+            LockRequest request = LockRequest.of("connections");
+            LockHandle outer = mine.acquire(request).onLost(losses::add);
+            for (int round = 0; round < 3; round++) {
+                Sessions.killAll(database);
+                awaitHeartbeat(outer, SHORT_LEASE);
+            }
+            Sessions.killAll(database);
+            LockHandle inner = mine.acquire(request);
+            Sessions.killAll(database);
+            assertThat(theirs.acquire(LockRequest.of("other").waitAtMost(SOON)).release())
+                    .isEqualTo(ReleaseOutcome.RELEASED);
+            assertIsSomebodyElses(theirs, request);
+            Sessions.killAll(database);
+            assertThat(inner.release()).isEqualTo(ReleaseOutcome.STILL_HELD);
+            Sessions.killAll(database);
+            assertThat(outer.release()).isEqualTo(ReleaseOutcome.RELEASED);
+            assertThat(losses).isEmpty();
+            theirs.acquire(request).close();
+        }
+    }
+
+    @Test
+    void threadsWhoseConnectionsAreKilledExcludeEachOtherAndLeaveNothingHeld(Database database) throws Exception {
+        AtomicBoolean isOver = new AtomicBoolean();
+        AtomicInteger inside = new AtomicInteger();
+        LockRequest request = LockRequest.of("contended").waitAtMost(SOON);
+        ExecutorService threads = Executors.newCachedThreadPool();
+        try (Services services = Services.on(database)) {
+            List<LockService> both =
+                    List.of(service(services, database, ofSeconds(6)), service(services, database, ofSeconds(6)));
+            List<Future<List<Long>>> workers = new ArrayList<>();
+            for (LockService service : List.of(both.get(0), both.get(0), both.get(1), both.get(1))) {
+                workers.add(threads.submit(() -> lockUntil(isOver, service, request, inside)));
+            }
+            // Seldom enough for a pool to have living connections again in between.
+            AtomicInteger kills = new AtomicInteger();
+            await().pollInterval(ofMillis(300)).atMost(SOON).until(() -> {
+                Sessions.killAll(database);
+                return kills.incrementAndGet() == 8;
+            });
+            isOver.set(true);
+            List<Long> tokens = new ArrayList<>();
+            for (Future<List<Long>> worker : workers) {
+                tokens.addAll(worker.get());
+            }
+            assertThat(tokens).doesNotHaveDuplicates().hasSizeGreaterThan(workers.size());
+            // A release without an answer is repeated by its service.
+            await().atMost(SOON)
+                    .ignoreExceptions()
+                    .until(() -> both.get(0).find(request.name()).isEmpty());
+            for (LockService service : both) {
+                service.acquire(request).close();
+            }
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    private static List<Long> lockUntil(
+            AtomicBoolean isOver, LockService service, LockRequest request, AtomicInteger inside)
+            throws InterruptedException {
+        List<Long> tokens = new ArrayList<>();
+        while (!isOver.get()) {
+            LockHandle lock;
+            try {
+                lock = service.acquire(request);
+            } catch (LockStoreException e) {
+                continue; // Nothing is held then, and whoever wants the lock still asks again.
+            }
+            assertThat(inside.incrementAndGet()).as("holders at once").isEqualTo(1);
+            tokens.add(lock.fencingToken());
+            inside.decrementAndGet();
+            assertThat(lock.release()).isNotEqualTo(ReleaseOutcome.LOST);
+        }
+        return tokens;
+    }
+
+    /** From the server's side, as an administrator, a proxy or a fail-over would do it. */
+    @Test
+    void aHoldOutlivesACrashOfTheServerThatIsShorterThanTheLeaseOfTheNode(Database shared) throws Exception {
+        RestartableDatabase server = restartable(shared.kind());
+        try (Services services = Services.on(server.database())) {
+            LockService mine = service(services, server.database(), LONG_LEASE);
+            LockService theirs = service(services, server.database(), SHORT_LEASE);
+            LockRequest request = LockRequest.of("crash");
+            Queue<LockLost> losses = new ConcurrentLinkedQueue<>();
+            LockHandle outer = mine.acquire(request).onLost(losses::add);
+            LockHandle inner = mine.acquire(request);
+            LockInfo before = mine.find(request.name()).orElseThrow();
+            server.kill();
+            // So the service knows already that heartbeats fail, and repeats them.
+            assertThatExceptionOfType(LockStoreException.class).isThrownBy(() -> inner.renew(LONG_LEASE));
+            assertThat(outer.state()).isEqualTo(LockState.HELD);
+            server.restart();
+            awaitHeartbeat(outer, LONG_LEASE);
+            assertThat(theirs.find(request.name()).orElseThrow())
+                    .usingRecursiveComparison()
+                    .ignoringFields("expiresIn")
+                    .isEqualTo(before);
+            assertThat(before.holdCount()).isEqualTo(2);
+            assertThat(before.fencingToken()).isEqualTo(outer.fencingToken());
+            assertIsSomebodyElses(theirs, request);
+            assertThat(inner.release()).isEqualTo(ReleaseOutcome.STILL_HELD);
+            assertThat(outer.release()).isEqualTo(ReleaseOutcome.RELEASED);
+            assertThat(losses).isEmpty();
+            try (LockHandle next = theirs.acquire(request)) {
+                assertThat(next.fencingToken()).isGreaterThan(outer.fencingToken());
+            }
+        }
+    }
+
+    @Test
+    void aHoldIsLostOnTimeWhenTheServerStaysAwayForLongerThanTheLeaseOfTheNode(Database shared) throws Exception {
+        RestartableDatabase server = restartable(shared.kind());
+        try (Services services = Services.on(server.database())) {
+            LockService mine = service(services, server.database(), SHORT_LEASE);
+            LockService theirs = service(services, server.database(), SHORT_LEASE);
+            LockRequest request = LockRequest.of("gone").waitAtMost(SOON);
+            CompletableFuture<Long> lostAt = new CompletableFuture<>();
+            Queue<LossCause> causes = new ConcurrentLinkedQueue<>();
+            LockHandle lock = mine.acquire(request).onLost(loss -> {
+                causes.add(loss.cause());
+                lostAt.complete(System.nanoTime());
+            });
+            String node = mine.find(request.name()).orElseThrow().nodeId();
+            server.kill();
+            long killedAt = System.nanoTime();
+            await().atMost(SOON).until(() -> lock.state() == LockState.SUSPECT);
+            await().atMost(SOON).until(lostAt::isDone);
+            assertThat(Duration.ofNanos(lostAt.join() - killedAt)).isLessThan(SHORT_LEASE.plusSeconds(1));
+            assertThat(causes).containsExactly(LossCause.DATABASE_UNREACHABLE);
+            server.restart();
+            try (LockHandle next = theirs.acquire(request)) {
+                assertThat(next.fencingToken()).isGreaterThan(lock.fencingToken());
+                assertThat(lock.state()).isEqualTo(LockState.LOST);
+                assertThat(lock.release()).isEqualTo(ReleaseOutcome.LOST);
+            }
+            try (LockHandle again = mine.acquire(request)) {
+                assertThat(again.state()).isEqualTo(LockState.HELD);
+                assertThat(mine.find(request.name()).orElseThrow().nodeId()).isNotEqualTo(node);
+            }
+        }
+    }
+}
