@@ -1,0 +1,64 @@
+package io.github.holdfast.annotation;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.stream.Collectors;
+import org.springframework.util.ClassUtils;
+
+/** What a method without a name locks. The same in every process that runs the same code. */
+final class DefaultName {
+
+    private static final int MAX_LENGTH = 255;
+
+    /** Of a hash, in hexadecimal digits: two methods by chance have the same about once in 2 to the 64th. */
+    private static final int HASH_LENGTH = 32;
+
+    private DefaultName() {}
+
+    /**
+     * Returns class, method and parameter types.
+     *
+     * @param method the most specific one
+     * @param targetClass the bean's
+     * @throws IllegalArgumentException if the class is made at run time, and called differently in each process
+     */
+    static String of(Method method, Class<?> targetClass) {
+        Class<?> named = Modifier.isAbstract(method.getModifiers())
+                ? method.getDeclaringClass()
+                : ClassUtils.getUserClass(targetClass);
+        if (named.isHidden() || named.isSynthetic()) {
+            throw new IllegalArgumentException("its class " + named.getTypeName()
+                    + " is called differently in each process: give the lock a name");
+        }
+        String parameters = Arrays.stream(method.getParameterTypes())
+                .map(Class::getTypeName)
+                .collect(Collectors.joining(",", "(", ")"));
+        return shortened(named.getTypeName() + "." + method.getName() + parameters);
+    }
+
+    /** A name that is too long keeps its beginning, and ends with a hash of the whole. */
+    static String shortened(String name) {
+        if (name.length() <= MAX_LENGTH) {
+            return name;
+        }
+        int kept = MAX_LENGTH - HASH_LENGTH - 1;
+        // Half a character cannot be stored.
+        String beginning = name.substring(0, Character.isHighSurrogate(name.charAt(kept - 1)) ? kept - 1 : kept);
+        return beginning + "~" + hash(name);
+    }
+
+    private static String hash(String name) {
+        try {
+            byte[] digest = MessageDigest.getInstance("SHA-256").digest(name.getBytes(UTF_8));
+            return HexFormat.of().formatHex(digest).substring(0, HASH_LENGTH);
+        } catch (NoSuchAlgorithmException impossible) {
+            throw new AssertionError("Every Java platform has SHA-256", impossible);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+package io.github.holdfast.annotation;
+
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Date;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.ParameterNameDiscoverer;
+import org.springframework.expression.EvaluationContext;
+import org.springframework.expression.Expression;
+import org.springframework.expression.ParseException;
+import org.springframework.expression.common.CompositeStringExpression;
+import org.springframework.expression.common.LiteralExpression;
+import org.springframework.expression.common.TemplateParserContext;
+import org.springframework.expression.spel.SpelNode;
+import org.springframework.expression.spel.ast.VariableReference;
+import org.springframework.expression.spel.standard.SpelExpression;
+import org.springframework.expression.spel.standard.SpelExpressionParser;
+
+/** A name with expressions in it; parsed once, evaluated for each call. Thread-safe. */
+final class LockName {
+
+    private static final SpelExpressionParser PARSER = new SpelExpressionParser();
+    private static final TemplateParserContext TEMPLATE = new TemplateParserContext("{", "}");
+
+    private final List<Expression> parts;
+
+    private LockName(List<Expression> parts) {
+        this.parts = parts;
+    }
+
+    /** A name that is the same for each call. */
+    static LockName fixed(String name) {
+        return new LockName(List.of(new LiteralExpression(name)));
+    }
+
+    /**
+     * Parses a name in which all properties were replaced.
+     *
+     * @throws IllegalArgumentException if it is wrong; says why and what to do
+     */
+    static LockName parsed(String template, Method method, ParameterNameDiscoverer parameterNames) {
+        if (template.startsWith("#")) {
+            throw new IllegalArgumentException(
+                    "'" + template + "' is taken literally: put expressions in braces, such as '{" + template + "}'");
+        }
+        LockName name = new LockName(parts(template));
+        name.checkVariables(method, parameterNames.getParameterNames(method));
+        return name;
+    }
+
+    private static List<Expression> parts(String template) {
+        try {
+            Expression whole = PARSER.parseExpression(template, TEMPLATE);
+            return whole instanceof CompositeStringExpression composite
+                    ? List.of(composite.getExpressions())
+                    : List.of(whole);
+        } catch (ParseException wrong) {
+            throw new IllegalArgumentException(
+                    "'" + template + "' is not text with SpEL expressions in braces: " + wrong.getMessage(), wrong);
+        }
+    }
+
+    /** SpEL takes a variable that it does not know for null. */
+    private void checkVariables(Method method, @Nullable String @Nullable [] names) {
+        Set<String> known = new HashSet<>(List.of("root", "this"));
+        for (int i = 0; i < method.getParameterCount(); i++) {
+            known.add("p" + i);
+            known.add("a" + i);
+        }
+        if (names != null) {
+            known.addAll(Arrays.asList(names));
+        }
+        for (String variable : variables()) {
+            if (!known.contains(variable)) {
+                String why = names == null && method.getParameterCount() > 0
+                        ? "the names of the parameters are not known: compile the class with -parameters, or use #p0"
+                        : "there is no such parameter";
+                throw new IllegalArgumentException("'#" + variable + "' is unknown, " + why);
+            }
+        }
+    }
+
+    private List<String> variables() {
+        List<String> found = new ArrayList<>();
+        for (Expression part : parts) {
+            if (part instanceof SpelExpression expression) {
+                addVariables(expression.getAST(), found);
+            }
+        }
+        return found;
+    }
+
+    private static void addVariables(SpelNode node, List<String> found) {
+        if (node instanceof VariableReference) {
+            found.add(node.toStringAST().substring(1));
+        }
+        for (int i = 0; i < node.getChildCount(); i++) {
+            addVariables(node.getChild(i), found);
+        }
+    }
+
+    /** The name if it is the same for each call. */
+    Optional<String> fixed() {
+        return parts.size() == 1 && parts.get(0) instanceof LiteralExpression literal
+                ? Optional.of(literal.getExpressionString())
+                : Optional.empty();
+    }
+
+    /**
+     * Returns the name for a call.
+     *
+     * @throws IllegalArgumentException if a part of it has no value that tells what is to be locked
+     */
+    String of(EvaluationContext call) {
+        StringBuilder name = new StringBuilder();
+        for (Expression part : parts) {
+            name.append(part instanceof LiteralExpression literal ? literal.getExpressionString() : value(part, call));
+        }
+        return name.toString();
+    }
+
+    private static String value(Expression part, EvaluationContext call) {
+        Object value = part.getValue(call);
+        if (value == null) {
+            throw new IllegalArgumentException("{" + part.getExpressionString() + "} is null");
+        }
+        if (!tellsItself(value)) {
+            throw new IllegalArgumentException("{" + part.getExpressionString() + "} is a "
+                    + value.getClass().getTypeName()
+                    + ", whose toString() may differ from process to process: name a property of it");
+        }
+        String text = value.toString();
+        if (text.isEmpty()) {
+            throw new IllegalArgumentException("{" + part.getExpressionString() + "} is empty");
+        }
+        return text;
+    }
+
+    /** What a container holds may not tell itself, and a date tells it in the zone of the process. */
+    private static boolean tellsItself(Object value) {
+        if (value instanceof Iterable || value instanceof Map || value instanceof Optional || value instanceof Date) {
+            return false;
+        }
+        try {
+            return value.getClass().getMethod("toString").getDeclaringClass() != Object.class;
+        } catch (NoSuchMethodException impossible) {
+            throw new AssertionError(impossible);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+package io.github.holdfast.annotation;
+
+import java.lang.reflect.Method;
+import org.aopalliance.aop.Advice;
+import org.springframework.aop.Pointcut;
+import org.springframework.aop.support.AbstractPointcutAdvisor;
+import org.springframework.aop.support.StaticMethodMatcherPointcut;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.AnnotationUtils;
+import org.springframework.transaction.interceptor.BeanFactoryTransactionAttributeSourceAdvisor;
+
+/**
+ * Puts the interceptor around the methods that have the annotation: outside their transactions, whatever order these were
+ * given, but otherwise as far inside as it can, so that whoever is refused by Spring Security never waits for a lock.
+ */
+final class LockedAdvisor extends AbstractPointcutAdvisor {
+
+    private static final long serialVersionUID = 1L;
+
+    /** Outside what has the default order: transactions, caches. */
+    static final int DEFAULT_ORDER = Ordered.LOWEST_PRECEDENCE - 1000;
+
+    private final transient ConfigurableListableBeanFactory beans;
+    private final transient Advice advice;
+    private final transient Pointcut pointcut = new AnnotatedMethods();
+
+    LockedAdvisor(ConfigurableListableBeanFactory beans, Advice advice) {
+        this.beans = beans;
+        this.advice = advice;
+    }
+
+    private static final class AnnotatedMethods extends StaticMethodMatcherPointcut {
+
+        AnnotatedMethods() {
+            setClassFilter(LockedAdvisor::mayHaveMethods);
+        }
+
+        @Override
+        public boolean matches(Method method, Class<?> targetClass) {
+            return !LockedAnnotations.of(method, targetClass).isEmpty();
+        }
+    }
+
+    /** Whether it is worth looking at the methods of a class. */
+    static boolean mayHaveMethods(Class<?> type) {
+        return !type.getName().startsWith("org.springframework.")
+                && AnnotationUtils.isCandidateClass(type, Locked.class);
+    }
+
+    @Override
+    public Pointcut getPointcut() {
+        return pointcut;
+    }
+
+    @Override
+    public Advice getAdvice() {
+        return advice;
+    }
+
+    /** Asked for when a bean gets its proxy; all advisors exist by then. */
+    @Override
+    public int getOrder() {
+        int order = DEFAULT_ORDER;
+        for (String name : beans.getBeanNamesForType(BeanFactoryTransactionAttributeSourceAdvisor.class, true, false)) {
+            if (!beans.isCurrentlyInCreation(name)) {
+                order = Math.min(
+                        order, outside(beans.getBean(name, BeanFactoryTransactionAttributeSourceAdvisor.class)));
+            }
+        }
+        return order;
+    }
+
+    private static int outside(BeanFactoryTransactionAttributeSourceAdvisor transactions) {
+        if (transactions.getOrder() == Ordered.HIGHEST_PRECEDENCE) {
+            throw new IllegalStateException(
+                    "@Locked methods cannot be locked outside their transactions, whose advisor has the order"
+                            + " Ordered.HIGHEST_PRECEDENCE: give @EnableTransactionManagement a greater one");
+        }
+        return transactions.getOrder() - 1;
+    }
+}

@@ -1,0 +1,68 @@
+package io.github.holdfast.annotation;
+
+import io.github.holdfast.service.LockService;
+import org.springframework.aop.config.AopConfigUtils;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.support.BeanDefinitionRegistry;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
+import org.springframework.context.annotation.Role;
+import org.springframework.core.type.AnnotationMetadata;
+
+/**
+ * Has {@link Locked} methods locked, by the one {@link LockService} bean, or the primary one of several. Spring Boot applies
+ * it by itself; elsewhere:
+ *
+ * <pre>{@code
+ * @Configuration
+ * @EnableTransactionManagement
+ * @Import(LockedConfiguration.class)
+ * class LockingConfiguration {
+ *     @Bean
+ *     LockService lockService(EntityManagerFactory unit, PlatformTransactionManager transactions) {
+ *         return LockService.builder(unit).transactionManager(transactions).build();
+ *     }
+ * }
+ * }</pre>
+ */
+@Configuration(proxyBeanMethods = false)
+@Import(LockedConfiguration.Proxies.class)
+@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+public final class LockedConfiguration {
+
+    LockedConfiguration() {}
+
+    // Made before all other beans: the lock service is only looked for when a method is called.
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static LockedMethods holdfastLockedMethods(ConfigurableListableBeanFactory beans) {
+        return new LockedMethods(beans);
+    }
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static LockedAdvisor holdfastLockedAdvisor(
+            ConfigurableListableBeanFactory beans, LockedMethods methods, ObjectProvider<LockService> locks) {
+        return new LockedAdvisor(beans, new LockedInterceptor(methods, locks));
+    }
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static LockedStartupCheck holdfastLockedStartupCheck(ConfigurableListableBeanFactory beans, LockedMethods methods) {
+        return new LockedStartupCheck(beans, methods);
+    }
+
+    /** Where nothing else needs proxies, nobody makes them. */
+    static final class Proxies implements ImportBeanDefinitionRegistrar {
+
+        @Override
+        public void registerBeanDefinitions(AnnotationMetadata importing, BeanDefinitionRegistry registry) {
+            AopConfigUtils.registerAutoProxyCreatorIfNecessary(registry);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+package io.github.holdfast.annotation;
+
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Flow;
+import java.util.concurrent.Future;
+import org.springframework.core.KotlinDetector;
+import org.springframework.core.ReactiveAdapterRegistry;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.scheduling.annotation.Async;
+
+/** Which methods can run under a lock. */
+final class MethodChecks {
+
+    private MethodChecks() {}
+
+    /**
+     * Checks that a lock would be held as long as the method works, and that calls of it can be intercepted.
+     *
+     * @throws IllegalArgumentException if not; says why and what to do
+     */
+    static void check(Method method, Class<?> targetClass) {
+        int modifiers = method.getModifiers();
+        if (Modifier.isPrivate(modifiers) || Modifier.isStatic(modifiers)) {
+            throw new IllegalArgumentException("a " + (Modifier.isStatic(modifiers) ? "static" : "private")
+                    + " method is called without Spring's proxy, and would not be locked: make it an instance method that"
+                    + " is not private, and call it from another bean");
+        }
+        if (AnnotatedElementUtils.hasAnnotation(method, Async.class)
+                || AnnotatedElementUtils.hasAnnotation(method.getDeclaringClass(), Async.class)
+                || AnnotatedElementUtils.hasAnnotation(targetClass, Async.class)) {
+            throw new IllegalArgumentException(
+                    "it is @Async: the lock would be released before the work begins. Let the @Async method call a @Locked"
+                            + " one of another bean");
+        }
+        checkResult(method);
+    }
+
+    private static void checkResult(Method method) {
+        Class<?> type = method.getReturnType();
+        if (KotlinDetector.isSuspendingFunction(method) || isReactive(type)) {
+            throw new IllegalArgumentException("its result is reactive (" + type.getTypeName()
+                    + "): the work is done after the method has returned, and the lock released. Put the work into a method"
+                    + " that blocks or returns a CompletionStage");
+        }
+        boolean isStage = CompletionStage.class.isAssignableFrom(type);
+        if (isStage && !returnsStage(method)) {
+            throw new IllegalArgumentException("it returns a " + type.getTypeName()
+                    + ", which cannot be made to wait for the release: declare CompletionStage or CompletableFuture");
+        }
+        if (Future.class.isAssignableFrom(type) && !isStage) {
+            throw new IllegalArgumentException("it returns a " + type.getTypeName()
+                    + ", which does not tell when it is done: return a CompletionStage");
+        }
+    }
+
+    private static boolean isReactive(Class<?> type) {
+        return !CompletionStage.class.isAssignableFrom(type)
+                && (Flow.Publisher.class.isAssignableFrom(type)
+                        || ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null);
+    }
+
+    /** Whether the method says that it returns a stage. */
+    static boolean returnsStage(Method method) {
+        Class<?> type = method.getReturnType();
+        return type == CompletionStage.class || type == CompletableFuture.class;
+    }
+}

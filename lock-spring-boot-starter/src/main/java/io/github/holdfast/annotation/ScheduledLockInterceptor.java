@@ -1,0 +1,86 @@
+package io.github.holdfast.annotation;
+
+import io.github.holdfast.service.LockService;
+import io.github.holdfast.service.TaskLock;
+import io.github.holdfast.service.TaskOutcome;
+import java.lang.reflect.Method;
+import java.lang.reflect.UndeclaredThrowableException;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.core.MethodClassKey;
+
+/** Runs what {@link ScheduledLock} is on, if it is due. Thread-safe. */
+final class ScheduledLockInterceptor implements MethodInterceptor {
+
+    private static final Logger LOG = LoggerFactory.getLogger(ScheduledLock.class);
+
+    private final Supplier<LockService> locks;
+    private final Map<MethodClassKey, ScheduledTask> tasks = new ConcurrentHashMap<>();
+    private final Map<MethodClassKey, TaskLock> taskLocks = new ConcurrentHashMap<>();
+
+    /**
+     * An interceptor that knows no method yet.
+     *
+     * @param locks asked for when the first task runs, so that the database is not needed before the application's beans are there
+     */
+    ScheduledLockInterceptor(Supplier<LockService> locks) {
+        this.locks = locks;
+    }
+
+    void add(Class<?> beanClass, ScheduledTask task) {
+        tasks.put(new MethodClassKey(task.method(), beanClass), task);
+    }
+
+    boolean hasTasks() {
+        return !tasks.isEmpty();
+    }
+
+    @Override
+    public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
+        Class<?> beanClass = AopUtils.getTargetClass(Objects.requireNonNull(invocation.getThis(), "a bean"));
+        Method method = AopUtils.getMostSpecificMethod(invocation.getMethod(), beanClass);
+        MethodClassKey key = new MethodClassKey(method, beanClass);
+        ScheduledTask task = tasks.get(key);
+        if (task == null) {
+            return invocation.proceed();
+        }
+        TaskLock lock = taskLocks.computeIfAbsent(key, first -> locks.get().task(task.request()));
+        AtomicReference<@Nullable Object> result = new AtomicReference<>(skipped(method));
+        TaskOutcome outcome = lock.runIfDue(held -> result.set(proceed(invocation)));
+        tell(outcome, lock.name());
+        return result.get();
+    }
+
+    private static @Nullable Object skipped(Method method) {
+        return method.getReturnType() == Optional.class ? Optional.empty() : null;
+    }
+
+    private static @Nullable Object proceed(MethodInvocation invocation) throws Exception {
+        try {
+            return invocation.proceed();
+        } catch (Exception | Error thrown) {
+            throw thrown;
+        } catch (Throwable thrown) {
+            throw new UndeclaredThrowableException(thrown);
+        }
+    }
+
+    private static void tell(TaskOutcome outcome, String name) {
+        switch (outcome) {
+            case SUCCEEDED, NOT_DUE, HELD -> LOG.debug("Task '{}': {}", name, outcome);
+            case LOST -> LOG.warn("Task '{}' ran, but its lock was lost before its end was written down", name);
+            case UNRESOLVED ->
+                LOG.warn("Task '{}' ran, but the database did not answer when that was to be written down", name);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+package io.github.holdfast.annotation;
+
+import io.github.holdfast.service.TaskRequest;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.ReactiveAdapterRegistry;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.format.datetime.standard.DurationFormatterUtils;
+import org.springframework.util.StringValueResolver;
+
+/** What {@link ScheduledLock} says of one method. */
+record ScheduledTask(Method method, TaskRequest request) {
+
+    /**
+     * Reads the annotation.
+     *
+     * @return empty if the method has none
+     * @throws IllegalStateException if the annotation is not one that can be followed; the message names bean and method
+     */
+    static Optional<ScheduledTask> of(Method method, String beanName, StringValueResolver values) {
+        ScheduledLock annotation = AnnotatedElementUtils.findMergedAnnotation(method, ScheduledLock.class);
+        if (annotation == null) {
+            return Optional.empty();
+        }
+        try {
+            checkInterceptable(method);
+            checkDoneWhenItReturns(method);
+            return Optional.of(new ScheduledTask(method, request(annotation, values)));
+        } catch (IllegalArgumentException bad) {
+            throw new IllegalStateException(
+                    "@ScheduledLock on %s of bean '%s': %s"
+                            .formatted(method.toGenericString(), beanName, bad.getMessage()),
+                    bad);
+        }
+    }
+
+    private static void checkInterceptable(Method method) {
+        int modifiers = method.getModifiers();
+        if (Modifier.isPrivate(modifiers) || Modifier.isFinal(modifiers) || Modifier.isStatic(modifiers)) {
+            throw new IllegalArgumentException(
+                    "a private, final or static method cannot be intercepted, so that it would run without the lock");
+        }
+    }
+
+    private static void checkDoneWhenItReturns(Method method) {
+        Class<?> type = method.getReturnType();
+        if (type.isPrimitive() && type != void.class) {
+            throw new IllegalArgumentException(
+                    "a call that is not due has no %s to return: use its wrapper or void".formatted(type.getName()));
+        }
+        if (Future.class.isAssignableFrom(type)
+                || CompletionStage.class.isAssignableFrom(type)
+                || ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null) {
+            throw new IllegalArgumentException(
+                    "the lock is given back when the method returns, but a %s may be done later: wait for it, and return void"
+                            .formatted(type.getSimpleName()));
+        }
+    }
+
+    private static TaskRequest request(ScheduledLock annotation, StringValueResolver values) {
+        TaskRequest request = TaskRequest.of(resolved("name", annotation.name(), values));
+        Optional<Duration> every = duration("every", annotation.every(), values);
+        Optional<Duration> atLeastFor = duration("atLeastFor", annotation.atLeastFor(), values);
+        if (every.isEmpty() && atLeastFor.isEmpty()) {
+            throw new IllegalArgumentException(
+                    "it would run on every node in turn: say how often with every, or how long one"
+                            + " run keeps the others from following with atLeastFor");
+        }
+        request = with(request, "every", every, TaskRequest::every);
+        request = with(request, "atLeastFor", atLeastFor, TaskRequest::minimumHold);
+        request = with(request, "atMostFor", duration("atMostFor", annotation.atMostFor(), values), TaskRequest::lease);
+        return annotation.retryFailed() ? request.retryFailed() : request;
+    }
+
+    private static TaskRequest with(
+            TaskRequest request,
+            String attribute,
+            Optional<Duration> duration,
+            BiFunction<TaskRequest, Duration, TaskRequest> wither) {
+        try {
+            return duration.map(value -> wither.apply(request, value)).orElse(request);
+        } catch (IllegalArgumentException outOfRange) {
+            throw new IllegalArgumentException(attribute + ": " + outOfRange.getMessage(), outOfRange);
+        }
+    }
+
+    private static Optional<Duration> duration(String attribute, String text, StringValueResolver values) {
+        String value = resolved(attribute, text, values);
+        if (value.isBlank()) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(DurationFormatterUtils.detectAndParse(value.strip()));
+        } catch (IllegalArgumentException notADuration) {
+            throw new IllegalArgumentException(
+                    "%s = \"%s\" is not a duration: write 10m or PT10M".formatted(attribute, value), notADuration);
+        }
+    }
+
+    private static String resolved(String attribute, String text, StringValueResolver values) {
+        try {
+            @Nullable String value = values.resolveStringValue(text);
+            return value == null ? "" : value;
+        } catch (RuntimeException unresolved) {
+            throw new IllegalArgumentException(
+                    "%s = \"%s\" cannot be resolved: %s".formatted(attribute, text, unresolved.getMessage()),
+                    unresolved);
+        }
+    }
+}

@@ -1,0 +1,5 @@
+/** Locks by annotation, on the methods of Spring beans. */
+@NullMarked
+package io.github.holdfast.annotation;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,42 @@
+package io.github.holdfast.autoconfigure;
+
+import io.github.holdfast.entity.LockAudit;
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.entity.LockRun;
+import jakarta.persistence.EntityManagerFactory;
+import jakarta.persistence.Table;
+import jakarta.persistence.metamodel.Type;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.springframework.core.annotation.AnnotationUtils;
+import org.springframework.orm.jpa.persistenceunit.MutablePersistenceUnitInfo;
+
+/** What a persistence unit needs for the locks. */
+final class LockEntities {
+
+    /** The same as in {@code META-INF/holdfast-orm.xml}. */
+    static final List<Class<?>> ALL = List.of(LockEntity.class, LockNode.class, LockAudit.class, LockRun.class);
+
+    private LockEntities() {}
+
+    static void addTo(MutablePersistenceUnitInfo unit) {
+        ALL.forEach(entity -> unit.addManagedClassName(entity.getName()));
+    }
+
+    static boolean areManagedBy(EntityManagerFactory unit) {
+        return unit.getMetamodel().getEntities().stream()
+                .map(Type::getJavaType)
+                .collect(Collectors.toSet())
+                .containsAll(ALL);
+    }
+
+    /** Their tables, as named without the application's naming strategy. */
+    static Stream<String> tables() {
+        return ALL.stream()
+                .map(entity -> AnnotationUtils.getAnnotation(entity, Table.class))
+                .map(table -> Objects.requireNonNull(table).name());
+    }
+}

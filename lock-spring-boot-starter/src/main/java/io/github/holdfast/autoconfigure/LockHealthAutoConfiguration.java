@@ -1,0 +1,27 @@
+package io.github.holdfast.autoconfigure;
+
+import io.github.holdfast.actuate.LockHealthIndicator;
+import io.github.holdfast.service.LockService;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
+import org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEnabledHealthIndicator;
+import org.springframework.context.annotation.Bean;
+
+/** The health indicator {@code locks}, unless {@code management.health.locks.enabled} is false. */
+@AutoConfiguration(after = LockServiceAutoConfiguration.class)
+@ConditionalOnClass(ConditionalOnEnabledHealthIndicator.class)
+@ConditionalOnEnabledHealthIndicator("locks")
+@ConditionalOnSingleCandidate(LockService.class)
+public final class LockHealthAutoConfiguration {
+
+    LockHealthAutoConfiguration() {}
+
+    @Bean
+    @ConditionalOnMissingBean(name = "locksHealthIndicator")
+    LockHealthIndicator locksHealthIndicator(ObjectProvider<LockService> locks) {
+        return LockHealthIndicator.of(locks::getObject);
+    }
+}

@@ -1,0 +1,72 @@
+package io.github.holdfast.autoconfigure;
+
+import javax.sql.DataSource;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.jpa.EntityManagerFactoryBuilder;
+import org.springframework.boot.jpa.autoconfigure.EntityManagerFactoryBuilderCustomizer;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
+import org.springframework.orm.jpa.persistenceunit.PersistenceUnitPostProcessor;
+
+/**
+ * Adds the entities of the locks to the application's persistence unit, whatever it scans, sees to their tables, and makes
+ * the pool of {@code holdfast.datasource.*}.
+ */
+@AutoConfiguration(
+        after = DataSourceAutoConfiguration.class,
+        before = HibernateJpaAutoConfiguration.class,
+        afterName = "org.springframework.boot.liquibase.autoconfigure.LiquibaseAutoConfiguration")
+@ConditionalOnBooleanProperty(name = "holdfast.enabled", matchIfMissing = true)
+@EnableConfigurationProperties(HoldfastProperties.class)
+public final class LockJpaAutoConfiguration {
+
+    LockJpaAutoConfiguration() {}
+
+    @Bean
+    EntityManagerFactoryBuilderCustomizer holdfastEntities(
+            HoldfastProperties properties, ConfigurableListableBeanFactory beans) {
+        PersistenceUnits units = new PersistenceUnits(beans, properties.jpa());
+        return builder -> add(builder, unit -> {
+            if (units.isToHaveLocks(unit.getPersistenceUnitName())) {
+                LockEntities.addTo(unit);
+            }
+        });
+    }
+
+    private static void add(EntityManagerFactoryBuilder builder, PersistenceUnitPostProcessor entities) {
+        try {
+            builder.addPersistenceUnitPostProcessors(entities);
+        } catch (NoSuchMethodError before41) {
+            // Spring Boot 4.0 can have only those of one customizer.
+            builder.setPersistenceUnitPostProcessors(entities);
+        }
+    }
+
+    @Bean
+    LockSchemaInitializer holdfastSchemaInitializer(
+            HoldfastProperties properties,
+            ConfigurableListableBeanFactory beans,
+            LockConnections connections,
+            ObjectProvider<DataSource> dataSource) {
+        DataSource application = dataSource.getIfUnique();
+        return new LockSchemaInitializer(beans, properties, connections.orElse(() -> application), application);
+    }
+
+    @Bean
+    LockConnections holdfastConnections(
+            @LockDataSource ObjectProvider<DataSource> lockDataSource, ObjectProvider<LockPool> pool) {
+        return new LockConnections(lockDataSource, pool);
+    }
+
+    @Bean
+    @Conditional(LockPool.IsWanted.class)
+    LockPool holdfastPool(HoldfastProperties properties, ObjectProvider<DataSource> dataSource) {
+        return LockPool.create(properties.datasource(), dataSource.getIfUnique());
+    }
+}

@@ -1,0 +1,128 @@
+package io.github.holdfast.autoconfigure;
+
+import com.zaxxer.hikari.HikariConfigMXBean;
+import com.zaxxer.hikari.HikariDataSource;
+import java.util.List;
+import java.util.Objects;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.autoconfigure.condition.ConditionMessage;
+import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
+import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.jdbc.DataSourceBuilder;
+import org.springframework.boot.jdbc.DataSourceUnwrapper;
+import org.springframework.context.annotation.ConditionContext;
+import org.springframework.context.annotation.ConfigurationCondition;
+import org.springframework.core.type.AnnotatedTypeMetadata;
+
+/**
+ * The pool of {@code holdfast.datasource.*}: the application's once more, but small. Its {@code DataSource} is no bean: test slices
+ * replace the only one that there is, or none.
+ */
+final class LockPool implements AutoCloseable {
+
+    private static final String PREFIX = "holdfast.datasource";
+
+    private final HikariDataSource dataSource;
+
+    private LockPool(HikariDataSource dataSource) {
+        this.dataSource = dataSource;
+    }
+
+    HikariDataSource dataSource() {
+        return dataSource;
+    }
+
+    @Override
+    public void close() {
+        dataSource.close();
+    }
+
+    static LockPool create(HoldfastProperties.Datasource properties, @Nullable DataSource application) {
+        HikariDataSource pool = copyOf(application, properties);
+        pool.setPoolName("holdfast");
+        if (properties.url() != null) {
+            pool.setDataSource(null);
+            pool.setDataSourceClassName(null);
+            pool.setDataSourceJNDI(null);
+            pool.setJdbcUrl(properties.url());
+        }
+        if (properties.username() != null) {
+            pool.setUsername(properties.username());
+        }
+        if (properties.password() != null) {
+            pool.setPassword(properties.password());
+        }
+        LockSetup.set(PREFIX + ".maximum-pool-size", properties.maximumPoolSize(), pool::setMaximumPoolSize);
+        pool.setMinimumIdle(properties.maximumPoolSize());
+        LockSetup.set(
+                PREFIX + ".connection-timeout",
+                properties.connectionTimeout(),
+                timeout -> pool.setConnectionTimeout(timeout.toMillis()));
+        return new LockPool(pool);
+    }
+
+    /** With all settings of the application's, of which some must be the same: autoCommit, schema, driver properties. */
+    private static HikariDataSource copyOf(@Nullable DataSource application, HoldfastProperties.Datasource properties) {
+        HikariDataSource hikari = application == null
+                ? null
+                : DataSourceUnwrapper.unwrap(application, HikariConfigMXBean.class, HikariDataSource.class);
+        if (hikari != null) {
+            HikariDataSource copy = new HikariDataSource();
+            hikari.copyStateTo(copy);
+            return copy;
+        }
+        if (application == null || properties.url() != null) {
+            return new HikariDataSource();
+        }
+        try {
+            return DataSourceBuilder.derivedFrom(application)
+                    .type(HikariDataSource.class)
+                    .build();
+        } catch (RuntimeException underivable) {
+            throw new LockSetupException(
+                    "The pool for lock operations cannot be made from the application's data source, a "
+                            + application.getClass().getName(),
+                    """
+                    Say where it leads to:
+
+                        holdfast.datasource.url=<JDBC URL of the same database>
+                        holdfast.datasource.username=<user>
+                        holdfast.datasource.password=<password>
+
+                    or annotate a DataSource bean with @LockDataSource.""",
+                    underivable);
+        }
+    }
+
+    /**
+     * Whether any of the properties is set, and there is no bean instead. {@code @ConditionalOnMissingBean} overlooks beans that
+     * are no default candidates.
+     */
+    static final class IsWanted extends SpringBootCondition implements ConfigurationCondition {
+
+        @Override
+        public ConfigurationPhase getConfigurationPhase() {
+            return ConfigurationPhase.REGISTER_BEAN;
+        }
+
+        @Override
+        public ConditionOutcome getMatchOutcome(ConditionContext context, AnnotatedTypeMetadata metadata) {
+            ConditionMessage.Builder message = ConditionMessage.forCondition("Lock pool");
+            List<String> marked = DataSourceBeans.annotatedWith(
+                    LockDataSource.class, Objects.requireNonNull(context.getBeanFactory()));
+            if (!marked.isEmpty()) {
+                return ConditionOutcome.noMatch(message.found("bean").items(marked));
+            }
+            boolean isAnySet = Binder.get(context.getEnvironment())
+                    .bind(PREFIX, Bindable.mapOf(String.class, Object.class))
+                    .map(properties -> !properties.isEmpty())
+                    .orElse(false);
+            return isAnySet
+                    ? ConditionOutcome.match(message.because(PREFIX + ".* is set"))
+                    : ConditionOutcome.noMatch(message.because("no " + PREFIX + ".* is set"));
+        }
+    }
+}

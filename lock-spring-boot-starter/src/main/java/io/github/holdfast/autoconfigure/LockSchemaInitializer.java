@@ -1,0 +1,143 @@
+package io.github.holdfast.autoconfigure;
+
+import io.github.holdfast.repository.LockSchema;
+import jakarta.persistence.EntityManagerFactory;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.InitializingBean;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.boot.jdbc.EmbeddedDatabaseConnection;
+import org.springframework.boot.jdbc.SchemaManagementProvider;
+import org.springframework.core.env.Environment;
+import org.springframework.util.ClassUtils;
+
+/**
+ * Sees to the tables of the locks before any persistence unit is made, but after the application's own Liquibase, Flyway or
+ * scripts (see {@link LockSchemaInitializerDetector}), which may create them too, or drop everything first.
+ */
+final class LockSchemaInitializer implements InitializingBean {
+
+    private static final Logger LOG = LoggerFactory.getLogger(LockSchemaInitializer.class);
+    private static final String PROPERTY = "holdfast.schema.management";
+
+    private final ConfigurableListableBeanFactory beans;
+    private final Environment environment;
+    private final @Nullable SchemaManagement chosen;
+    private final @Nullable DataSource dataSource;
+    private final @Nullable DataSource application;
+
+    LockSchemaInitializer(
+            ConfigurableListableBeanFactory beans,
+            HoldfastProperties properties,
+            @Nullable DataSource dataSource,
+            @Nullable DataSource application) {
+        this.beans = beans;
+        this.environment = beans.getBean(Environment.class);
+        this.chosen = properties.schema().management();
+        this.dataSource = dataSource;
+        this.application = application;
+    }
+
+    @Override
+    public void afterPropertiesSet() {
+        if (chosen == null && beans.getBeanNamesForType(EntityManagerFactory.class, true, false).length == 0) {
+            return;
+        }
+        if (dataSource == null) {
+            withoutDataSource();
+            return;
+        }
+        // What Spring Boot lets Hibernate do depends on the application's own.
+        SchemaManagement management =
+                chosen != null ? chosen : byDefault(application != null ? application : dataSource);
+        LOG.debug("{}={}", PROPERTY, management);
+        switch (management) {
+            case LIQUIBASE -> migrate(dataSource);
+            case SQL -> createIfMissing(dataSource);
+            case VALIDATE -> validate(dataSource);
+            case NONE -> {}
+        }
+    }
+
+    private void withoutDataSource() {
+        if (chosen == null || chosen == SchemaManagement.NONE) {
+            LOG.debug("There is no data source, or none of several is primary: {}=none", PROPERTY);
+            return;
+        }
+        throw new LockSetupException(
+                PROPERTY + " is set, but there is no data source for it, or several and none of them is primary",
+                "Annotate the DataSource bean of the locks' persistence unit with @LockDataSource, or set\n\n    "
+                        + PROPERTY + "=none");
+    }
+
+    SchemaManagement byDefault(DataSource target) {
+        if (isCreatedByHibernate(target)) {
+            return SchemaManagement.NONE;
+        }
+        if (isPresent("liquibase.integration.spring.SpringLiquibase")) {
+            return environment.getProperty("spring.liquibase.enabled", Boolean.class, true)
+                    ? SchemaManagement.LIQUIBASE
+                    : SchemaManagement.VALIDATE;
+        }
+        return isPresent("org.flywaydb.core.Flyway") ? SchemaManagement.VALIDATE : SchemaManagement.SQL;
+    }
+
+    private boolean isPresent(String className) {
+        return ClassUtils.isPresent(className, beans.getBeanClassLoader());
+    }
+
+    /** It would drop what was created before, and Spring Boot lets it do so in an embedded database without being asked. */
+    private boolean isCreatedByHibernate(DataSource target) {
+        String ddl = firstProperty(
+                "spring.jpa.hibernate.ddl-auto",
+                "spring.jpa.properties.hibernate.hbm2ddl.auto",
+                "spring.jpa.properties.jakarta.persistence.schema-generation.database.action");
+        if (ddl != null) {
+            return ddl.contains("create");
+        }
+        return EmbeddedDatabaseConnection.isEmbedded(target)
+                && beans.getBeanProvider(SchemaManagementProvider.class).stream()
+                        .noneMatch(provider -> provider.getSchemaManagement(target)
+                                == org.springframework.boot.jdbc.SchemaManagement.MANAGED);
+    }
+
+    private @Nullable String firstProperty(String... names) {
+        for (String name : names) {
+            String value = environment.getProperty(name);
+            if (value != null) {
+                return value;
+            }
+        }
+        return null;
+    }
+
+    private void migrate(DataSource target) {
+        if (!isPresent("liquibase.integration.spring.SpringLiquibase")) {
+            throw new LockSetupException(
+                    PROPERTY + " is liquibase, but Liquibase is not on the class path",
+                    "Add the dependency org.liquibase:liquibase-core, or set\n\n    " + PROPERTY + "=sql");
+        }
+        LockChangelog.apply(beans, target);
+    }
+
+    private static void createIfMissing(DataSource target) {
+        try {
+            LockSchema.on(target).createIfMissing();
+        } catch (IllegalStateException failed) {
+            throw new LockSetupException(
+                    String.valueOf(failed.getMessage()),
+                    "Let a user who may create tables do it, and set\n\n    " + PROPERTY + "=validate",
+                    failed);
+        }
+    }
+
+    private static void validate(DataSource target) {
+        try {
+            LockSchema.on(target).validate();
+        } catch (IllegalStateException failed) {
+            throw new LockSetupException(String.valueOf(failed.getMessage()), LockSetup.CREATE_TABLES, failed);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+package io.github.holdfast.autoconfigure;
+
+import io.github.holdfast.service.LockAdmin;
+import io.github.holdfast.service.LockListener;
+import io.github.holdfast.service.LockService;
+import jakarta.persistence.EntityManagerFactory;
+import java.util.List;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Lazy;
+import org.springframework.core.env.Environment;
+import org.springframework.transaction.PlatformTransactionManager;
+
+/**
+ * Configures the {@link LockService} and its {@link LockAdmin}, unless the application has its own, and closes lock services
+ * gracefully.
+ */
+@AutoConfiguration(after = {HibernateJpaAutoConfiguration.class, LockJpaAutoConfiguration.class})
+@ConditionalOnBooleanProperty(name = "holdfast.enabled", matchIfMissing = true)
+@ConditionalOnBean(EntityManagerFactory.class)
+@EnableConfigurationProperties(HoldfastProperties.class)
+public final class LockServiceAutoConfiguration {
+
+    LockServiceAutoConfiguration() {}
+
+    // Liquibase, too, has a LockService: hence the prefix.
+    @Bean
+    @ConditionalOnMissingBean
+    LockService holdfastLockService(
+            HoldfastProperties properties,
+            Environment environment,
+            ConfigurableListableBeanFactory beans,
+            LockConnections connections,
+            ObjectProvider<LockListener> listeners,
+            ObjectProvider<LockServiceBuilderCustomizer> customizers) {
+        return new LockSetup(new PersistenceUnits(beans, properties.jpa()).withLocks())
+                .properties(properties, environment)
+                .transactionManager(List.copyOf(
+                        beans.getBeansOfType(PlatformTransactionManager.class).values()))
+                .connections(connections.orElse(() -> null))
+                .extras(listeners.orderedStream(), customizers.orderedStream())
+                .build();
+    }
+
+    @Bean
+    @ConditionalOnMissingBean
+    @ConditionalOnSingleCandidate(LockService.class)
+    LockAdmin holdfastLockAdmin(LockService locks) {
+        return locks.admin();
+    }
+
+    // Not lazy: nobody asks for it, and it makes nothing that is.
+    @Bean
+    @Lazy(false)
+    LockShutdown holdfastShutdown(ConfigurableListableBeanFactory beans, HoldfastProperties properties) {
+        return new LockShutdown(beans, properties.shutdown());
+    }
+}

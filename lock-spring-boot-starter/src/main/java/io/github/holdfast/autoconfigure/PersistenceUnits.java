@@ -1,0 +1,111 @@
+package io.github.holdfast.autoconfigure;
+
+import jakarta.persistence.EntityManagerFactory;
+import jakarta.persistence.PersistenceUnitTransactionType;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.orm.jpa.EntityManagerFactoryInfo;
+
+/** Which of the application's persistence units has the locks. */
+final class PersistenceUnits {
+
+    static final String PROPERTY = "holdfast.jpa.persistence-unit";
+
+    private final ListableBeanFactory beans;
+    private final @Nullable String chosen;
+
+    PersistenceUnits(ListableBeanFactory beans, HoldfastProperties.Jpa properties) {
+        this.beans = beans;
+        this.chosen = properties.persistenceUnit();
+    }
+
+    /** Whether the locks' entities belong into the unit of this name; asked before it is made. */
+    boolean isToHaveLocks(@Nullable String unit) {
+        return chosen == null
+                ? beans.getBeanNamesForType(EntityManagerFactory.class, true, false).length <= 1
+                : chosen.equals(unit);
+    }
+
+    /**
+     * Returns the unit: the one that was chosen by its name, or the only one, or the only one that has the locks' entities.
+     *
+     * @throws LockSetupException if there is no such unit, or several, or it cannot have locks
+     */
+    EntityManagerFactory withLocks() {
+        Map<String, EntityManagerFactory> units = beans.getBeansOfType(EntityManagerFactory.class);
+        List<EntityManagerFactory> candidates = units.values().stream()
+                .filter(unit -> chosen == null || chosen.equals(nameOf(unit)))
+                .toList();
+        if (chosen == null && candidates.size() > 1) {
+            candidates = candidates.stream().filter(LockEntities::areManagedBy).toList();
+        }
+        if (candidates.size() != 1) {
+            throw undecided(units);
+        }
+        EntityManagerFactory unit = candidates.get(0);
+        refuseJta(unit);
+        if (!LockEntities.areManagedBy(unit)) {
+            throw withoutEntities(unit);
+        }
+        return unit;
+    }
+
+    private static String nameOf(EntityManagerFactory unit) {
+        return String.valueOf(
+                unit instanceof EntityManagerFactoryInfo info ? info.getPersistenceUnitName() : unit.getName());
+    }
+
+    private LockSetupException undecided(Map<String, EntityManagerFactory> units) {
+        String all = units.entrySet().stream()
+                .map(unit -> "'" + nameOf(unit.getValue()) + "' (bean " + unit.getKey() + ")")
+                .collect(Collectors.joining(", "));
+        String lines = units.values().stream()
+                .map(unit -> "    " + PROPERTY + "=" + nameOf(unit))
+                .distinct()
+                .collect(Collectors.joining("\n"));
+        String problem = chosen == null
+                ? "The locks must be in one persistence unit, and there are several: " + all
+                : "The locks are to be in the persistence unit '" + chosen
+                        + "', but not exactly one of these has that name: " + all;
+        return new LockSetupException(
+                problem,
+                "Name the one whose transactions the locks protect:\n\n" + lines
+                        + "\n\nIf two have the same name, give them different ones by persistenceUnit(\"...\") where they are"
+                        + " built.");
+    }
+
+    private static LockSetupException withoutEntities(EntityManagerFactory unit) {
+        return new LockSetupException(
+                "The persistence unit '" + nameOf(unit)
+                        + "' does not have the entities of the locks: it was not built by Spring Boot's"
+                        + " EntityManagerFactoryBuilder, to which Holdfast adds them",
+                """
+                Add this line where its LocalContainerEntityManagerFactoryBean is made:
+
+                    factory.setMappingResources("META-INF/holdfast-orm.xml");
+
+                or build it with the EntityManagerFactoryBuilder bean.""");
+    }
+
+    private static void refuseJta(EntityManagerFactory unit) {
+        if (unit.getTransactionType() == PersistenceUnitTransactionType.JTA) {
+            throw jta("the persistence unit '" + nameOf(unit) + "' uses them", null);
+        }
+    }
+
+    static LockSetupException jta(String what, @Nullable Throwable cause) {
+        return new LockSetupException(
+                "Holdfast does not support JTA transactions, but " + what, """
+                Give the locks a persistence unit with transactions of its own (a JpaTransactionManager and \
+                setDataSource instead of setJtaDataSource), and name it:
+
+                    %s=<its name>
+
+                or do without Spring Boot's JTA support:
+
+                    spring.jta.enabled=false""".formatted(PROPERTY), cause);
+    }
+}

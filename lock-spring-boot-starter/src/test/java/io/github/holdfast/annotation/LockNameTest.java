@@ -1,0 +1,86 @@
+package io.github.holdfast.annotation;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.lang.reflect.Method;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.springframework.context.expression.MethodBasedEvaluationContext;
+import org.springframework.core.DefaultParameterNameDiscoverer;
+
+class LockNameTest {
+
+    private static final DefaultParameterNameDiscoverer PARAMETER_NAMES = new DefaultParameterNameDiscoverer();
+
+    record Order(@Nullable String id, List<String> lines) {}
+
+    static class Orders {
+        void ship(@Nullable Order order, int parcel) {}
+    }
+
+    @Test
+    void bracesAreEvaluatedAndTheRestIsText() throws Exception {
+        assertThat(name("orders", null, 1)).isEqualTo("orders");
+        assertThat(name("order:{#order.id}/{#parcel + 1}", order("7"), 1)).isEqualTo("order:7/2");
+        assertThat(name("{#p0.id}{#a1}", order("7"), 1)).isEqualTo("71");
+        assertThat(name("{#order.lines.?[#this != 'a'].size()} of {#order.id}", order("7"), 1))
+                .isEqualTo("1 of 7");
+        assertThat(name("{#root.method.name}@{#root.target}/{#root.args[1]}/{#root.targetClass.simpleName}", null, 3))
+                .isEqualTo("ship@shop/3/Orders");
+    }
+
+    @Test
+    void partThatDoesNotTellWhatToLockIsRefused() {
+        assertThatThrownBy(() -> name("order:{#order}", null, 1)).hasMessage("{#order} is null");
+        assertThatThrownBy(() -> name("order:{#order.id}", order(null), 1)).hasMessage("{#order.id} is null");
+        assertThatThrownBy(() -> name("order:{#order.id}", order(""), 1)).hasMessage("{#order.id} is empty");
+        assertThatThrownBy(() -> name("order:{new Object()}", null, 1))
+                .hasMessage(
+                        "{new Object()} is a java.lang.Object, whose toString() may differ from process to process: name a"
+                                + " property of it");
+        assertThatThrownBy(() -> name("orders:{ {1, 2} }", null, 1))
+                .hasMessageContaining("whose toString() may differ from process to process");
+    }
+
+    @Test
+    void defaultNameTellsOverloadsApart() throws Exception {
+        assertThat(DefaultName.of(ship(), Orders.class))
+                .isEqualTo("io.github.holdfast.annotation.LockNameTest$Orders.ship("
+                        + "io.github.holdfast.annotation.LockNameTest$Order,int)");
+        Runnable lambda = () -> {};
+        Method run = lambda.getClass().getMethod("run");
+        assertThatThrownBy(() -> DefaultName.of(run, lambda.getClass())).hasMessageEndingWith("give the lock a name");
+    }
+
+    @Test
+    void longNameIsShortenedByItsHash() {
+        String longest = "a".repeat(255);
+        String one = DefaultName.shortened(longest + "1");
+        assertThat(DefaultName.shortened(longest)).isEqualTo(longest);
+        assertThat(one)
+                .hasSize(255)
+                .startsWith("a".repeat(222) + "~")
+                .isEqualTo(DefaultName.shortened(longest + "1"))
+                .isNotEqualTo(DefaultName.shortened(longest + "2"));
+        assertThat(DefaultName.shortened("a".repeat(221) + "\uD83D\uDD12" + longest))
+                .startsWith("a".repeat(221) + "~");
+    }
+
+    private static Order order(@Nullable String id) {
+        return new Order(id, List.of("a", "b"));
+    }
+
+    private static String name(String template, @Nullable Order order, int parcel) throws Exception {
+        Object[] arguments = {order, parcel};
+        var root = new LockedMethod.Root(ship(), Arrays.asList(arguments), "shop", Orders.class);
+        return LockName.parsed(template, ship(), PARAMETER_NAMES)
+                .of(new MethodBasedEvaluationContext(root, ship(), arguments, PARAMETER_NAMES));
+    }
+
+    private static Method ship() throws NoSuchMethodException {
+        return Orders.class.getDeclaredMethod("ship", Order.class, int.class);
+    }
+}

@@ -1,0 +1,246 @@
+package io.github.holdfast.annotation;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.holdfast.annotation.LockedBeans.Board;
+import io.github.holdfast.annotation.LockedBeans.Book;
+import io.github.holdfast.annotation.LockedBeans.Desk;
+import io.github.holdfast.annotation.LockedBeans.Post;
+import io.github.holdfast.annotation.LockedBeans.Recorded;
+import io.github.holdfast.annotation.LockedBeans.Rows;
+import io.github.holdfast.annotation.LockedBeans.Visitor;
+import io.github.holdfast.service.LockHandle;
+import io.github.holdfast.service.LockLostException;
+import io.github.holdfast.service.LockNotAcquiredException;
+import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.service.LockService;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.OnDatabase;
+import io.github.holdfast.test.TestDatabase;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestInstance.Lifecycle;
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+
+/** Which names a method runs under, and what its caller is told. Transactions: {@link LockedTransactionContract}. */
+@OnDatabase(TestDatabase.H2_TCP)
+@TestInstance(Lifecycle.PER_CLASS)
+class LockedTest {
+
+    private AnnotationConfigApplicationContext context;
+    private AnnotationConfigApplicationContext other;
+    private LockService second;
+    private Desk desk;
+    private Recorded recorded;
+
+    @BeforeAll
+    void start(Database database) {
+        context = Node.on(database, LockedBeans.class);
+        other = Node.on(database);
+        second = other.getBean(LockService.class);
+        desk = context.getBean(Desk.class);
+        recorded = context.getBean(Recorded.class);
+    }
+
+    @AfterAll
+    void stop() {
+        context.close();
+        other.close();
+    }
+
+    @BeforeEach
+    void forget() {
+        recorded.names().clear();
+    }
+
+    @Test
+    void nameComesFromParametersBeansAndDefaults() {
+        desk.serve("7");
+        desk.open();
+        desk.open(3);
+        assertThat(recorded.names())
+                .containsExactly("desk:north:7", Desk.class.getName() + ".open()", Desk.class.getName() + ".open(int)");
+    }
+
+    @Test
+    void callWithoutAValueForTheNameNamesTheMethod() {
+        assertThatThrownBy(() -> desk.serve(null))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("The lock of " + Desk.class.getName() + ".serve(String) has no name: {#id} is null");
+        assertThatThrownBy(() -> desk.serve("7\n")).hasMessageContaining(Desk.class.getName() + ".serve(String)");
+        assertThat(recorded.names()).isEmpty();
+    }
+
+    @Test
+    void annotationIsInheritedComposedAndOverridden() {
+        Board board = context.getBean(Board.class);
+        board.post("news");
+        board.clear();
+        @SuppressWarnings("unchecked")
+        Book<Integer> book = context.getBean("ledgers", Book.class);
+        book.book(12);
+        context.getBean(Post.class).send();
+        assertThat(recorded.names()).containsExactly("board:news", "board", "ledger:12", "office");
+    }
+
+    @Test
+    void beanBehindAnotherProxyIsLockedOnce() {
+        context.getBean(Visitor.class).visit();
+        Rows rows = context.getBean(Rows.class);
+        assertThat(rows.rows()).isEqualTo(rows.count());
+        assertThat(recorded.names())
+                .as("what an interface inherits, it does not lock")
+                .containsExactly("visitor", Rows.class.getName() + ".rows()");
+    }
+
+    @Test
+    void severalLocksAreAcquiredTogetherOrNone() throws Exception {
+        desk.move("a", "b");
+        desk.move("c", "c");
+        assertThat(recorded.names()).containsExactly("desk:a", "desk:b", "desk:c");
+        try (LockHandle unused = second.acquire(LockRequest.of("desk:b"))) {
+            assertThatThrownBy(() -> desk.move("a", "b")).isInstanceOf(LockNotAcquiredException.class);
+            assertThat(second.find("desk:a")).isEmpty();
+        }
+    }
+
+    @Test
+    void contentionIsThrownSkippedOrAnsweredByAnotherMethod() throws Exception {
+        try (LockHandle unused = second.acquire(LockRequest.of("desk"))) {
+            assertThatThrownBy(() -> desk.required()).isInstanceOf(LockNotAcquiredException.class);
+            desk.skipped();
+            assertThat(desk.skippedObject()).isNull();
+            assertThat(desk.skippedOptional()).isEmpty();
+            assertThat(desk.skippedStage()).isCompletedWithValue(null);
+            assertThat(desk.withFallback("7")).isEqualTo("instead of 7");
+            assertThat(desk.withCause("7")).isEqualTo("instead of 7: desk");
+        }
+        assertThat(recorded.names()).isEmpty();
+        assertThat(desk.skippedOptional()).contains("done");
+        assertThat(desk.withFallback("7")).isEqualTo("done");
+    }
+
+    @Test
+    void contentionInsideTheMethodIsNotItsOwn() throws Exception {
+        try (LockHandle unused = second.acquire(LockRequest.of("inner"))) {
+            assertThatThrownBy(() -> desk.skippedBut(() -> {
+                        second.acquire(LockRequest.of("inner").notReentrant().waitAtMost(Duration.ZERO));
+                        return null;
+                    }))
+                    .isInstanceOf(LockNotAcquiredException.class);
+        }
+    }
+
+    @Test
+    void exceptionOfTheMethodIsThrownAsItIs() {
+        IOException failure = new IOException("the printer");
+        assertThatThrownBy(() -> desk.call(() -> {
+                    throw failure;
+                }))
+                .isSameAs(failure);
+        assertThat(second.find("desk")).isEmpty();
+    }
+
+    @Test
+    void lossIsThrownAfterTheMethodAndNeverInsteadOfItsException() {
+        assertThatThrownBy(() -> desk.named("lost", () -> {
+                    takeAway("lost");
+                    return "done";
+                }))
+                .isInstanceOf(LockLostException.class);
+        IOException failure = new IOException("the printer");
+        assertThatThrownBy(() -> desk.named("also lost", () -> {
+                    takeAway("also lost");
+                    throw failure;
+                }))
+                .isSameAs(failure)
+                .satisfies(thrown ->
+                        assertThat(thrown.getSuppressed()).hasSize(1).hasOnlyElementsOfType(LockLostException.class));
+    }
+
+    @Test
+    void interruptedWaitRunsNothing() throws Exception {
+        try (LockHandle unused = second.acquire(LockRequest.of("desk"))) {
+            Thread.currentThread().interrupt();
+            assertThatThrownBy(() -> desk.required())
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining(Desk.class.getName() + ".required()")
+                    .hasMessageContaining("[desk]")
+                    .hasCauseInstanceOf(InterruptedException.class);
+            assertThat(Thread.interrupted()).isTrue();
+
+            Thread.currentThread().interrupt();
+            assertThatThrownBy(() -> desk.interruptible()).isInstanceOf(InterruptedException.class);
+            assertThat(Thread.interrupted()).isFalse();
+        }
+        assertThat(recorded.names()).isEmpty();
+    }
+
+    @Test
+    void stageHoldsTheLockUntilItIsComplete() throws Exception {
+        CompletableFuture<String> work = new CompletableFuture<>();
+        CompletableFuture<String> returned = desk.later(work);
+        assertThat(second.find("later")).isPresent();
+        assertThatThrownBy(() -> desk.later(work))
+                .as("the thread does not re-enter what belongs to a stage")
+                .isInstanceOf(LockNotAcquiredException.class);
+
+        AtomicReference<Optional<?>> afterwards = new AtomicReference<>(Optional.of("not looked"));
+        CompletionStage<?> looked = returned.thenRun(() -> afterwards.set(second.find("later")));
+        Thread completing = new Thread(() -> work.complete("done"));
+        completing.start();
+        completing.join();
+        looked.toCompletableFuture().get(10, TimeUnit.SECONDS);
+        assertThat(afterwards.get()).as("free before anybody goes on").isEmpty();
+        assertThat(returned).isCompletedWithValue("done");
+    }
+
+    @Test
+    void stageThatFailsOrWasCompleteReleasesToo() {
+        assertThat(desk.later(CompletableFuture.completedFuture("at once"))).isCompletedWithValue("at once");
+        IOException failure = new IOException("the printer");
+        assertThatThrownBy(() ->
+                        desk.later(CompletableFuture.failedFuture(failure)).get())
+                .isInstanceOf(ExecutionException.class)
+                .hasCause(failure);
+        assertThatThrownBy(() -> desk.later(null)).isInstanceOf(NullPointerException.class);
+        assertThat(second.find("later")).isEmpty();
+    }
+
+    @Test
+    void stageFailsIfTheLockWasLost() {
+        CompletableFuture<String> work = new CompletableFuture<>();
+        CompletableFuture<String> returned = desk.namedLater("lost later", work);
+        takeAway("lost later");
+        work.complete("done");
+        assertThatThrownBy(returned::join)
+                .isInstanceOf(CompletionException.class)
+                .hasCauseInstanceOf(LockLostException.class);
+    }
+
+    @Test
+    void rowLockIsHeldByATransactionOfItsOwn() throws Exception {
+        desk.byRow(() -> {
+            assertThat(second.tryAcquire(LockRequest.of("row"))).isEmpty();
+            return "done";
+        });
+        second.tryAcquire(LockRequest.of("row")).orElseThrow().close();
+    }
+
+    private void takeAway(String name) {
+        assertThat(second.admin().forceRelease(name, "a test")).isPresent();
+    }
+}

@@ -1,0 +1,193 @@
+package io.github.holdfast.annotation;
+
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static java.util.stream.Collectors.toMap;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.JavaHome;
+import io.github.holdfast.test.JavaProcess;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Function;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.springframework.jdbc.core.JdbcTemplate;
+
+/** Two applications schedule one task; one of them is killed twice in the middle of a run. What happened is read from the history. */
+abstract class ScheduledLockProcessContract {
+
+    /** How long both are watched. */
+    private static final int SECONDS = Integer.getInteger("holdfast.test.scheduled-seconds", 15);
+
+    private static final Duration NODE_LEASE = ofSeconds(2);
+    private static final Duration SOON = ofSeconds(60);
+
+    /** Each of both tells ten times in a second that it is awake; in a second with fewer than these the machine had no time. */
+    private static final int AWAKE = 5;
+
+    private record Run(long period, long token, String status, long begunMicros, long endedMicros) {}
+
+    private final Map<Long, Long> killedAt = new HashMap<>();
+    private final List<JavaProcess> processes = new ArrayList<>();
+    private Database database;
+    private JdbcTemplate jdbc;
+
+    @BeforeEach
+    void makeTables(Database injected) {
+        database = injected;
+        jdbc = new JdbcTemplate(database.dataSource());
+        LockSchema.on(database.dataSource()).createIfMissing();
+    }
+
+    /** A number of microseconds since 1970. */
+    private String micros(String instant) {
+        return switch (database.kind()) {
+            case H2_MEMORY, H2_FILE, H2_TCP, POSTGRESQL ->
+                "cast(extract(epoch from " + instant + ") * 1000000 as bigint)";
+            case MARIADB, MYSQL -> "timestampdiff(microsecond, '1970-01-01', " + instant + ")";
+        };
+    }
+
+    private String secondsQuery() {
+        String now = switch (database.kind()) {
+            case H2_MEMORY, H2_FILE, H2_TCP -> "current_timestamp(6)";
+            case POSTGRESQL -> "clock_timestamp()";
+            case MARIADB, MYSQL -> "utc_timestamp(6)";
+        };
+        return "select floor(" + micros(now) + " / 1000000)";
+    }
+
+    private long second() {
+        return database.queryForLong(secondsQuery());
+    }
+
+    /** With virtual threads, if there is a JDK that has them. */
+    private JavaProcess startSteady() {
+        Path own = Path.of(System.getProperty("java.home"));
+        return started(ScheduledLockProcess.start(
+                JavaHome.ofVersion(21).orElse(own), database, NODE_LEASE, secondsQuery(), ofMillis(97)));
+    }
+
+    /** At another rate, so that neither is the first in every period. */
+    private JavaProcess startVictim() {
+        Path own = Path.of(System.getProperty("java.home"));
+        return started(ScheduledLockProcess.start(own, database, NODE_LEASE, secondsQuery(), ofMillis(83)));
+    }
+
+    private JavaProcess started(JavaProcess process) {
+        processes.add(process);
+        return process;
+    }
+
+    private static void awaitAwake(JavaProcess process) throws InterruptedException {
+        process.awaitLine(line -> line.startsWith("awake "), SOON);
+    }
+
+    @Test
+    void eachPeriodHasOneRunAlthoughAProcessIsKilledTwice() throws Exception {
+        try {
+            JavaProcess steady = startSteady();
+            JavaProcess victim = startVictim();
+            awaitAwake(steady);
+            awaitAwake(victim);
+            long from = second() + 1;
+            watchUntil(from + SECONDS / 6);
+            killInTheMiddle(victim);
+            victim = startVictim();
+            awaitAwake(victim);
+            watchUntil(from + SECONDS / 2);
+            killInTheMiddle(victim);
+            awaitAwake(startVictim());
+            long to = from + SECONDS;
+            watchUntil(to);
+            check(from, to - 1);
+        } finally {
+            processes.forEach(JavaProcess::close);
+        }
+    }
+
+    private void killInTheMiddle(JavaProcess victim) throws InterruptedException {
+        victim.send("hang");
+        victim.awaitLine("hanging"::equals, SOON);
+        victim.kill();
+        long lost = database.queryForLong("select max(fencing_token) from lock_run where status = 'RUNNING'");
+        killedAt.put(lost, second());
+    }
+
+    /** Two runs that are said to be running would be two at once. */
+    private void watchUntil(long second) {
+        await().atMost(SOON.plusSeconds(SECONDS)).pollInterval(ofMillis(50)).until(() -> {
+            assertThat(database.queryForLong("select count(*) from lock_run where status = 'RUNNING'"))
+                    .isLessThanOrEqualTo(1);
+            return second() >= second;
+        });
+    }
+
+    private void check(long from, long to) {
+        List<Run> runs = jdbc.query(
+                "select period, fencing_token, status, " + micros("begun_at") + ", " + micros("ended_at")
+                        + " from lock_run where name = 'job' and period between ? and ? order by fencing_token",
+                (row, number) ->
+                        new Run(row.getLong(1), row.getLong(2), row.getString(3), row.getLong(4), row.getLong(5)),
+                from,
+                to);
+        assertThat(killedAt).hasSize(2);
+        assertThat(runs)
+                .allSatisfy(run -> assertThat(run.status())
+                        .as("%s", run)
+                        .isEqualTo(killedAt.containsKey(run.token()) ? "LOST" : "SUCCEEDED"))
+                .allSatisfy(run -> assertThat(run.begunMicros() / 1_000_000).isEqualTo(run.period()));
+        for (int next = 1; next < runs.size(); next++) {
+            Run before = runs.get(next - 1);
+            Run run = runs.get(next);
+            assertThat(run.period()).as("%s after %s", run, before).isGreaterThan(before.period());
+            if (before.status().equals("SUCCEEDED")) {
+                assertThat(run.begunMicros())
+                        .as("%s after %s", run, before)
+                        .isGreaterThanOrEqualTo(before.endedMicros());
+            }
+        }
+        assertThatNothingIsMissing(runs.stream().collect(toMap(Run::period, Function.identity())), from, to);
+    }
+
+    /** A period without a run is one in which a dead process still had the lock, or the machine had no time. */
+    private void assertThatNothingIsMissing(Map<Long, Run> runs, long from, long to) {
+        Map<Long, Integer> awake = awake();
+        List<Long> missing = LongStream.rangeClosed(from, to)
+                .filter(period -> !runs.containsKey(period) && awake.getOrDefault(period, 0) >= AWAKE)
+                .boxed()
+                .toList();
+        List<Long> unexplained = missing.stream()
+                .filter(period -> runs.values().stream()
+                        .filter(run -> killedAt.containsKey(run.token()))
+                        .noneMatch(lost -> period > lost.period()
+                                && period <= killedAt.getOrDefault(lost.token(), 0L) + NODE_LEASE.toSeconds() + 1))
+                .toList();
+        System.out.println("ScheduledLock on " + database.kind() + ": " + runs.size() + " runs in " + (to - from + 1)
+                + " periods; without a run " + missing);
+        assertThat(unexplained).isEmpty();
+        assertThat(runs).as("most periods had a run").hasSizeGreaterThan((int) (to - from) / 3);
+    }
+
+    private Map<Long, Integer> awake() {
+        Map<Long, Integer> awake = new TreeMap<>();
+        for (JavaProcess process : processes) {
+            for (String line : process.lines()) {
+                if (line.startsWith("awake ")) {
+                    awake.merge(Long.parseLong(line.substring("awake ".length())), 1, Integer::sum);
+                }
+            }
+        }
+        return awake;
+    }
+}

@@ -1,0 +1,218 @@
+package io.github.holdfast.autoconfigure;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.example.shop.Order;
+import com.example.shop.Shop;
+import io.github.holdfast.repository.LockSchema;
+import jakarta.transaction.Status;
+import jakarta.transaction.TransactionManager;
+import jakarta.transaction.UserTransaction;
+import java.lang.reflect.Proxy;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.boot.autoconfigure.AutoConfigurationPackage;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.annotation.Bean;
+import org.springframework.jdbc.datasource.AbstractDataSource;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.jta.JtaTransactionManager;
+
+/** What is printed when an application is not set up for locks names the line that helps. */
+@ExtendWith(OutputCaptureExtension.class)
+class FailureTest {
+
+    private static String reportOf(Application application, CapturedOutput output) {
+        assertThatThrownBy(() -> application.run().close());
+        assertThat(output).contains("APPLICATION FAILED TO START");
+        return output.getOut();
+    }
+
+    @Test
+    void unitMadeByHandWithoutTheEntities(CapturedOutput output) {
+        assertThat(reportOf(Application.of(UnitByHand.class), output))
+                .contains("The persistence unit 'default' does not have the entities of the locks")
+                .contains("factory.setMappingResources(\"META-INF/holdfast-orm.xml\");");
+    }
+
+    @Test
+    void severalUnitsWithoutAChoice(CapturedOutput output) {
+        assertThat(reportOf(Application.of(UserStyleTest.TwoUnits.class), output))
+                .contains("'orders' (bean orders)", "'archive' (bean archive)")
+                .contains("    holdfast.jpa.persistence-unit=orders\n    holdfast.jpa.persistence-unit=archive\n");
+    }
+
+    @Test
+    void unitThatIsNotThere(CapturedOutput output) {
+        assertThat(reportOf(Application.of(Shop.class).with("holdfast.jpa.persistence-unit=shop"), output))
+                .contains("the persistence unit 'shop'", "'default' (bean entityManagerFactory)")
+                .contains("    holdfast.jpa.persistence-unit=default\n");
+    }
+
+    @Test
+    void jtaUnit(CapturedOutput output) {
+        assertThat(reportOf(Application.of(JtaUnit.class), output))
+                .contains("Holdfast does not support JTA transactions, but the persistence unit 'default' uses them")
+                .contains("    spring.jta.enabled=false\n");
+    }
+
+    @Test
+    void jtaTransactionManager(CapturedOutput output) {
+        assertThat(reportOf(Application.of(JtaTransactions.class), output))
+                .contains("Holdfast does not support JTA transactions, but the transaction manager is a")
+                .contains("    spring.jta.enabled=false\n");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "validate, validate, these tables are missing: distributed_lock",
+        "none, validate, Hibernate validates the tables of the locks",
+        "none, none, 'lock_audit and lock_run are not all there'"
+    })
+    void tablesThatAreMissing(String management, String ddlAuto, String problem, CapturedOutput output) {
+        assertThat(reportOf(
+                        Application.of(Shop.class)
+                                .with("holdfast.schema.management=" + management)
+                                .with("spring.jpa.hibernate.ddl-auto=" + ddlAuto),
+                        output))
+                .contains(problem)
+                .contains("    holdfast.schema.management=sql\n");
+    }
+
+    @Test
+    void disabledLiquibaseLeavesTheTablesToOthers(CapturedOutput output) {
+        assertThat(reportOf(Application.of(Shop.class).with("spring.liquibase.enabled=false"), output))
+                .contains("these tables are missing: distributed_lock")
+                .contains("    holdfast.schema.management=sql\n");
+    }
+
+    @Test
+    void liquibaseThatIsNotThere(CapturedOutput output) {
+        assertThat(reportOf(
+                        Application.of(Shop.class)
+                                .with("holdfast.schema.management=liquibase")
+                                .without(ClassPathWithout.Jar.values()),
+                        output))
+                .contains("Liquibase is not on the class path")
+                .contains("    holdfast.schema.management=sql\n");
+    }
+
+    @Test
+    void connectionsThatAreReadOnly(@TempDir Path directory, CapturedOutput output) {
+        String url = "jdbc:h2:file:" + directory.resolve("shop");
+        LockSchema.on(new DriverManagerDataSource(url)).createIfMissing();
+
+        assertThat(reportOf(
+                        Application.of(Shop.class)
+                                .with("spring.datasource.url=" + url + ";ACCESS_MODE_DATA=r")
+                                .with("spring.liquibase.enabled=false", "spring.jpa.hibernate.ddl-auto=none"),
+                        output))
+                .contains("The data source gives read-only connections")
+                .contains("    spring.datasource.hikari.read-only=false\n");
+    }
+
+    @Test
+    void lockPoolOnAnotherDatabase(CapturedOutput output) {
+        assertThat(reportOf(
+                        Application.of(Shop.class)
+                                .with("holdfast.schema.management=sql")
+                                .with("holdfast.datasource.url=jdbc:h2:mem:elsewhere"),
+                        output))
+                .contains("missing table [distributed_lock]");
+    }
+
+    @Test
+    void poolThatCannotBeCopied(CapturedOutput output) {
+        assertThat(reportOf(
+                        Application.of(OwnDataSource.class).with("holdfast.datasource.maximum-pool-size=2"), output))
+                .contains("cannot be made from the application's data source")
+                .contains("    holdfast.datasource.url=<JDBC URL of the same database>\n");
+    }
+
+    @Test
+    void propertyOutOfRange(CapturedOutput output) {
+        assertThat(reportOf(Application.of(Shop.class).with("holdfast.node-lease=100ms"), output))
+                .contains("Invalid value '100ms' for configuration property 'holdfast.node-lease'")
+                .contains("from PT1S to PT24H, but is PT0.1S");
+    }
+
+    @Test
+    void propertyOfAnotherKind(CapturedOutput output) {
+        assertThat(reportOf(Application.of(Shop.class).with("holdfast.node-lease=soon"), output))
+                .contains("Property: holdfast.node-lease", "Value: \"soon\"");
+    }
+
+    @EnableAutoConfiguration
+    @AutoConfigurationPackage(basePackageClasses = Order.class)
+    static class UnitByHand {
+        @Bean
+        LocalContainerEntityManagerFactoryBean entityManagerFactory(DataSource dataSource) {
+            return UserStyleTest.unitByHand(dataSource);
+        }
+    }
+
+    /** Spring Boot sees it, and makes the persistence unit one of JTA. */
+    @EnableAutoConfiguration
+    @AutoConfigurationPackage(basePackageClasses = Order.class)
+    static class JtaUnit {
+        @Bean
+        JtaTransactionManager transactionManager() {
+            return jta();
+        }
+    }
+
+    /** Spring Boot does not see it. */
+    @EnableAutoConfiguration
+    @AutoConfigurationPackage(basePackageClasses = Order.class)
+    static class JtaTransactions {
+        @Bean
+        PlatformTransactionManager transactionManager() {
+            return jta();
+        }
+    }
+
+    private static JtaTransactionManager jta() {
+        return new JtaTransactionManager(inactive(UserTransaction.class), inactive(TransactionManager.class));
+    }
+
+    /** Never in a transaction. */
+    private static <T> T inactive(Class<T> type) {
+        return type.cast(Proxy.newProxyInstance(
+                type.getClassLoader(),
+                new Class<?>[] {type},
+                (proxy, method, arguments) ->
+                        method.getReturnType() == int.class ? Status.STATUS_NO_TRANSACTION : null));
+    }
+
+    @EnableAutoConfiguration
+    @AutoConfigurationPackage(basePackageClasses = Order.class)
+    static class OwnDataSource {
+        @Bean
+        DataSource dataSource() {
+            return new AbstractDataSource() {
+                @Override
+                public Connection getConnection() throws SQLException {
+                    return DriverManager.getConnection("jdbc:h2:mem:own");
+                }
+
+                @Override
+                public Connection getConnection(String user, String password) throws SQLException {
+                    return getConnection();
+                }
+            };
+        }
+    }
+}

@@ -1,0 +1,150 @@
+package io.github.holdfast.autoconfigure;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.example.shop.Shop;
+import io.github.holdfast.service.LockHandle;
+import io.github.holdfast.service.LockInfo;
+import io.github.holdfast.service.LockListener;
+import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.service.LockService;
+import jakarta.persistence.EntityManagerFactory;
+import java.lang.reflect.RecordComponent;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
+import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.core.env.StandardEnvironment;
+import org.springframework.core.io.ClassPathResource;
+
+/** What the properties, and the beans beside them, change. */
+class HoldfastPropertiesTest {
+
+    private static ConfigurableApplicationContext context;
+
+    @BeforeAll
+    static void start() {
+        context = Application.of(WithBeans.class)
+                .with("spring.application.name=shop", "holdfast.node-lease=1h")
+                .run();
+    }
+
+    @AfterAll
+    static void stop() {
+        context.close();
+    }
+
+    @Test
+    void listenersAndCustomizersAreUsed() throws Exception {
+        LockService locks = context.getBean(LockService.class);
+        try (LockHandle lock = locks.acquire(LockRequest.of("listened"))) {
+            assertThat(context.getBean(WithBeans.class).acquired).contains("listened");
+            assertThat(lock.remaining()).isGreaterThan(Duration.ofMinutes(50));
+            // The customizer has the last word.
+            assertThat(locks.find("listened").map(LockInfo::holder).orElseThrow())
+                    .contains("customized");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "holdfast.application=%s",
+                "holdfast.node-lease=25h",
+                "holdfast.lock-delay=-1s",
+                "holdfast.max-row-locks=-1",
+                "holdfast.housekeeping.period=1ms",
+                "holdfast.housekeeping.retention=1m",
+                "holdfast.shutdown.grace-period=-1s",
+                "holdfast.datasource.maximum-pool-size=0",
+                "holdfast.datasource.connection-timeout=1ms"
+            })
+    void aValueOutOfRangeIsRefusedByName(String pair) {
+        String name = pair.substring(0, pair.indexOf('='));
+        String value = pair.substring(pair.indexOf('=') + 1).formatted("a".repeat(101));
+        HoldfastProperties properties = new Binder(new MapConfigurationPropertySource(Map.of(name, value)))
+                .bindOrCreate("holdfast", HoldfastProperties.class);
+
+        assertThatThrownBy(() -> use(properties))
+                .isInstanceOfSatisfying(
+                        InvalidConfigurationPropertyValueException.class,
+                        refused -> assertThat(refused.getName()).isEqualTo(name));
+    }
+
+    private static void use(HoldfastProperties properties) {
+        new LockSetup(context.getBean(EntityManagerFactory.class)).properties(properties, new StandardEnvironment());
+        new LockShutdown(context.getBeanFactory(), properties.shutdown());
+        LockPool.create(properties.datasource(), null).close();
+    }
+
+    @Test
+    void everyPropertyIsDescribed() throws Exception {
+        String metadata =
+                new ClassPathResource("META-INF/spring-configuration-metadata.json").getContentAsString(UTF_8);
+
+        assertThat(names("holdfast", HoldfastProperties.class))
+                .hasSizeGreaterThan(15)
+                .allSatisfy(name -> assertThat(metadata)
+                        .containsPattern("\"name\": \"" + name
+                                + "\",\\s+\"type\": \"[^\"]+\",\\s+\"description\": \"[^\"]{10}"));
+    }
+
+    private static List<String> names(String prefix, Class<?> type) {
+        List<String> names = new ArrayList<>();
+        for (RecordComponent property : type.getRecordComponents()) {
+            String name = prefix + "."
+                    + property.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT);
+            names.addAll(property.getType().isRecord() ? names(name, property.getType()) : List.of(name));
+        }
+        return names;
+    }
+
+    @Test
+    void switchedOffThereIsNothing() {
+        try (ConfigurableApplicationContext without = Application.of(Shop.class)
+                .with("holdfast.enabled=false", "holdfast.datasource.maximum-pool-size=2")
+                .run()) {
+            assertThat(without.getBeansOfType(LockService.class)).isEmpty();
+            assertThat(without.getBeanDefinitionNames())
+                    .filteredOn(name -> name.contains("holdfast"))
+                    .as("what looks whether a method would run without its lock")
+                    .allMatch(name -> name.contains("Locked") || name.contains("ScheduledLock"));
+        }
+    }
+
+    @EnableAutoConfiguration
+    static class WithBeans {
+
+        final List<String> acquired = new CopyOnWriteArrayList<>();
+
+        @Bean
+        LockListener listener() {
+            return new LockListener() {
+                @Override
+                public void acquired(String lockName, long fencingToken, Duration waited) {
+                    acquired.add(lockName);
+                }
+            };
+        }
+
+        @Bean
+        LockServiceBuilderCustomizer customizer() {
+            return builder -> builder.application("customized");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+package io.github.holdfast.autoconfigure;
+
+import io.github.holdfast.test.JavaProcess;
+import io.github.holdfast.test.JavaProcessBuilder;
+import java.io.File;
+import java.io.IOException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+import javax.tools.JavaCompiler;
+import javax.tools.StandardJavaFileManager;
+import javax.tools.ToolProvider;
+import org.springframework.boot.SpringApplicationAotProcessor;
+
+/** An application in a directory of its own, with the class path that a user of the starter has, and H2. */
+final class NewApplication {
+
+    private static final Path STARTER = Path.of("target", "classes").toAbsolutePath();
+
+    private final Path sources;
+    private final Path classes;
+    private final Path generatedSources;
+    private final Path generatedClasses;
+    private final String mainClass;
+    private final String classPath;
+
+    NewApplication(Path directory, String mainClass) throws IOException {
+        this.mainClass = mainClass;
+        sources = Files.createDirectories(directory.resolve("sources"));
+        classes = Files.createDirectories(directory.resolve("classes"));
+        generatedSources = directory.resolve("generated-sources");
+        generatedClasses = directory.resolve("generated-classes");
+        classPath = String.join(
+                File.pathSeparator,
+                generatedClasses.toString(),
+                classes.toString(),
+                STARTER.toString(),
+                Files.readString(STARTER.resolveSibling("runtime-class-path.txt"))
+                        .strip(),
+                h2());
+    }
+
+    private static String h2() {
+        return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
+                .filter(entry -> Path.of(entry).getFileName().toString().startsWith("h2-"))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    String classPath() {
+        return classPath;
+    }
+
+    NewApplication source(String name, String code) throws IOException {
+        Files.writeString(sources.resolve(name + ".java"), code);
+        return this;
+    }
+
+    NewApplication resource(String name, String content) throws IOException {
+        Files.writeString(classes.resolve(name), content);
+        return this;
+    }
+
+    NewApplication compile() throws IOException {
+        return compile(sources, classes);
+    }
+
+    private NewApplication compile(Path from, Path to) throws IOException {
+        JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
+        try (Stream<Path> files = Files.walk(from);
+                StandardJavaFileManager manager = compiler.getStandardFileManager(null, null, null)) {
+            List<Path> java =
+                    files.filter(file -> file.toString().endsWith(".java")).toList();
+            List<String> options =
+                    List.of("-d", to.toString(), "-cp", classPath, "-parameters", "-proc:none", "-nowarn");
+            if (!compiler.getTask(null, manager, null, options, null, manager.getJavaFileObjectsFromPaths(java))
+                    .call()) {
+                throw new AssertionError("It does not compile");
+            }
+        }
+        return this;
+    }
+
+    /** Generates what Spring's AOT processing does, and compiles that. */
+    NewApplication processAheadOfTime() throws IOException, InterruptedException {
+        try (JavaProcess processor = JavaProcess.of(SpringApplicationAotProcessor.class)
+                .jvmArgs("-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", classPath)
+                .args(mainClass, generatedSources.toString(), generatedClasses.toString(), generatedClasses.toString())
+                .args("example", "shop")
+                .start()) {
+            if (processor.waitFor(Duration.ofMinutes(2)) != 0) {
+                throw new AssertionError(String.join("\n", processor.lines()));
+            }
+        }
+        return compile(generatedSources, generatedClasses);
+    }
+
+    /** Prepares a JVM that runs it. */
+    JavaProcessBuilder process() throws Exception {
+        try (URLClassLoader loader =
+                new URLClassLoader(new URL[] {classes.toUri().toURL()}, NewApplication.class.getClassLoader())) {
+            return JavaProcess.of(loader.loadClass(mainClass))
+                    .jvmArgs("-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", classPath);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+package io.github.holdfast.autoconfigure;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.entity.LockAudit;
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.entity.LockRun;
+import io.github.holdfast.service.LockListener;
+import io.github.holdfast.service.LockService;
+import io.github.holdfast.service.LockServiceBuilder;
+import io.github.holdfast.test.Database;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import jakarta.persistence.EntityManagerFactory;
+import java.time.Duration;
+import org.hibernate.cfg.AvailableSettings;
+import org.hibernate.jpa.HibernatePersistenceConfiguration;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+/** A lock service with all listeners that there are, and a registry. */
+@Configuration(proxyBeanMethods = false)
+class ObservedService {
+
+    @Bean
+    MeterRegistry meterRegistry() {
+        return new SimpleMeterRegistry();
+    }
+
+    @Bean
+    HikariDataSource dataSource(Database database) {
+        return database.pool(pool -> pool.setMaximumPoolSize(5));
+    }
+
+    @Bean
+    EntityManagerFactory entityManagerFactory(HikariDataSource dataSource) {
+        return new HibernatePersistenceConfiguration("locks")
+                .managedClass(LockEntity.class)
+                .managedClass(LockNode.class)
+                .managedClass(LockAudit.class)
+                .managedClass(LockRun.class)
+                .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, dataSource)
+                .createEntityManagerFactory();
+    }
+
+    @Bean
+    LockService lockService(EntityManagerFactory unit, ObjectProvider<LockListener> listeners) {
+        LockServiceBuilder builder =
+                LockService.builder(unit).nodeLease(Duration.ofSeconds(6)).withoutHousekeeping();
+        listeners.forEach(builder::listener);
+        return builder.build();
+    }
+}

@@ -1,0 +1,169 @@
+package io.github.holdfast.autoconfigure;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.holdfast.test.JavaHome;
+import io.github.holdfast.test.JavaProcess;
+import io.github.holdfast.test.JavaProcessBuilder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A new application, made of the lines that the README shows, and run in a JVM of its own. */
+class ReadmeTest {
+
+    private static final Duration LONG = Duration.ofMinutes(2);
+
+    private static String section;
+    private static NewApplication application;
+
+    @BeforeAll
+    static void makeApplication(@TempDir Path directory) throws Exception {
+        String readme = Files.readString(Path.of("..", "README.md"));
+        section = readme.substring(readme.indexOf("\n## Spring Boot\n"), readme.indexOf("\n## Databases\n"));
+        application = new NewApplication(directory, "example.Shop")
+                .source("Stock", IMPORTS + block("java"))
+                .source("Item", ITEM)
+                .source("ItemRepository", REPOSITORY)
+                .source("Shop", SHOP)
+                .resource("application.properties", block("properties"))
+                .compile();
+    }
+
+    private static String block(String language) {
+        return Pattern.compile("```" + language + "\n(.*?)\n```", Pattern.DOTALL)
+                .matcher(section)
+                .results()
+                .findFirst()
+                .orElseThrow()
+                .group(1);
+    }
+
+    @Test
+    void theDependencyIsThisModule() throws Exception {
+        String pom = Files.readString(Path.of("pom.xml"));
+
+        assertThat(block("xml").lines().map(String::strip))
+                .contains("<artifactId>lock-spring-boot-starter</artifactId>")
+                .allSatisfy(line -> assertThat(pom).contains(line));
+        assertThat(pom).containsPattern("<artifactId>spring-boot-liquibase</artifactId>\\s+<optional>true</optional>");
+    }
+
+    @Test
+    void theApplicationRuns() throws Exception {
+        Optional<Path> jdkWithVirtualThreads = JavaHome.ofVersion(25);
+
+        String sale = jdkWithVirtualThreads.isEmpty()
+                ? sale(application.process())
+                : sale(application
+                        .process()
+                        .javaHome(jdkWithVirtualThreads.get())
+                        .jvmArgs("-Dspring.threads.virtual.enabled=true"));
+
+        assertThat(sale)
+                .startsWith(
+                        jdkWithVirtualThreads.isEmpty()
+                                ? "2 left, sold by Thread[task-1"
+                                : "2 left, sold by VirtualThread[");
+    }
+
+    @Test
+    void theApplicationRunsProcessedAheadOfTime() throws Exception {
+        application.processAheadOfTime();
+
+        // Not by Hibernate but by the SQL that ships: "update" finds the tables of the locks.
+        assertThat(sale(application
+                        .process()
+                        .jvmArgs("-Dspring.aot.enabled=true", "-Dspring.jpa.hibernate.ddl-auto=update")))
+                .startsWith("2 left, sold by Thread[task-1");
+    }
+
+    private static String sale(JavaProcessBuilder process) throws InterruptedException {
+        try (JavaProcess shop = process.start()) {
+            String line = shop.awaitLine(output -> output.contains(" left, sold by "), LONG);
+            assertThat(shop.waitFor(LONG)).isZero();
+            return line;
+        }
+    }
+
+    private static final String IMPORTS = """
+            package example;
+
+            import io.github.holdfast.service.LockHandle;
+            import io.github.holdfast.service.LockRequest;
+            import io.github.holdfast.service.LockService;
+            import org.springframework.stereotype.Service;
+
+            """;
+
+    private static final String ITEM = """
+            package example;
+
+            import jakarta.persistence.Entity;
+            import jakarta.persistence.Id;
+
+            @Entity
+            class Item {
+
+                @Id
+                String name;
+                int pieces;
+
+                Item() {}
+
+                Item(String name, int pieces) {
+                    this.name = name;
+                    this.pieces = pieces;
+                }
+            }
+            """;
+
+    private static final String REPOSITORY = """
+            package example;
+
+            import org.springframework.data.jpa.repository.JpaRepository;
+            import org.springframework.data.jpa.repository.Modifying;
+            import org.springframework.data.jpa.repository.Query;
+            import org.springframework.transaction.annotation.Transactional;
+
+            interface ItemRepository extends JpaRepository<Item, String> {
+
+                @Modifying
+                @Transactional
+                @Query("update Item set pieces = pieces - 1 where name = ?1")
+                void sellOne(String name);
+            }
+            """;
+
+    private static final String SHOP = """
+            package example;
+
+            import org.springframework.boot.SpringApplication;
+            import org.springframework.boot.autoconfigure.SpringBootApplication;
+            import org.springframework.context.ConfigurableApplicationContext;
+            import org.springframework.core.task.AsyncTaskExecutor;
+
+            @SpringBootApplication
+            public class Shop {
+
+                public static void main(String[] args) throws Exception {
+                    try (ConfigurableApplicationContext context = SpringApplication.run(Shop.class, args)) {
+                        ItemRepository items = context.getBean(ItemRepository.class);
+                        items.save(new Item("lamp", 3));
+                        Thread seller = context.getBean(AsyncTaskExecutor.class)
+                                .submit(() -> {
+                                    context.getBean(Stock.class).sellOne("lamp");
+                                    return Thread.currentThread();
+                                })
+                                .get();
+                        System.out.println(items.findById("lamp").get().pieces + " left, sold by " + seller);
+                    }
+                }
+            }
+            """;
+}

@@ -1,0 +1,207 @@
+package io.github.holdfast.autoconfigure;
+
+import static io.github.holdfast.autoconfigure.Application.assertThatLocksProtect;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.example.archive.Archived;
+import com.example.shop.Order;
+import com.example.shop.OrderRepository;
+import com.example.shop.Shop;
+import io.github.holdfast.entity.LockEntity;
+import jakarta.persistence.EntityManagerFactory;
+import java.util.Map;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.autoconfigure.AutoConfigurationPackage;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.jdbc.DataSourceBuilder;
+import org.springframework.boot.jpa.EntityManagerFactoryBuilder;
+import org.springframework.boot.persistence.autoconfigure.EntityScan;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Primary;
+import org.springframework.core.env.Environment;
+import org.springframework.data.jpa.repository.config.EnableJpaRepositories;
+import org.springframework.orm.jpa.JpaTransactionManager;
+import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
+import org.springframework.orm.jpa.vendor.HibernateJpaVendorAdapter;
+
+/** However an application configures JPA, it has the locks and keeps what it had. Its own changelog makes its table. */
+class UserStyleTest {
+
+    @ParameterizedTest
+    @ValueSource(
+            classes = {
+                Shop.class,
+                OwnEntityScan.class,
+                OwnRepositories.class,
+                OwnEntityScanAndRepositories.class,
+                OwnFactoryByBuilder.class,
+                OwnFactoryByHand.class,
+                ScansTheLocksToo.class
+            })
+    void locksProtectOrders(Class<?> style) throws Exception {
+        try (ConfigurableApplicationContext context = Application.of(style).run()) {
+            assertThatLocksProtect(context);
+            assertThat(context.getBean(OrderRepository.class).count()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void theMappingFileDoesNoHarm() throws Exception {
+        try (ConfigurableApplicationContext context = Application.of(Shop.class)
+                .with("spring.jpa.mapping-resources=META-INF/holdfast-orm.xml")
+                .run()) {
+            assertThatLocksProtect(context);
+        }
+    }
+
+    @Test
+    void onlyTheNamedUnitHasTheLocks() throws Exception {
+        try (ConfigurableApplicationContext context = Application.of(TwoUnits.class)
+                .with("holdfast.jpa.persistence-unit=orders")
+                .run()) {
+            assertThatLocksProtect(context, "orders", "orderTransactions", new Order(1));
+            assertThat(hasLocks(context, "archive")).isFalse();
+        }
+    }
+
+    @Test
+    void aUnitOnAnotherDataSourceCanHaveTheLocks() throws Exception {
+        try (ConfigurableApplicationContext context = Application.of(TwoUnitsWithLocksInTheSecond.class)
+                .with("holdfast.jpa.persistence-unit=archive")
+                .run()) {
+            assertThatLocksProtect(context, "archive", "archiveTransactions", new Archived(1));
+            assertThat(hasLocks(context, "orders")).isFalse();
+        }
+    }
+
+    private static boolean hasLocks(ConfigurableApplicationContext context, String unit) {
+        return context.getBean(unit, EntityManagerFactory.class).getMetamodel().getEntities().stream()
+                .anyMatch(entity -> entity.getJavaType() == LockEntity.class);
+    }
+
+    @EnableAutoConfiguration
+    @EntityScan(basePackageClasses = Order.class)
+    @AutoConfigurationPackage(basePackageClasses = Order.class)
+    static class OwnEntityScan {}
+
+    @EnableAutoConfiguration
+    @EnableJpaRepositories(basePackageClasses = OrderRepository.class)
+    @AutoConfigurationPackage(basePackageClasses = Order.class)
+    static class OwnRepositories {}
+
+    @EnableAutoConfiguration
+    @EntityScan(basePackageClasses = Order.class)
+    @EnableJpaRepositories(basePackageClasses = OrderRepository.class)
+    static class OwnEntityScanAndRepositories {}
+
+    @EnableAutoConfiguration
+    @EntityScan(basePackageClasses = {Order.class, LockEntity.class})
+    @EnableJpaRepositories(basePackageClasses = OrderRepository.class)
+    static class ScansTheLocksToo {}
+
+    @EnableAutoConfiguration
+    @AutoConfigurationPackage(basePackageClasses = Order.class)
+    static class OwnFactoryByBuilder {
+        @Bean
+        LocalContainerEntityManagerFactoryBean entityManagerFactory(
+                EntityManagerFactoryBuilder builder, DataSource dataSource) {
+            return builder.dataSource(dataSource).packages(Order.class).build();
+        }
+    }
+
+    @EnableAutoConfiguration
+    @AutoConfigurationPackage(basePackageClasses = Order.class)
+    static class OwnFactoryByHand {
+        @Bean
+        LocalContainerEntityManagerFactoryBean entityManagerFactory(DataSource dataSource) {
+            LocalContainerEntityManagerFactoryBean factory = unitByHand(dataSource);
+            factory.setMappingResources("META-INF/holdfast-orm.xml");
+            return factory;
+        }
+    }
+
+    static LocalContainerEntityManagerFactoryBean unitByHand(DataSource dataSource) {
+        LocalContainerEntityManagerFactoryBean factory = new LocalContainerEntityManagerFactoryBean();
+        factory.setDataSource(dataSource);
+        factory.setPackagesToScan("com.example.shop");
+        factory.setJpaVendorAdapter(new HibernateJpaVendorAdapter());
+        factory.setJpaPropertyMap(Map.of("hibernate.hbm2ddl.auto", "validate"));
+        return factory;
+    }
+
+    /** Both are validated, so each must have its own tables and no others. */
+    @EnableAutoConfiguration
+    static class TwoUnits extends TwoUnitsBase {
+        @Bean
+        DataSource archiveData() {
+            return archive("first");
+        }
+    }
+
+    @EnableAutoConfiguration
+    static class TwoUnitsWithLocksInTheSecond extends TwoUnitsBase {
+        @Bean
+        @LockDataSource
+        DataSource archiveData() {
+            return archive("second");
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableJpaRepositories(
+            basePackageClasses = OrderRepository.class,
+            entityManagerFactoryRef = "orders",
+            transactionManagerRef = "orderTransactions")
+    abstract static class TwoUnitsBase {
+
+        static DataSource archive(String name) {
+            return DataSourceBuilder.create()
+                    .url(
+                            "jdbc:h2:mem:archive-" + name
+                                    + ";DB_CLOSE_DELAY=-1;INIT=create table if not exists archived(id bigint not null primary key)")
+                    .build();
+        }
+
+        @Bean
+        @Primary
+        DataSource orderData(Environment environment) {
+            return DataSourceBuilder.create()
+                    .url(environment.getRequiredProperty("spring.datasource.url"))
+                    .build();
+        }
+
+        @Bean
+        LocalContainerEntityManagerFactoryBean orders(EntityManagerFactoryBuilder builder, DataSource orderData) {
+            return builder.dataSource(orderData)
+                    .packages(Order.class)
+                    .persistenceUnit("orders")
+                    .build();
+        }
+
+        @Bean
+        LocalContainerEntityManagerFactoryBean archive(
+                EntityManagerFactoryBuilder builder, @Qualifier("archiveData") DataSource archiveData) {
+            return builder.dataSource(archiveData)
+                    .packages(Archived.class)
+                    .persistenceUnit("archive")
+                    .build();
+        }
+
+        @Bean
+        @Primary
+        JpaTransactionManager orderTransactions(@Qualifier("orders") EntityManagerFactory orders) {
+            return new JpaTransactionManager(orders);
+        }
+
+        @Bean
+        JpaTransactionManager archiveTransactions(@Qualifier("archive") EntityManagerFactory archive) {
+            return new JpaTransactionManager(archive);
+        }
+    }
+}

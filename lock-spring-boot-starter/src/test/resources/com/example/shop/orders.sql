@@ -1,0 +1,1 @@
+create table if not exists orders (id bigint not null primary key);
