@@ -13,8 +13,7 @@ import org.jspecify.annotations.Nullable;
 /** Sells lamps until there are none left: what an application does, with and without a lock. */
 final class Seller {
 
-    private static final LockRequest STOCK =
-            LockRequest.of("stock:" + Shop.LAMP).lease(Duration.ofSeconds(10)).waitAtMost(Duration.ofSeconds(10));
+    private static final LockRequest STOCK = LockRequest.of("stock:" + Shop.LAMP);
 
     private final String worker;
     private final EntityManagerFactory entityManagerFactory;

@@ -10,7 +10,6 @@ import jakarta.persistence.EntityManagerFactory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.MatchResult;
@@ -37,7 +36,7 @@ class ReadmeTest {
             // README
             LockService locks = LockService.builder(entityManagerFactory).build(); // one for the application
 
-            LockRequest stock = LockRequest.of("stock:lamp").lease(Duration.ofSeconds(30));
+            LockRequest stock = LockRequest.of("stock:lamp");
             try (LockHandle lock = locks.acquire(stock)) { // waits 10 seconds unless told otherwise
                 entityManagerFactory.runInTransaction(this::sellOneLamp);
             } // released after the commit

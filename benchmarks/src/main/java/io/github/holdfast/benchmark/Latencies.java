@@ -1,0 +1,42 @@
+package io.github.holdfast.benchmark;
+
+import java.util.Arrays;
+import java.util.Locale;
+
+/** How long one thing took, each of many times. Not thread-safe. */
+final class Latencies {
+
+    private long[] nanos = new long[1024];
+    private int count;
+
+    /** What is measured. */
+    interface Work {
+        void run() throws Exception;
+    }
+
+    void measure(Work work) throws Exception {
+        long start = System.nanoTime();
+        work.run();
+        add(System.nanoTime() - start);
+    }
+
+    private void add(long time) {
+        if (count == nanos.length) {
+            nanos = Arrays.copyOf(nanos, 2 * count);
+        }
+        nanos[count++] = time;
+    }
+
+    /** The time that this share of all times does not exceed, in milliseconds. */
+    double quantile(double share) {
+        long[] sorted = Arrays.copyOf(nanos, count);
+        Arrays.sort(sorted);
+        return sorted[Math.max(0, (int) Math.ceil(share * count) - 1)] / 1e6;
+    }
+
+    @Override
+    public String toString() {
+        return String.format(
+                Locale.ROOT, "median %7.3f ms   p99 %8.3f ms   (%d times)", quantile(0.5), quantile(0.99), count);
+    }
+}

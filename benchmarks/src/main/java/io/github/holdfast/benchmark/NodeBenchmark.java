@@ -1,0 +1,197 @@
+package io.github.holdfast.benchmark;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.entity.LockAudit;
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.entity.LockRun;
+import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.service.HousekeepingReport;
+import io.github.holdfast.service.LockHandle;
+import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.service.LockService;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.TestDatabase;
+import jakarta.persistence.EntityManagerFactory;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.hibernate.cfg.AvailableSettings;
+import org.hibernate.jpa.HibernatePersistenceConfiguration;
+
+/**
+ * What a heartbeat costs with 1 and with 1,000 locks held, and what an acquisition and release cost while 10,000 idle names
+ * are purged. The arguments are {@link TestDatabase kinds of databases}, separated by commas; by default PostgreSQL and H2.
+ */
+public final class NodeBenchmark {
+
+    private static final List<TestDatabase> DEFAULT = List.of(TestDatabase.POSTGRESQL, TestDatabase.H2_MEMORY);
+
+    /** So long that no beat comes by itself. */
+    private static final Duration NODE_LEASE = Duration.ofHours(12);
+
+    private static final int WARM_UP = 1000;
+    private static final int BEATS = 600;
+    private static final int ROUNDS = 2000;
+    private static final int MANY_LOCKS = 1000;
+    private static final int IDLE_NAMES = 10_000;
+    private static final int PURGES = 3;
+
+    private final Database database;
+    private final LockService locks;
+    private final LockService purging;
+
+    private NodeBenchmark(Database database, LockService locks, LockService purging) {
+        this.database = database;
+        this.locks = locks;
+        this.purging = purging;
+    }
+
+    /**
+     * Runs it.
+     *
+     * @param arguments kinds of databases; none, or {@code true} as Maven gives it, for the default
+     * @throws Exception if anything goes wrong
+     */
+    public static void main(String[] arguments) throws Exception {
+        List<TestDatabase> chosen = Stream.of(arguments)
+                .flatMap(argument -> Stream.of(argument.split(",")))
+                .filter(name -> !name.isBlank() && !name.equals("true"))
+                .map(name -> TestDatabase.valueOf(name.strip().toUpperCase(Locale.ROOT)))
+                .toList();
+        for (TestDatabase kind : chosen.isEmpty() ? DEFAULT : chosen) {
+            on(kind);
+        }
+    }
+
+    private static void on(TestDatabase kind) throws Exception {
+        try (Database database = kind.create()) {
+            LockSchema.on(database.dataSource()).createIfMissing();
+            try (HikariDataSource pool = database.pool(config -> {});
+                    EntityManagerFactory unit = unit(pool);
+                    LockService locks = service(unit);
+                    LockService purging = service(unit)) {
+                print("%s %s", kind.label(), database.version());
+                NodeBenchmark benchmark = new NodeBenchmark(database, locks, purging);
+                benchmark.heartbeats();
+                benchmark.purges();
+            }
+        }
+    }
+
+    private static EntityManagerFactory unit(HikariDataSource pool) {
+        return new HibernatePersistenceConfiguration("benchmark")
+                .managedClass(LockEntity.class)
+                .managedClass(LockNode.class)
+                .managedClass(LockAudit.class)
+                .managedClass(LockRun.class)
+                .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, pool)
+                .createEntityManagerFactory();
+    }
+
+    private static LockService service(EntityManagerFactory unit) {
+        return LockService.builder(unit)
+                .nodeLease(NODE_LEASE)
+                .withoutHousekeeping()
+                .build();
+    }
+
+    /** In turn, so that what changes in the meantime changes both. */
+    private void heartbeats() throws Exception {
+        LockHandle first = acquire("one of many 0");
+        measureBeats(first, new Latencies(), WARM_UP);
+        Latencies withOne = new Latencies();
+        Latencies withMany = new Latencies();
+        for (int turn = 0; turn < 3; turn++) {
+            measureBeats(first, withOne, BEATS / 3);
+            List<LockHandle> others = new ArrayList<>();
+            for (int lock = 1; lock < MANY_LOCKS; lock++) {
+                others.add(acquire("one of many " + lock));
+            }
+            measureBeats(first, withMany, BEATS / 3);
+            others.forEach(LockHandle::release);
+        }
+        first.release();
+        print("  heartbeat, 1 lock held            %s", withOne);
+        print("  heartbeat, %,d locks held       %s", MANY_LOCKS, withMany);
+        print(
+                "  ratio                             median %7.2f      p99 %8.2f",
+                withMany.quantile(0.5) / withOne.quantile(0.5), withMany.quantile(0.99) / withOne.quantile(0.99));
+    }
+
+    private LockHandle acquire(String name) {
+        return locks.tryAcquire(LockRequest.of(name)).orElseThrow();
+    }
+
+    private static void measureBeats(LockHandle lock, Latencies latencies, int times) throws Exception {
+        for (int beat = 0; beat < times; beat++) {
+            latencies.measure(() -> lock.renew(NODE_LEASE));
+        }
+    }
+
+    private void purges() throws Exception {
+        Latencies undisturbed = new Latencies();
+        Latencies disturbed = new Latencies();
+        long purgeNanos = 0;
+        addIdleNames();
+        for (int round = 0; round < WARM_UP; round++) {
+            acquireAndRelease(round);
+        }
+        for (int purge = 0; purge < PURGES; purge++) {
+            addIdleNames();
+            for (int round = 0; round < ROUNDS / PURGES; round++) {
+                int number = round;
+                undisturbed.measure(() -> acquireAndRelease(number));
+            }
+            long start = System.nanoTime();
+            CompletableFuture<HousekeepingReport> purged = CompletableFuture.supplyAsync(this::housekeep);
+            for (int round = 0; !purged.isDone(); round++) {
+                int number = round;
+                disturbed.measure(() -> acquireAndRelease(number));
+            }
+            purgeNanos += System.nanoTime() - start;
+            int count = purged.join().locksPurged();
+            if (count != IDLE_NAMES) {
+                throw new IllegalStateException("Only " + count + " names were purged");
+            }
+        }
+        print("  acquire+release                   %s", undisturbed);
+        print("  acquire+release during a purge    %s", disturbed);
+        print("  purge of %,d names            %7.0f ms on average", IDLE_NAMES, purgeNanos / 1e6 / PURGES);
+    }
+
+    private void acquireAndRelease(int round) {
+        acquire("busy " + round % 10).release();
+    }
+
+    private HousekeepingReport housekeep() {
+        try {
+            return purging.admin().housekeep();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Those that are still there from the time before are replaced. */
+    private void addIdleNames() {
+        database.execute("delete from distributed_lock where name like 'idle %'");
+        int batch = 1000;
+        for (int from = 0; from < IDLE_NAMES; from += batch) {
+            database.execute(
+                    "insert into distributed_lock (name, hold_count, fencing_token, expires_at, version) values "
+                            + IntStream.range(from, from + batch)
+                                    .mapToObj(number ->
+                                            "('idle " + number + "', 0, 1, timestamp '2020-01-01 00:00:00', 1)")
+                                    .collect(Collectors.joining(", ")));
+        }
+    }
+
+    private static void print(String format, Object... values) {
+        System.out.println(String.format(Locale.ROOT, format, values));
+    }
+}

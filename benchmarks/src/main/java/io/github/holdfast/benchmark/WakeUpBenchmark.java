@@ -1,0 +1,165 @@
+package io.github.holdfast.benchmark;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.entity.LockAudit;
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.entity.LockRun;
+import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.service.LockHandle;
+import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.service.LockService;
+import io.github.holdfast.service.LockServiceBuilder;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.TestDatabase;
+import jakarta.persistence.EntityManagerFactory;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
+import org.hibernate.cfg.AvailableSettings;
+import org.hibernate.jpa.HibernatePersistenceConfiguration;
+
+/** What a wake-up by notification brings to those who wait, and what it costs those who release. On PostgreSQL. */
+public final class WakeUpBenchmark {
+
+    private static final int HAND_OVERS = 50;
+    private static final int RELEASES = 3000;
+    private static final int THREADS = 8;
+    private static final Duration LOAD = Duration.ofSeconds(5);
+
+    /** A node that was marked by hand, and never listens. */
+    private static final String WAITING_NODE =
+            "insert into lock_node (id, started_at, expires_at, ended, version, waits_until)"
+                    + " values ('waiting', now(), now() + interval '1 day', false, 0, now() + interval '1 day')";
+
+    private static final String ENDED_NODES = "insert into lock_node (id, started_at, expires_at, ended, version)"
+            + " select 'ended ' || i, now(), now(), true, 1 from generate_series(1, 10000) i";
+
+    private final Database database;
+    private final LockService locks;
+    private final LockService others;
+
+    private WakeUpBenchmark(Database database, LockService locks, LockService others) {
+        this.database = database;
+        this.locks = locks;
+        this.others = others;
+    }
+
+    /**
+     * Runs it.
+     *
+     * @param arguments none that count
+     * @throws Exception if anything goes wrong
+     */
+    public static void main(String[] arguments) throws Exception {
+        for (int turn = 0; turn < 3; turn++) {
+            on("by polling", builder -> builder);
+            on("with notifications", LockServiceBuilder::wakeUpByNotification);
+        }
+    }
+
+    private static void on(String label, UnaryOperator<LockServiceBuilder> settings) throws Exception {
+        try (Database database = TestDatabase.POSTGRESQL.create()) {
+            LockSchema.on(database.dataSource()).createIfMissing();
+            try (HikariDataSource pool = database.pool(config -> {});
+                    HikariDataSource otherPool = database.pool(config -> {});
+                    EntityManagerFactory unit = unit(pool);
+                    EntityManagerFactory otherUnit = unit(otherPool);
+                    LockService locks = settings.apply(LockService.builder(unit).withoutHousekeeping())
+                            .build();
+                    LockService others = settings.apply(
+                                    LockService.builder(otherUnit).withoutHousekeeping())
+                            .build()) {
+                print("%s %s, %s", database.kind().label(), database.version(), label);
+                WakeUpBenchmark benchmark = new WakeUpBenchmark(database, locks, others);
+                benchmark.handOvers();
+                benchmark.releases("nobody waits");
+                database.execute(ENDED_NODES);
+                benchmark.releases("10,000 ended nodes");
+                database.execute("delete from lock_node where id like 'ended %'", WAITING_NODE);
+                benchmark.releases("another node waits");
+            }
+        }
+    }
+
+    private static EntityManagerFactory unit(HikariDataSource pool) {
+        return new HibernatePersistenceConfiguration("benchmark")
+                .managedClass(LockEntity.class)
+                .managedClass(LockNode.class)
+                .managedClass(LockAudit.class)
+                .managedClass(LockRun.class)
+                .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, pool)
+                .createEntityManagerFactory();
+    }
+
+    private void handOvers() throws Exception {
+        Latencies latencies = new Latencies();
+        for (int round = 0; round < HAND_OVERS; round++) {
+            LockHandle held = others.acquire(LockRequest.of("hot"));
+            CompletableFuture<Void> granted = CompletableFuture.runAsync(this::waitForIt);
+            TimeUnit.MILLISECONDS.sleep(300 + ThreadLocalRandom.current().nextInt(300));
+            latencies.measure(() -> {
+                held.release();
+                granted.join();
+            });
+        }
+        print("  from a release to the next grant  %s", latencies);
+    }
+
+    private void waitForIt() {
+        try {
+            locks.acquire(LockRequest.of("hot")).close();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private void releases(String when) throws Exception {
+        Latencies latencies = new Latencies();
+        for (int round = 0; round < RELEASES; round++) {
+            LockHandle held = locks.tryAcquire(LockRequest.of("released")).orElseThrow();
+            if (round < RELEASES / 3) {
+                held.release();
+            } else {
+                latencies.measure(held::release);
+            }
+        }
+        print("  release, %-24s %s   %,6d/s with %d threads", when, latencies, perSecond(), THREADS);
+        database.execute("vacuum lock_node", "vacuum distributed_lock");
+    }
+
+    /** How many acquisitions and releases of names of their own threads get done. */
+    private long perSecond() throws Exception {
+        AtomicInteger done = new AtomicInteger();
+        long end = System.nanoTime() + LOAD.toNanos();
+        ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+        List<Future<?>> running = new ArrayList<>();
+        for (int thread = 0; thread < THREADS; thread++) {
+            LockRequest own = LockRequest.of("own " + thread);
+            running.add(threads.submit(() -> {
+                while (System.nanoTime() - end < 0) {
+                    locks.tryAcquire(own).orElseThrow().release();
+                    done.incrementAndGet();
+                }
+            }));
+        }
+        for (Future<?> thread : running) {
+            thread.get();
+        }
+        threads.shutdown();
+        return done.get() / LOAD.toSeconds();
+    }
+
+    private static void print(String format, Object... values) {
+        System.out.println(String.format(Locale.ROOT, format, values));
+    }
+}

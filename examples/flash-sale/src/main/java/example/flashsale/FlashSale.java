@@ -1,0 +1,141 @@
+package example.flashsale;
+
+import io.github.holdfast.service.LockAdmin;
+import io.github.holdfast.service.LockHandle;
+import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.service.LockService;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.PayloadApplicationEvent;
+
+/** Two instances of a shop sell one stock to a crowd; then a customer waits in vain, and one loses the lock at the till. */
+public final class FlashSale {
+
+    static final int STOCK = 60;
+    static final int CUSTOMERS = 8;
+
+    private static final String ITEM = "lamp";
+    private static final String LOCK = "item:" + ITEM;
+
+    private FlashSale() {}
+
+    /**
+     * What happened.
+     *
+     * @param last what each customer of the crowd was told in the end
+     * @param receipts how many were written while the crowd was there
+     * @param left how many lamps were left by the crowd
+     * @param waitedInVain what a customer was told who was not served in time
+     * @param interrupted what a customer was told whose purchase lost the lock
+     * @param receiptsOfInterrupted how many that customer got
+     * @param leftAtTheEnd how many lamps are left after that, of the one that was delivered
+     * @param unknown what a customer was told who wanted what is not sold here
+     */
+    record Story(
+            List<Customer.Answer> last,
+            long receipts,
+            int left,
+            Customer.Answer waitedInVain,
+            Customer.Answer interrupted,
+            long receiptsOfInterrupted,
+            int leftAtTheEnd,
+            Customer.Answer unknown) {}
+
+    /** Takes no arguments. */
+    public static void main(String[] args) throws Exception {
+        Story story = tell();
+        System.out.printf("%d customers have bought %d of %d lamps", CUSTOMERS, story.receipts(), STOCK);
+        System.out.printf(" in two shops. Left: %d%n", story.left());
+        System.out.printf("In the end, they were told:%n  %s%n", story.last().get(0));
+        System.out.printf("Who is not served in time is told:%n  %s%n", story.waitedInVain());
+        System.out.printf("Whose purchase loses the lock is told:%n  %s%n", story.interrupted());
+        System.out.printf(
+                "and got %d receipts. Left, of one: %d%n", story.receiptsOfInterrupted(), story.leftAtTheEnd());
+        System.out.printf("Who wants something else is told:%n  %s%n", story.unknown());
+    }
+
+    static Story tell() throws Exception {
+        String database = "jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1";
+        try (ConfigurableApplicationContext north = start("north", database);
+                ConfigurableApplicationContext south = start("south", database)) {
+            ItemRepository items = north.getBean(ItemRepository.class);
+            ReceiptRepository receipts = north.getBean(ReceiptRepository.class);
+
+            items.save(new Item(ITEM, STOCK));
+            List<Customer.Answer> last = sellOut(north, south);
+            long sold = receipts.count();
+            int left = items.findById(ITEM).orElseThrow().stock();
+
+            items.save(new Item(ITEM, 1));
+            Customer.Answer waitedInVain = waitInVain(north, south);
+            Customer.Answer interrupted = interrupt(north, south);
+            return new Story(
+                    last,
+                    sold,
+                    left,
+                    waitedInVain,
+                    interrupted,
+                    receipts.countByCustomer("Eve"),
+                    items.findById(ITEM).orElseThrow().stock(),
+                    customer("Ada", north, "sofa").buy());
+        }
+    }
+
+    /** Here two instances are in one process, to be seen at a glance. They know of each other only by their database. */
+    private static ConfigurableApplicationContext start(String shop, String database) {
+        return new SpringApplicationBuilder(ShopApplication.class)
+                .properties("spring.application.name=" + shop, "spring.datasource.url=" + database)
+                .run();
+    }
+
+    private static Customer customer(String name, ConfigurableApplicationContext shop, String item) {
+        int port = shop.getEnvironment().getRequiredProperty("local.server.port", Integer.class);
+        return new Customer(name, port, item);
+    }
+
+    private static List<Customer.Answer> sellOut(
+            ConfigurableApplicationContext north, ConfigurableApplicationContext south) throws Exception {
+        ExecutorService crowd = Executors.newFixedThreadPool(CUSTOMERS);
+        try {
+            List<Future<Customer.Answer>> buying = new ArrayList<>();
+            for (int i = 0; i < CUSTOMERS; i++) {
+                Customer customer = customer("customer-" + i, i % 2 == 0 ? north : south, ITEM);
+                buying.add(crowd.submit(customer::buyAllThereIs));
+            }
+            List<Customer.Answer> last = new ArrayList<>();
+            for (Future<Customer.Answer> one : buying) {
+                last.add(one.get());
+            }
+            return last;
+        } finally {
+            crowd.shutdownNow();
+        }
+    }
+
+    /** One shop has the lock for longer than a customer of the other one is let wait. */
+    private static Customer.Answer waitInVain(
+            ConfigurableApplicationContext north, ConfigurableApplicationContext south) throws Exception {
+        LockService locks = south.getBean(LockService.class);
+        try (LockHandle lock = locks.acquire(LockRequest.of(LOCK))) {
+            return customer("Bob", north, ITEM).buy();
+        }
+    }
+
+    /** An administrator takes the lock away right before the commit, as if the shop had been frozen for too long. */
+    private static Customer.Answer interrupt(ConfigurableApplicationContext north, ConfigurableApplicationContext south)
+            throws Exception {
+        LockAdmin admin = south.getBean(LockAdmin.class);
+        north.addApplicationListener(event -> {
+            if (event instanceof PayloadApplicationEvent<?> published && published.getPayload() instanceof Purchased) {
+                admin.forceRelease(LOCK, "the example wants it");
+            }
+        });
+        return customer("Eve", north, ITEM).buy();
+    }
+}

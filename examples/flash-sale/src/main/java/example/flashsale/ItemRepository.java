@@ -1,0 +1,5 @@
+package example.flashsale;
+
+import org.springframework.data.jpa.repository.JpaRepository;
+
+interface ItemRepository extends JpaRepository<Item, String> {}

@@ -1,0 +1,7 @@
+package example.flashsale;
+
+import org.springframework.boot.autoconfigure.SpringBootApplication;
+
+/** One instance of the shop. */
+@SpringBootApplication
+class ShopApplication {}

@@ -1,0 +1,61 @@
+package example.nightlyjob;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** A {@link JobNode} in a JVM of its own, with this one's class path. */
+final class NodeProcess implements AutoCloseable {
+
+    private final Process process;
+    private final BufferedReader output;
+
+    private NodeProcess(Process process) {
+        this.process = process;
+        this.output = process.inputReader();
+    }
+
+    /** Starts a node; does not wait until it has started. */
+    static NodeProcess start(String name, String url, String... properties) throws IOException {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx128m",
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                System.getProperty("java.class.path"),
+                JobNode.class.getName(),
+                "--spring.application.name=" + name,
+                "--spring.datasource.url=" + url));
+        Stream.of(properties).map("--"::concat).forEach(command::add);
+        return new NodeProcess(new ProcessBuilder(command)
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start());
+    }
+
+    /** Waits until the node has printed this line. */
+    void awaitLine(String awaited) throws IOException {
+        StringBuilder others = new StringBuilder();
+        for (String line = output.readLine(); !awaited.equals(line); line = output.readLine()) {
+            if (line == null) {
+                throw new IllegalStateException("The node ended before it said '" + awaited + "':\n" + others);
+            }
+            others.append(line).append('\n');
+        }
+    }
+
+    /** Ends the process at once, as a crash does: it gives nothing back. */
+    void kill() throws InterruptedException {
+        process.destroyForcibly().waitFor();
+    }
+
+    /** Ends the node as one is stopped. */
+    @Override
+    public void close() throws IOException {
+        process.outputWriter().close();
+        process.onExit().join();
+    }
+}

@@ -1,0 +1,90 @@
+package example.plainjpa;
+
+import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.service.LockHandle;
+import io.github.holdfast.service.LockLostException;
+import io.github.holdfast.service.LockNotAcquiredException;
+import io.github.holdfast.service.LockRequest;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.h2.jdbcx.JdbcDataSource;
+
+/** Two nodes sell the seats of one concert; then one is refused the lock, and one loses it. */
+public final class PlainJpa {
+
+    private static final String CONCERT = "Winterreise";
+    private static final LockRequest LOCK = LockRequest.of("concert:" + CONCERT);
+
+    private PlainJpa() {}
+
+    /**
+     * What happened.
+     *
+     * @param seatsLeft of 20, after both nodes have sold 10
+     * @param refusal what the node was told that did not get the lock
+     * @param loss what the node was told that lost it
+     * @param seatsLeftAfterLoss as many as before it was about to sell one
+     */
+    record Story(int seatsLeft, String refusal, String loss, int seatsLeftAfterLoss) {}
+
+    /** Takes no arguments. */
+    public static void main(String[] args) throws InterruptedException {
+        Story story = tell();
+        System.out.printf("Two nodes have sold 10 of 20 seats each. Left: %d%n", story.seatsLeft());
+        System.out.printf("While one holds the lock, the other is told:%n  %s%n", story.refusal());
+        System.out.printf("Who loses the lock in the middle of a sale is told:%n  %s%n", story.loss());
+        System.out.printf("and has sold nothing. Left: %d%n", story.seatsLeftAfterLoss());
+    }
+
+    static Story tell() throws InterruptedException {
+        JdbcDataSource database = new JdbcDataSource();
+        database.setURL("jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1");
+        // Holdfast's tables by its own script; a real application has Liquibase or Flyway for all.
+        LockSchema.on(database).createIfMissing();
+        try (BoxOffice first = new BoxOffice("first", database);
+                BoxOffice second = new BoxOffice("second", database)) {
+            first.unit().runInTransaction(em -> em.persist(new Concert(CONCERT, 20)));
+            CompletableFuture.allOf(sellTen(first), sellTen(second)).join();
+            int left = first.seatsLeft(CONCERT);
+
+            first.unit().runInTransaction(em -> em.persist(new Concert("Schwanengesang", 1)));
+            String refusal = refusal(first, second);
+            String loss = loss(first, second);
+            return new Story(left, refusal, loss, first.seatsLeft("Schwanengesang"));
+        }
+    }
+
+    private static CompletableFuture<Void> sellTen(BoxOffice office) {
+        return CompletableFuture.runAsync(() -> {
+            try {
+                for (int sold = 0; sold < 10; sold++) {
+                    office.sellSeat(CONCERT, () -> {});
+                }
+            } catch (InterruptedException stopped) {
+                throw new CompletionException(stopped);
+            }
+        });
+    }
+
+    private static String refusal(BoxOffice first, BoxOffice second) throws InterruptedException {
+        try (LockHandle lock = first.locks().acquire(LOCK)) {
+            second.sellSeat(CONCERT, () -> {});
+            return "nothing: it got in";
+        } catch (LockNotAcquiredException refused) {
+            return String.valueOf(refused.getMessage());
+        }
+    }
+
+    /** An administrator takes the lock away while the seat is being sold, as if the node had been frozen for too long. */
+    private static String loss(BoxOffice first, BoxOffice second) throws InterruptedException {
+        try {
+            first.sellSeat(
+                    "Schwanengesang",
+                    () -> second.locks().admin().forceRelease("concert:Schwanengesang", "the example wants it"));
+            return "nothing: it was sold";
+        } catch (LockLostException lost) {
+            return String.valueOf(lost.getMessage());
+        }
+    }
+}

@@ -1,0 +1,22 @@
+package example.twounits;
+
+import jakarta.persistence.Entity;
+import jakarta.persistence.Id;
+
+/** An order of long ago, in the database of the archive. */
+@Entity
+class ArchivedOrder {
+
+    @Id
+    private long id;
+
+    protected ArchivedOrder() {}
+
+    ArchivedOrder(long id) {
+        this.id = id;
+    }
+
+    long id() {
+        return id;
+    }
+}

@@ -1,0 +1,7 @@
+package example.twounits;
+
+import org.springframework.boot.autoconfigure.SpringBootApplication;
+
+/** An application with two databases. */
+@SpringBootApplication
+class UnitsApplication {}

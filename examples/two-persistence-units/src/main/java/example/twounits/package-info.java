@@ -1,0 +1,5 @@
+/** A Spring Boot application with two databases: what a lock protects in each of them. */
+@NullMarked
+package example.twounits;
+
+import org.jspecify.annotations.NullMarked;
