@@ -177,7 +177,8 @@ public final class LockStore {
     }
 
     /**
-     * Runs the work in a transaction of its own and commits it.
+     * Runs the work in a transaction of its own and commits it. On H2, work that an internal error of the database stopped
+     * before the commit is run again, at most twice.
      *
      * @param atMost how long a statement may take, rounded up to whole seconds, before the database is asked to cancel
      *     it; H2 does not while the statement waits for a row
@@ -219,9 +220,7 @@ public final class LockStore {
     /** See {@link RowTransaction#lock}. */
     Optional<LockEntity> lockRow(EntityManager entityManager, String name, Duration atMost) {
         // H2 heeds no query timeout while it waits for a row, and Hibernate rounds to whole seconds. On the others it
-        // would cost statements, but the
-        // application may
-        // have set a lock timeout for everything.
+        // would cost statements; but the application may have set a lock timeout for everything, so it is set to none.
         boolean needsLockTimeout = factory.getJdbcServices().getDialect() instanceof H2Dialect;
         entityManager.setProperty(
                 HINT_SPEC_LOCK_TIMEOUT,
@@ -259,6 +258,19 @@ public final class LockStore {
     }
 
     private <T> T run(Duration atMost, Function<LockRepository, T> work, Consumer<TransactionStatus> completion) {
+        for (int repetitions = 0; repetitions < 2; repetitions++) {
+            try {
+                return runOnce(atMost, work, completion);
+            } catch (StoreException failed) {
+                if (!SqlErrors.isInternalToH2(failed)) {
+                    throw failed;
+                }
+            }
+        }
+        return runOnce(atMost, work, completion);
+    }
+
+    private <T> T runOnce(Duration atMost, Function<LockRepository, T> work, Consumer<TransactionStatus> completion) {
         TransactionStatus transaction = begin(atMost);
         T result;
         try {

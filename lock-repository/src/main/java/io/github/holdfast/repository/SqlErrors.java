@@ -76,6 +76,14 @@ final class SqlErrors {
         return sqlException(thrown).map(SqlErrors::classify).orElse(Failure.REFUSED);
     }
 
+    /** Whether H2 stumbled over itself, so that the same statement will do at once. */
+    static boolean isInternalToH2(StoreException thrown) {
+        return thrown.failure() == Failure.CONFLICT
+                && sqlException(thrown)
+                        .filter(error -> error.getErrorCode() == H2_INTERNAL)
+                        .isPresent();
+    }
+
     /** What the error means for a transaction that could not be begun: there was no connection. */
     static Failure ofBegin(Throwable thrown) {
         return sqlException(thrown).filter(SqlErrors::isExhausted).isPresent()
