@@ -20,11 +20,21 @@ final class Latencies {
         add(System.nanoTime() - start);
     }
 
-    private void add(long time) {
+    void add(long time) {
         if (count == nanos.length) {
             nanos = Arrays.copyOf(nanos, 2 * count);
         }
         nanos[count++] = time;
+    }
+
+    void addAll(Latencies others) {
+        for (int i = 0; i < others.count; i++) {
+            add(others.nanos[i]);
+        }
+    }
+
+    int count() {
+        return count;
     }
 
     /** The time that this share of all times does not exceed, in milliseconds. */

@@ -28,7 +28,7 @@ final class EmbeddedMySql {
                 Mysqld.initialise(directory, common, "--initialize-insecure");
             });
             return new Mysqld(TestDatabase.MYSQL, template, common, zone)
-                    .start("?useSSL=false&allowPublicKeyRetrieval=true", "--mysqlx=OFF", "--sync-binlog=0");
+                    .start("?useSSL=false&allowPublicKeyRetrieval=true", "--mysqlx=OFF");
         } catch (IllegalStateException e) {
             Matcher missing = MISSING_LIBRARY.matcher(String.valueOf(e.getMessage()));
             if (missing.find()) {

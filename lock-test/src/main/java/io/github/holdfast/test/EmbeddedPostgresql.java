@@ -105,7 +105,7 @@ final class EmbeddedPostgresql implements ServerProcess {
                 .setServerConfig("listen_addresses", "127.0.0.1")
                 // No socket of a server that was killed can be in the way.
                 .setServerConfig("unix_socket_directories", "")
-                // Zonky's fsync=off stays: no wait for the disk, but what is committed outlives a kill.
+                .setServerConfig("fsync", Durability.current().fsync())
                 .setServerConfig("synchronous_commit", "on")
                 .start();
         // At once; but unlike KILL it also frees the shared memory.

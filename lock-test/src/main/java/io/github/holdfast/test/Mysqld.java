@@ -58,11 +58,9 @@ final class Mysqld {
                 "--skip-name-resolve",
                 "--default-time-zone=" + zone,
                 "--max-connections=300",
-                // No wait for the disk, but what is committed outlives a kill.
-                "--innodb-flush-log-at-trx-commit=2",
-                "--innodb-flush-method=nosync",
                 // Many servers on one machine run out of the kernel's aio contexts.
                 "--innodb-use-native-aio=0"));
+        all.addAll(Durability.current().mysqldOptions());
         all.addAll(asRoot(directory));
         return all;
     }

@@ -1,0 +1,44 @@
+package io.github.holdfast.benchmark;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.service.LockHandle;
+import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.service.LockService;
+import io.github.holdfast.service.LockServiceBuilder;
+import io.github.holdfast.test.Database;
+import jakarta.persistence.EntityManagerFactory;
+import org.hibernate.cfg.AvailableSettings;
+import org.hibernate.jpa.HibernatePersistenceConfiguration;
+
+/** Holdfast with locks that live with their node. */
+final class HoldfastLocks implements Contestant {
+
+    private final EntityManagerFactory unit;
+    private final LockService locks;
+
+    HoldfastLocks(HikariDataSource pool) {
+        unit = new HibernatePersistenceConfiguration("benchmark")
+                .mappingFile("META-INF/holdfast-orm.xml")
+                .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, pool)
+                .createEntityManagerFactory();
+        LockServiceBuilder builder = LockService.builder(unit).withoutHousekeeping();
+        locks = builder.build();
+    }
+
+    static void createTables(Database database) {
+        LockSchema.on(database.dataSource()).createIfMissing();
+    }
+
+    @Override
+    public Held acquire(String name) throws InterruptedException {
+        LockHandle handle = locks.acquire(LockRequest.of(name));
+        return handle::release;
+    }
+
+    @Override
+    public void close() {
+        locks.close();
+        unit.close();
+    }
+}

@@ -1,0 +1,68 @@
+package io.github.holdfast.benchmark;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.test.Database;
+
+/** What is compared. Each is set up as its users would: with the database's clock and what it waits with by default. */
+enum Kind {
+    /** What any lock of two commits has to do. */
+    FLOOR("floor: two statements of raw JDBC") {
+        @Override
+        void createTables(Database database) {
+            Floor.createTable(database);
+        }
+
+        @Override
+        Contestant open(Database database, HikariDataSource pool) {
+            return new Floor(database.kind(), pool);
+        }
+    },
+    HOLDFAST("Holdfast") {
+        @Override
+        void createTables(Database database) {
+            HoldfastLocks.createTables(database);
+        }
+
+        @Override
+        Contestant open(Database database, HikariDataSource pool) {
+            return new HoldfastLocks(pool);
+        }
+    },
+    SHEDLOCK("ShedLock 7.10.1") {
+        @Override
+        void createTables(Database database) {
+            ShedLock.createTable(database);
+        }
+
+        @Override
+        Contestant open(Database database, HikariDataSource pool) {
+            return new ShedLock(pool);
+        }
+    },
+    SPRING_INTEGRATION("Spring Integration 7.0.5") {
+        @Override
+        void createTables(Database database) {
+            SpringIntegration.createTable(database);
+        }
+
+        @Override
+        Contestant open(Database database, HikariDataSource pool) {
+            return new SpringIntegration(pool);
+        }
+    };
+
+    private final String label;
+
+    Kind(String label) {
+        this.label = label;
+    }
+
+    String label() {
+        return label;
+    }
+
+    abstract void createTables(Database database);
+
+    /** Opens a node, which does not close the pool. */
+    abstract Contestant open(Database database, HikariDataSource pool);
+}

@@ -1,0 +1,90 @@
+package io.github.holdfast.benchmark;
+
+import io.github.holdfast.test.TestDatabase;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/**
+ * Holdfast beside two peers and the floor, taking turns in each round, on databases that wait for the disk. Compare ratios
+ * to the floor; the figures themselves are the machine's.
+ */
+public final class LockBenchmark {
+
+    private final Effort effort;
+    private final Report report = new Report();
+
+    private LockBenchmark(Effort effort) {
+        this.effort = effort;
+    }
+
+    /**
+     * Runs it and writes what it measured to {@code locks.md} and {@code locks.json} in {@code target} of the working directory.
+     *
+     * @param arguments at most one: names of {@link TestDatabase} separated by commas, and {@code quick}
+     * @throws Exception if anything goes wrong, also if two have a lock at the same time
+     */
+    public static void main(String[] arguments) throws Exception {
+        System.setProperty("holdfast.test.durable", "true");
+        List<String> words = new ArrayList<>(List.of(
+                arguments.length == 0
+                        ? new String[0]
+                        : arguments[0].toUpperCase(Locale.ROOT).split(",", -1)));
+        Effort effort = words.remove("QUICK") ? Effort.QUICK : Effort.FULL;
+        words.removeAll(List.of("", "TRUE"));
+        if (words.isEmpty()) {
+            words = List.of("H2_MEMORY", "POSTGRESQL", "MARIADB", "MYSQL");
+        }
+        LockBenchmark benchmark = new LockBenchmark(effort);
+        for (String database : words) {
+            benchmark.on(TestDatabase.valueOf(database));
+        }
+        benchmark.report.write(Path.of("target"));
+    }
+
+    private void on(TestDatabase database) throws Exception {
+        try (Arena arena = Arena.on(database)) {
+            report.database(arena.label());
+            for (Workload workload : Workload.all()) {
+                report.workload(workload, compare(arena, workload));
+            }
+            if (arena.hasServer()) {
+                Map<Kind, Double> roundTrips = new EnumMap<>(Kind.class);
+                Map<Kind, Waiting> waiting = new EnumMap<>(Kind.class);
+                for (Kind kind : Kind.values()) {
+                    roundTrips.put(kind, arena.roundTrips(kind));
+                    waiting.put(kind, Waiting.measure(arena, kind, effort.waiting(), effort.wakeUps()));
+                }
+                report.network(roundTrips, waiting);
+            }
+        }
+    }
+
+    private Results compare(Arena arena, Workload workload) throws Exception {
+        List<Kind> turns = new ArrayList<>(List.of(Kind.values()));
+        for (Kind kind : turns) {
+            arena.run(workload, kind, effort.warmUp());
+        }
+        Results results = new Results();
+        for (int round = 0; round < effort.rounds(); round++) {
+            for (Kind kind : turns) {
+                results.add(kind, arena.run(workload, kind, effort.time()));
+            }
+            Collections.rotate(turns, 1);
+        }
+        return results;
+    }
+
+    /** How long it may take. */
+    private record Effort(int rounds, Duration warmUp, Duration time, Duration waiting, int wakeUps) {
+        static final Effort FULL =
+                new Effort(7, Duration.ofSeconds(4), Duration.ofSeconds(3), Duration.ofSeconds(5), 30);
+        static final Effort QUICK =
+                new Effort(3, Duration.ofMillis(200), Duration.ofMillis(200), Duration.ofMillis(500), 3);
+    }
+}

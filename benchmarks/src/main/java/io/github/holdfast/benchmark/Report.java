@@ -1,0 +1,87 @@
+package io.github.holdfast.benchmark;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.ToDoubleFunction;
+import tools.jackson.databind.json.JsonMapper;
+
+/** The measurements as Markdown for people and JSON for programs. */
+final class Report {
+
+    private final StringBuilder markdown = new StringBuilder();
+    private final Map<String, Map<String, Object>> json = new LinkedHashMap<>();
+    private Map<String, Object> current = new LinkedHashMap<>();
+
+    void database(String label) {
+        current = new LinkedHashMap<>();
+        json.put(label, current);
+        print("%n## %s%n", label);
+    }
+
+    void workload(Workload workload, Results results) {
+        current.put(workload.id(), results.rounds());
+        print("%n**%s** %s%n%n", workload.id(), workload.label());
+        print(
+                "| | per second | p10 to p90 | to the floor | p10 to p90 | hand-overs per second | to the floor | wait: median, p99 |%n");
+        print("|---|---|---|---|---|---|---|---|%n");
+        for (Kind kind : results.rounds().keySet()) {
+            ToDoubleFunction<Measurement> rate = Measurement::perSecond;
+            ToDoubleFunction<Measurement> handOvers = Measurement::handOversPerSecond;
+            print(
+                    "| %s | %,.0f | %,.0f to %,.0f | %.2f | %.2f to %.2f | %,.0f | %.2f | %.2f, %.2f ms |%n",
+                    kind.label(),
+                    results.quantile(kind, 0.5, rate),
+                    results.quantile(kind, 0.1, rate),
+                    results.quantile(kind, 0.9, rate),
+                    results.ratio(kind, 0.5, rate),
+                    results.ratio(kind, 0.1, rate),
+                    results.ratio(kind, 0.9, rate),
+                    results.quantile(kind, 0.5, handOvers),
+                    results.ratio(kind, 0.5, handOvers),
+                    results.quantile(kind, 0.5, Measurement::medianWait),
+                    results.quantile(kind, 0.5, Measurement::longWait));
+        }
+    }
+
+    void network(Map<Kind, Double> roundTrips, Map<Kind, Waiting> waiting) {
+        current.put("roundTrips", roundTrips);
+        print("%n**W1, counted** round trips of a cycle; **W5** 32 threads wait for a lock of another node%n%n");
+        print(
+                "| | round trips per cycle | round trips of waiting, per second | connections | wake-up: median, p90 |%n");
+        print("|---|---|---|---|---|%n");
+        waiting.forEach((kind, figures) -> {
+            Latencies wakeUps = figures.wakeUps();
+            current.put(
+                    "W5 " + kind,
+                    Map.of(
+                            "roundTripsPerSecond", figures.roundTripsPerSecond(),
+                            "connections", figures.connections(),
+                            "wakeUpMedian", wakeUps.quantile(0.5),
+                            "wakeUpP90", wakeUps.quantile(0.9)));
+            print(
+                    "| %s | %.1f | %.0f | %d | %.1f, %.1f ms |%n",
+                    kind.label(),
+                    roundTrips.getOrDefault(kind, Double.NaN),
+                    figures.roundTripsPerSecond(),
+                    figures.connections(),
+                    wakeUps.quantile(0.5),
+                    wakeUps.quantile(0.9));
+        });
+    }
+
+    void write(Path directory) throws IOException {
+        Files.createDirectories(directory);
+        Files.writeString(directory.resolve("locks.md"), markdown);
+        JsonMapper.builder().build().writerWithDefaultPrettyPrinter().writeValue(directory.resolve("locks.json"), json);
+    }
+
+    private void print(String format, Object... values) {
+        String line = String.format(Locale.ROOT, format, values);
+        System.out.print(line);
+        markdown.append(line);
+    }
+}

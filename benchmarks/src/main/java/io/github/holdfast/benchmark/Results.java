@@ -1,0 +1,47 @@
+package io.github.holdfast.benchmark;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.ToDoubleFunction;
+
+/** What each contestant did in each round of one workload on one database. */
+final class Results {
+
+    private final Map<Kind, List<Measurement>> rounds = new LinkedHashMap<>();
+
+    void add(Kind kind, Measurement measurement) {
+        rounds.computeIfAbsent(kind, key -> new ArrayList<>()).add(measurement);
+    }
+
+    /** A quantile over the rounds of one figure. */
+    double quantile(Kind kind, double share, ToDoubleFunction<Measurement> figure) {
+        return quantile(share, values(kind, figure));
+    }
+
+    /** A quantile of the ratios to the floor, each of the same round. */
+    double ratio(Kind kind, double share, ToDoubleFunction<Measurement> figure) {
+        double[] own = values(kind, figure);
+        double[] floor = values(Kind.FLOOR, figure);
+        for (int round = 0; round < own.length; round++) {
+            own[round] /= floor[round];
+        }
+        return quantile(share, own);
+    }
+
+    Map<Kind, List<Measurement>> rounds() {
+        return rounds;
+    }
+
+    private double[] values(Kind kind, ToDoubleFunction<Measurement> figure) {
+        return rounds.getOrDefault(kind, List.of()).stream().mapToDouble(figure).toArray();
+    }
+
+    private static double quantile(double share, double... values) {
+        double[] sorted = values.clone();
+        Arrays.sort(sorted);
+        return sorted[(int) Math.round(share * (sorted.length - 1))];
+    }
+}

@@ -1,0 +1,79 @@
+package io.github.holdfast.benchmark;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * W5: what it costs to wait for a lock that another node has, and how soon its release is noticed.
+ *
+ * @param roundTripsPerSecond of 32 threads of one node that wait for one name, after the first second
+ * @param connections that those had in use at most, of 100 looks
+ * @param wakeUps from the release to the grant, with one waiter and a release at any time
+ */
+record Waiting(double roundTripsPerSecond, int connections, Latencies wakeUps) {
+
+    private static final int WAITERS = 32;
+    private static final int LOOKS = 100;
+
+    static Waiting measure(Arena arena, Kind kind, Duration time, int releases) throws Exception {
+        Contestant holder = arena.nodes(kind).get(0).locks();
+        try (Arena.CountedNode waiting = arena.counted(kind)) {
+            Contestant.Held held = holder.acquire("w5");
+            ExecutorService threads = Executors.newFixedThreadPool(WAITERS);
+            List<Future<?>> waiters = new ArrayList<>();
+            for (int waiter = 0; waiter < WAITERS; waiter++) {
+                waiters.add(threads.submit(() -> {
+                    waiting.node().locks().acquire("w5").release();
+                    return null;
+                }));
+            }
+            TimeUnit.SECONDS.sleep(1);
+            long before = waiting.proxy().roundTrips();
+            int connections = 0;
+            for (int look = 0; look < LOOKS; look++) {
+                TimeUnit.NANOSECONDS.sleep(time.toNanos() / LOOKS);
+                connections = Math.max(connections, waiting.node().busyConnections());
+            }
+            double perSecond = (waiting.proxy().roundTrips() - before) * 1e9 / time.toNanos();
+            held.release();
+            for (Future<?> waiter : waiters) {
+                waiter.get();
+            }
+            threads.shutdown();
+            return new Waiting(
+                    perSecond, connections, wakeUps(holder, waiting.node().locks(), releases));
+        }
+    }
+
+    private static Latencies wakeUps(Contestant holder, Contestant waiter, int releases) throws Exception {
+        Latencies latencies = new Latencies();
+        for (int release = 0; release < releases; release++) {
+            Contestant.Held held = holder.acquire("w5 one");
+            CompletableFuture<Long> granted = CompletableFuture.supplyAsync(() -> acquire(waiter));
+            TimeUnit.MILLISECONDS.sleep(ThreadLocalRandom.current().nextInt(200, 500));
+            long start = System.nanoTime();
+            held.release();
+            latencies.add(granted.get() - start);
+        }
+        return latencies;
+    }
+
+    /** When it was granted. */
+    private static long acquire(Contestant waiter) {
+        try {
+            Contestant.Held held = waiter.acquire("w5 one");
+            long granted = System.nanoTime();
+            held.release();
+            return granted;
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+    }
+}

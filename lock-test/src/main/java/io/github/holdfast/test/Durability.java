@@ -1,0 +1,25 @@
+package io.github.holdfast.test;
+
+import java.util.List;
+
+/** Whether a server of this JVM waits for the disk when it commits. Either way, what is committed outlives a kill. */
+enum Durability {
+    WAITS_FOR_DISK,
+    FAST;
+
+    static Durability current() {
+        return Boolean.getBoolean("holdfast.test.durable") ? WAITS_FOR_DISK : FAST;
+    }
+
+    /** PostgreSQL's setting. */
+    String fsync() {
+        return this == WAITS_FOR_DISK ? "on" : "off";
+    }
+
+    /** The options of MySQL and MariaDB. */
+    List<String> mysqldOptions() {
+        return this == WAITS_FOR_DISK
+                ? List.of("--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1")
+                : List.of("--innodb-flush-log-at-trx-commit=2", "--innodb-flush-method=nosync", "--sync-binlog=0");
+    }
+}
