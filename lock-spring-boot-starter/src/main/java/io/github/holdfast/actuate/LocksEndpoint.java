@@ -4,6 +4,7 @@ import io.github.holdfast.service.LockAdmin;
 import io.github.holdfast.service.LockInfo;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.NodeInfo;
+import io.github.holdfast.service.RunInfo;
 import java.security.Principal;
 import java.util.List;
 import java.util.function.Function;
@@ -24,6 +25,8 @@ import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
  *   <li>{@code GET locks} and {@code GET locks/held}: the locks that are held, in pages;
  *   <li>{@code GET locks/held?name=<name>}: one of them;
  *   <li>{@code GET locks/nodes}: the services that hold locks as long as they live, in pages;
+ *   <li>{@code GET locks/runs}: the last run of each task, in pages;
+ *   <li>{@code GET locks/runs?name=<name>}: the runs of one task, in pages;
  *   <li>{@code DELETE locks/held?name=<name>&reason=<why>}: takes a lock away, if that is {@linkplain ForcedRelease allowed}.
  * </ul>
  *
@@ -35,6 +38,7 @@ public final class LocksEndpoint {
     private static final int DEFAULT_PAGE_SIZE = 100;
     private static final String HELD = "held";
     private static final String NODES = "nodes";
+    private static final String RUNS = "runs";
 
     private final LockService locks;
     private final LockAdmin admin;
@@ -63,9 +67,9 @@ public final class LocksEndpoint {
     /**
      * One page.
      *
-     * @param entries in the order of their names or ids
+     * @param entries in the order of their names or ids; the runs of one task from the last one to the first
      * @param next what to send as {@code after} for the next page; null if this is the last
-     * @param <T> locks or nodes
+     * @param <T> locks, nodes or runs
      */
     public record Page<T>(List<T> entries, @Nullable String next) {
 
@@ -90,12 +94,12 @@ public final class LocksEndpoint {
     }
 
     /**
-     * Returns the locks that are held, one of them, or the nodes. Names are parameters, not part of the path: that loses slashes, and
-     * would lead to another lock.
+     * Returns the locks that are held, one of them, the nodes, the last run of each task, or the runs of one task. Names are parameters,
+     * not part of the path: that loses slashes, and would lead to another lock.
      *
-     * @param what {@code held} or {@code nodes}
-     * @param name the only lock that is wanted; all of them if it is missing
-     * @param after the last name or id of the page before; the first page if it is missing
+     * @param what {@code held}, {@code nodes} or {@code runs}
+     * @param name the only lock or task that is wanted; all of them if it is missing
+     * @param after what the page before said as {@code next}; the first page if it is missing
      * @param limit 1 to {@link LockAdmin#MAX_PAGE_SIZE}; 100 if it is missing
      * @return null, which is answered by 404, for anything else, or if nobody holds the lock
      */
@@ -109,8 +113,18 @@ public final class LocksEndpoint {
                         ? held(after, limit)
                         : checked(() -> locks.find(name).orElse(null));
             case NODES -> checked(() -> Page.of(admin.nodes(start(after), size), size, NodeInfo::id));
+            case RUNS -> checked(() -> name == null ? lastRuns(start(after), size) : runs(name, after, size));
             default -> null;
         };
+    }
+
+    private Page<RunInfo> lastRuns(String afterName, int size) {
+        return Page.of(admin.lastRuns(afterName, size), size, RunInfo::name);
+    }
+
+    private Page<RunInfo> runs(String task, @Nullable String after, int size) {
+        long beforeToken = after == null ? Long.MAX_VALUE : Long.parseLong(after);
+        return Page.of(admin.runs(task, beforeToken, size), size, run -> String.valueOf(run.fencingToken()));
     }
 
     /**

@@ -1,12 +1,16 @@
 package io.github.holdfast.autoconfigure;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.service.LockHandle;
 import io.github.holdfast.service.LockRequest;
 import io.github.holdfast.service.LockService;
+import io.github.holdfast.service.TaskLock;
+import io.github.holdfast.service.TaskOutcome;
+import io.github.holdfast.service.TaskRequest;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
@@ -14,6 +18,8 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.net.URI;
 import java.security.Principal;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -151,6 +157,53 @@ class LocksOverHttpTest {
         assertThat(http.get().uri("/actuator/locks/nonsense")).hasStatus(404);
         assertThat(http.get().uri("/actuator/locks?limit=0")).hasStatus(400);
         assertThat(http.get().uri("/actuator/locks?limit=many")).hasStatus(400);
+    }
+
+    @Test
+    void runsOfTasksAreToldInPages() throws Exception {
+        TaskLock report = locks.task(TaskRequest.of("report/<daily>").minimumHold(Duration.ofMillis(1)));
+        List<Long> tokens = new ArrayList<>();
+        for (int run = 0; run < 3; run++) {
+            await().atMost(SOON)
+                    .until(() -> report.runIfDue(lock -> tokens.add(lock.fencingToken())) == TaskOutcome.SUCCEEDED);
+        }
+        assertThatIllegalStateException()
+                .isThrownBy(() -> locks.task(TaskRequest.of("sweep").every(Duration.ofDays(1)))
+                        .runIfDue(lock -> {
+                            throw new IllegalStateException("no broom");
+                        }));
+
+        assertThat(http.get().uri("/actuator/locks/runs?limit=1"))
+                .hasStatusOk()
+                .bodyText()
+                .contains("\"name\":\"report/<daily>\"", "\"fencingToken\":" + tokens.get(2), "\"period\":null")
+                .contains("\"status\":\"SUCCEEDED\"", "\"error\":null")
+                .containsPattern("\"endedAt\":\"[0-9-]+T[0-9:.]+Z\"")
+                .endsWith("\"next\":\"report/<daily>\"}");
+        assertThat(http.get().uri("/actuator/locks/runs?after=report/<daily>"))
+                .hasStatusOk()
+                .bodyText()
+                .contains("\"name\":\"sweep\"", "\"status\":\"FAILED\"", "no broom")
+                .doesNotContain("report")
+                .endsWith("\"next\":null}");
+
+        assertThat(http.get().uri("/actuator/locks/runs?limit=2&name=report/<daily>"))
+                .hasStatusOk()
+                .bodyText()
+                .containsSubsequence("\"fencingToken\":" + tokens.get(2), "\"fencingToken\":" + tokens.get(1))
+                .doesNotContain(String.valueOf(tokens.get(0)))
+                .endsWith("\"next\":\"" + tokens.get(1) + "\"}");
+        assertThat(http.get().uri("/actuator/locks/runs?limit=2&name=report/<daily>&after=" + tokens.get(1)))
+                .bodyText()
+                .contains("\"fencingToken\":" + tokens.get(0))
+                .endsWith("\"next\":null}");
+        assertThat(http.get().uri("/actuator/locks/runs?name=unknown"))
+                .hasStatusOk()
+                .bodyText()
+                .isEqualTo("{\"entries\":[],\"next\":null}");
+        assertThat(http.get().uri("/actuator/locks/runs?name=sweep&after=yesterday"))
+                .hasStatus(400);
+        assertThat(http.get().uri("/actuator/locks/runs?name=sweep&limit=1001")).hasStatus(400);
     }
 
     @Test
