@@ -8,11 +8,12 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells users what happens to their locks. What they do with it can neither fail nor delay a lock: errors are logged, and
+ * Tells the log and users what happens to their locks. What they do with it can neither fail nor delay a lock: errors are logged, and
  * what the service itself has to tell is told by a thread of its own. Thread-safe.
  */
 final class Events implements AutoCloseable {
@@ -20,10 +21,13 @@ final class Events implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Events.class);
 
     private final List<LockListener> listeners;
+    private final boolean areBeatsHeard;
     private final ThreadPoolExecutor thread;
 
     Events(List<LockListener> listeners) {
-        this.listeners = List.copyOf(listeners);
+        this.listeners =
+                Stream.concat(Stream.of(new LockLog()), listeners.stream()).toList();
+        areBeatsHeard = !listeners.isEmpty();
         thread = new ThreadPoolExecutor(
                 1, 1, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), Daemons.named("holdfast-events"));
         thread.allowCoreThreadTimeOut(true);
@@ -43,8 +47,13 @@ final class Events implements AutoCloseable {
 
     /** Tells every listener, on the thread of the events. */
     void tellLater(Consumer<LockListener> event) {
-        if (!listeners.isEmpty()) {
-            later(() -> tell(event));
+        later(() -> tell(event));
+    }
+
+    /** Tells of a heartbeat, later too. Not logged: without other listeners no thread is woken for it. */
+    void beaten(Duration took) {
+        if (areBeatsHeard) {
+            tellLater(listener -> listener.beaten(took));
         }
     }
 
@@ -65,7 +74,7 @@ final class Events implements AutoCloseable {
         try {
             event.run();
         } catch (RuntimeException | Error failed) {
-            LOG.error("A listener of locks failed", failed);
+            LogEvent.LISTENER_FAILED.in(LOG.atError()).setCause(failed).log("A listener of locks failed");
         }
     }
 

@@ -128,7 +128,10 @@ final class Heartbeat implements AutoCloseable {
             return null;
         });
         node = registered;
-        LOG.debug("Registered node {} with a lease of {}", id, timing.lease());
+        LogEvent.NODE_REGISTERED
+                .in(LOG.atDebug())
+                .addKeyValue(LogEvent.NODE, id)
+                .log("Registered node {} with a lease of {}", id, timing.lease());
         try {
             tickFromNowOn();
             checkOpen();
@@ -174,10 +177,12 @@ final class Heartbeat implements AutoCloseable {
                 LOG.debug("The heartbeat is repeated", failed);
                 return;
             }
-            LOG.warn("The heartbeat failed, and is repeated: {}", failed.getMessage());
+            LogEvent.HEARTBEAT_FAILED
+                    .in(LOG.atWarn())
+                    .log("The heartbeat failed, and is repeated: {}", failed.getMessage());
             LOG.debug("The heartbeat failed", failed);
         } catch (Throwable failed) {
-            LOG.error("The heartbeat failed, and is repeated", failed);
+            LogEvent.HEARTBEAT_FAILED.in(LOG.atError()).setCause(failed).log("The heartbeat failed, and is repeated");
         }
     }
 
@@ -217,7 +222,7 @@ final class Heartbeat implements AutoCloseable {
             return false;
         }
         Duration took = Duration.ofNanos(ticker.nanoTime() - sentAt);
-        events.tellLater(listener -> listener.beaten(took));
+        events.beaten(took);
         beatsSince++;
         if (wasFailing || beatsSince >= RECONCILE_EVERY) {
             beatsSince = 0;
@@ -242,7 +247,10 @@ final class Heartbeat implements AutoCloseable {
             throw StoreException.overtaken();
         }
         if (!current.isOver()) {
-            LOG.warn("Node {} was ended: the locks held through it are lost", current.id());
+            LogEvent.NODE_ENDED
+                    .in(LOG.atWarn())
+                    .addKeyValue(LogEvent.NODE, current.id())
+                    .log("Node {} was ended: the locks held through it are lost", current.id());
         }
         List<Hold> holds = reconciliation.holds(current);
         current.end(LossCause.EXPIRED);
@@ -281,11 +289,14 @@ final class Heartbeat implements AutoCloseable {
                     patience -> patience.repeat(() -> store.inTransaction(
                             patience.forOneStatement(), () -> store.nodes().end(last.id()))));
         } catch (StoreException failed) {
-            LOG.warn(
-                    "The locks of node {} stay held until its lease of {} is over: {}",
-                    last.id(),
-                    timing.lease(),
-                    failed.getMessage());
+            LogEvent.NODE_UNENDED
+                    .in(LOG.atWarn())
+                    .addKeyValue(LogEvent.NODE, last.id())
+                    .log(
+                            "The locks of node {} stay held until its lease of {} is over: {}",
+                            last.id(),
+                            timing.lease(),
+                            failed.getMessage());
         }
     }
 }

@@ -6,6 +6,7 @@ import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.LockTableRepository;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -87,17 +88,19 @@ final class Housekeeping implements AutoCloseable {
             if (turn.isPresent()) {
                 locks.tryAcquire(REQUEST).ifPresent(lock -> {
                     try (lock) {
-                        LOG.debug("Tidied up: {}", tidyUp(lock));
+                        LogEvent.HOUSEKEEPING_DONE.in(LOG.atDebug()).log("Tidied up: {}", tidyUp(lock));
                     }
                 });
             }
         } catch (LockStoreException failed) {
-            LOG.warn(
-                    "The lock tables are not tidied up (does the connection lead to the primary, and may it write?): {}",
-                    failed.getMessage());
+            LogEvent.HOUSEKEEPING_FAILED
+                    .in(LOG.atWarn())
+                    .log(
+                            "The lock tables are not tidied up (does the connection lead to the primary, and may it write?): {}",
+                            failed.getMessage());
             LOG.debug("The lock tables are not tidied up", failed);
         } catch (RuntimeException | Error failed) {
-            LOG.warn("The lock tables are not tidied up", failed);
+            LogEvent.HOUSEKEEPING_FAILED.in(LOG.atWarn()).setCause(failed).log("The lock tables are not tidied up");
         }
     }
 
@@ -170,9 +173,18 @@ final class Housekeeping implements AutoCloseable {
     }
 
     private int loseRuns(List<LockRun> runs) {
-        return orNextTime(() -> (int) runs.stream()
-                .filter(run -> store.runs().lose(run.name(), run.fencingToken(), null))
-                .count());
+        List<LockRun> lost = new ArrayList<>();
+        int count = orNextTime(() -> {
+            lost.clear();
+            runs.stream()
+                    .filter(run -> store.runs().lose(run.name(), run.fencingToken(), null))
+                    .forEach(lost::add);
+            return lost.size();
+        });
+        if (count > 0) {
+            lost.forEach(run -> LockLog.runLost(run.name(), run.fencingToken()));
+        }
+        return count;
     }
 
     private List<LockRun> oldRuns(LockRun.Key after) {

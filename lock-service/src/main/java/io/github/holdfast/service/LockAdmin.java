@@ -173,11 +173,13 @@ public final class LockAdmin {
         internals.held().checkOpen();
         ForcedRelease forced = new ForcedRelease(lockName, checked);
         try {
-            return Patience.uninterruptibly(
+            Optional<LockInfo> holder = Patience.uninterruptibly(
                     internals.ticker(),
                     LIMIT,
                     patience ->
                             patience.repeat(() -> store().inTransaction(patience.forOneStatement(), forced::attempt)));
+            holder.ifPresent(info -> LockLog.forced(info, checked));
+            return holder;
         } catch (StoreException failed) {
             throw new LockStoreException(lockName, "was not released by force", failed);
         }

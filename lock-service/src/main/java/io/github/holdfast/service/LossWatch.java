@@ -75,7 +75,10 @@ final class LossWatch implements AutoCloseable {
             try {
                 next = Math.min(next, hold.lifetime().look());
             } catch (RuntimeException | Error failed) {
-                LOG.error("Lock '{}' could not be looked at", hold.name(), failed);
+                LogEvent.INTERNAL_FAILED
+                        .of(hold.name(), LOG.atError())
+                        .setCause(failed)
+                        .log("Lock '{}' could not be looked at", hold.name());
             }
         }
         return next;

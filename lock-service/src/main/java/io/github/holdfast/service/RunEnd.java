@@ -51,13 +51,22 @@ final class RunEnd {
      */
     Optional<RunStatus> write() {
         try {
-            return Optional.of(Patience.uninterruptibly(
+            return Optional.of(logged(Patience.uninterruptibly(
                     internals.ticker(),
                     LIMIT,
                     patience -> patience.repeat(
-                            () -> internals.store().inTransaction(patience.forOneStatement(), this::attempt))));
+                            () -> internals.store().inTransaction(patience.forOneStatement(), this::attempt)))));
         } catch (StoreException failed) {
             lock.detach();
+            if (failed.failure().isTransient()) {
+                LogEvent.RUN_UNANSWERED
+                        .of(grant.name(), LOG.atWarn())
+                        .addKeyValue(LogEvent.TOKEN, grant.fencingToken())
+                        .log(
+                                "Task '{}' ran, but the database did not answer when that was to be written down: {}",
+                                grant.name(),
+                                failed.getMessage());
+            }
             putOff(failed);
             return Optional.empty();
         } catch (RuntimeException | Error broken) {
@@ -78,10 +87,20 @@ final class RunEnd {
                 .orElse(RunStatus.LOST);
     }
 
+    private RunStatus logged(RunStatus written) {
+        if (written == RunStatus.LOST) {
+            LockLog.runLost(grant.name(), grant.fencingToken());
+        }
+        return written;
+    }
+
     private void again() {
         try {
-            RunStatus written = internals.store().inTransaction(STATEMENT, this::attempt);
-            LOG.info("The run {} of task '{}' has ended: {}", grant.fencingToken(), grant.name(), written);
+            RunStatus written = logged(internals.store().inTransaction(STATEMENT, this::attempt));
+            LogEvent.RUN_ENDED
+                    .of(grant.name(), LOG.atInfo())
+                    .addKeyValue(LogEvent.TOKEN, grant.fencingToken())
+                    .log("The run {} of task '{}' has ended: {}", grant.fencingToken(), grant.name(), written);
             ReleaseOutcome unused = lock.release();
         } catch (StoreException failed) {
             putOff(failed);
@@ -94,12 +113,15 @@ final class RunEnd {
             internals.settler().later(this::again);
             return;
         }
-        LOG.warn(
-                "The run {} of task '{}' ended ({}), but will be called lost, because the database refused to write that down: {}",
-                grant.fencingToken(),
-                grant.name(),
-                status,
-                failed.getMessage());
+        LogEvent.RUN_UNRECORDED
+                .of(grant.name(), LOG.atWarn())
+                .addKeyValue(LogEvent.TOKEN, grant.fencingToken())
+                .log(
+                        "The run {} of task '{}' ended ({}), but will be called lost, because the database refused to write that down: {}",
+                        grant.fencingToken(),
+                        grant.name(),
+                        status,
+                        failed.getMessage());
         ReleaseOutcome unused = lock.release();
     }
 }

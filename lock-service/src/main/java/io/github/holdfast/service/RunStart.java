@@ -18,6 +18,7 @@ final class RunStart implements GrantStep {
     private final LockRunRepository runs;
     private final TaskRequest request;
     private Optional<LockRun> last = Optional.empty();
+    private Optional<LockRun> lost = Optional.empty();
     private @Nullable Instant dueAt;
 
     RunStart(LockRunRepository runs, TaskRequest request) {
@@ -28,6 +29,7 @@ final class RunStart implements GrantStep {
     @Override
     public boolean isWanted(LockSnapshot seen) {
         last = runs.last(request.name());
+        lost = Optional.empty();
         dueAt = seen.dbNow();
         return last.isEmpty() || request.isDueAfter(last.get(), seen.dbNow());
     }
@@ -35,13 +37,16 @@ final class RunStart implements GrantStep {
     /** A run writes its end down before it gives its lock back: one that is still running under a free lock is lost. */
     @Override
     public void granted(LockEntity row) {
-        last.filter(run -> run.endedAt() == null).ifPresent(run -> {
-            boolean unused = runs.lose(run.name(), run.fencingToken(), null);
-        });
+        lost = last.filter(run -> run.endedAt() == null && runs.lose(run.name(), run.fencingToken(), null));
         Instant begunAt = Objects.requireNonNull(dueAt, "nothing is granted that was not wanted");
         Long period = request.period()
                 .map(length -> LockRun.periodOf(begunAt, length))
                 .orElse(null);
         runs.begin(row, period, begunAt);
+    }
+
+    /** The run before, if this one has found it lost; to be asked when the grant is committed. */
+    Optional<LockRun> lost() {
+        return lost;
     }
 }

@@ -108,7 +108,9 @@ final class Settler implements AutoCloseable {
                 orphan.name(),
                 locks -> {
                     if (locks.release(orphan, orphan.heldTimes(0))) {
-                        LOG.info("Lock '{}' was held for nobody, and is freed", orphan.name());
+                        LogEvent.LOCK_FREED
+                                .of(orphan.name(), LOG.atInfo())
+                                .log("Lock '{}' was held for nobody, and is freed", orphan.name());
                     }
                     return true;
                 },
@@ -140,7 +142,10 @@ final class Settler implements AutoCloseable {
                 try {
                     work.run();
                 } catch (RuntimeException | Error failed) {
-                    LOG.warn("Looking after locks in the background failed", failed);
+                    LogEvent.INTERNAL_FAILED
+                            .in(LOG.atWarn())
+                            .setCause(failed)
+                            .log("Looking after locks in the background failed");
                 }
             });
         } catch (RejectedExecutionException closed) {
@@ -154,9 +159,11 @@ final class Settler implements AutoCloseable {
         try {
             thread.execute(this::settleOpen);
         } catch (RejectedExecutionException closed) {
-            LOG.warn(
-                    "Lock '{}' may stay held until its lease or its node's is over: the lock service is closed",
-                    task.name());
+            LogEvent.LOCK_UNSETTLED
+                    .of(task.name(), LOG.atWarn())
+                    .log(
+                            "Lock '{}' may stay held until its lease or its node's is over: the lock service is closed",
+                            task.name());
         }
     }
 
@@ -185,7 +192,9 @@ final class Settler implements AutoCloseable {
         } catch (StoreException failed) {
             LOG.debug("Lock '{}' is not settled yet", task.name(), failed);
             if (!failed.failure().isTransient()) {
-                LOG.warn("Lock '{}' may stay held until its lease is over: {}", task.name(), failed.getMessage());
+                LogEvent.LOCK_UNSETTLED
+                        .of(task.name(), LOG.atWarn())
+                        .log("Lock '{}' may stay held until its lease is over: {}", task.name(), failed.getMessage());
                 return Progress.DONE;
             }
             if (failed.failure().isOfConnection()) {
@@ -196,7 +205,10 @@ final class Settler implements AutoCloseable {
                     : Progress.NOT_DONE;
         } catch (RuntimeException | Error failed) {
             // The thread must live on for the other tasks.
-            LOG.error("Lock '{}' may stay held until its lease is over", task.name(), failed);
+            LogEvent.LOCK_UNSETTLED
+                    .of(task.name(), LOG.atError())
+                    .setCause(failed)
+                    .log("Lock '{}' may stay held until its lease is over", task.name());
             return Progress.DONE;
         }
     }

@@ -59,7 +59,11 @@ public final class TaskLock {
         RunStart start = new RunStart(internals.store().runs(), request);
         Acquired acquired = Patience.uninterruptibly(
                 internals.ticker(), Duration.ZERO, patience -> locks.acquire(request.lock(), start, patience));
-        return acquired.handle().isPresent() ? run(acquired.handle().get(), task) : skipped(acquired);
+        if (acquired.handle().isEmpty()) {
+            return skipped(acquired);
+        }
+        start.lost().ifPresent(run -> LockLog.runLost(run.name(), run.fencingToken()));
+        return run(acquired.handle().get(), task);
     }
 
     private static TaskOutcome skipped(Acquired acquired) {

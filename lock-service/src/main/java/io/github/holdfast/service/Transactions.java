@@ -121,10 +121,12 @@ final class Transactions implements TransactionExecutionListener {
         TransactionScope scope = scopeOrForeign();
         scope.add(hold);
         if (scope.isForeign() && hasWarnedOfForeign.compareAndSet(false, true)) {
-            LOG.warn(
-                    "Lock '{}' was acquired in a transaction whose commit is not fenced: the lock service does not know its"
-                            + " transaction manager, or that is of another persistence unit. This is logged once",
-                    hold.name());
+            LogEvent.TRANSACTION_UNFENCED
+                    .of(hold.name(), LOG.atWarn())
+                    .log(
+                            "Lock '{}' was acquired in a transaction whose commit is not fenced: the lock service does not know"
+                                    + " its transaction manager, or that is of another persistence unit. This is logged once",
+                            hold.name());
         }
     }
 
@@ -182,11 +184,14 @@ final class Transactions implements TransactionExecutionListener {
 
     private void warnOfOldSnapshot(String name) {
         if (warnedCallSites.size() < MAX_CALL_SITES && warnedCallSites.add(callSite())) {
-            LOG.warn(
-                    "Lock '{}' was acquired in a transaction that has read before, at REPEATABLE READ or higher: it goes on"
-                            + " seeing what it saw then, and may fail to commit. Acquire before the transaction's first read ({})",
-                    name,
-                    callSite());
+            LogEvent.TRANSACTION_OLD_SNAPSHOT
+                    .of(name, LOG.atWarn())
+                    .log(
+                            "Lock '{}' was acquired in a transaction that has read before, at REPEATABLE READ or higher: it goes on"
+                                    + " seeing what it saw then, and may fail to commit. Acquire before the transaction's first"
+                                    + " read ({})",
+                            name,
+                            callSite());
         }
     }
 
@@ -274,10 +279,13 @@ final class Transactions implements TransactionExecutionListener {
     void deferred(Hold hold) {
         boolean isOneOfSeveral = scope().filter(scope -> scope.defer(hold) > 1).isPresent();
         if (isOneOfSeveral && hasWarnedOfSeveral.compareAndSet(false, true)) {
-            LOG.warn(
-                    "More than one lock, the last of them '{}', stays held until one transaction ends. Two transactions that"
-                            + " lock the same names in different orders wait for each other: use acquireAll. This is logged once",
-                    hold.name());
+            LogEvent.TRANSACTION_SEVERAL_LOCKS
+                    .of(hold.name(), LOG.atWarn())
+                    .log(
+                            "More than one lock, the last of them '{}', stays held until one transaction ends. Two transactions"
+                                    + " that lock the same names in different orders wait for each other: use acquireAll. This is"
+                                    + " logged once",
+                            hold.name());
         }
     }
 

@@ -59,12 +59,17 @@ final class WakeUpReceiver implements WakeUpChannel.Receiver, AutoCloseable {
             channel.listen(this);
         } catch (StoreException failed) {
             if (isOpen()) {
-                LOG.warn("Notifications are not heard, waiting threads poll: {}", failed.getMessage());
+                LogEvent.WAKE_UP_LOST
+                        .in(LOG.atWarn())
+                        .log("Notifications are not heard, waiting threads poll: {}", failed.getMessage());
                 LOG.debug("Notifications are not heard", failed);
             }
         } catch (Throwable failed) {
             if (isOpen()) {
-                LOG.error("Notifications are not heard, waiting threads poll", failed);
+                LogEvent.WAKE_UP_LOST
+                        .in(LOG.atError())
+                        .setCause(failed)
+                        .log("Notifications are not heard, waiting threads poll");
             }
         }
     }

@@ -8,23 +8,28 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.slf4j.LoggerFactory;
 
-/** What a class logs as a warning or worse, instead of printing it. */
+/** What a class logs, instead of printing it. */
 final class CapturedLog implements AutoCloseable {
 
     private final Logger logger;
     private final ListAppender<ILoggingEvent> appender = new ListAppender<>();
 
-    private CapturedLog(Logger logger) {
+    private CapturedLog(Logger logger, Level level) {
         this.logger = logger;
         appender.list = new CopyOnWriteArrayList<>();
         appender.start();
-        logger.setLevel(Level.WARN);
+        logger.setLevel(level);
         logger.setAdditive(false);
         logger.addAppender(appender);
     }
 
+    /** Warnings and worse. */
     static CapturedLog of(Class<?> type) {
-        return new CapturedLog((Logger) LoggerFactory.getLogger(type));
+        return of(type, Level.WARN);
+    }
+
+    static CapturedLog of(Class<?> type, Level level) {
+        return new CapturedLog((Logger) LoggerFactory.getLogger(type), level);
     }
 
     List<ILoggingEvent> lines() {

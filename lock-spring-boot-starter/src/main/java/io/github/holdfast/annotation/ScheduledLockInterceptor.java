@@ -57,7 +57,7 @@ final class ScheduledLockInterceptor implements MethodInterceptor {
         TaskLock lock = taskLocks.computeIfAbsent(key, first -> locks.get().task(task.request()));
         AtomicReference<@Nullable Object> result = new AtomicReference<>(skipped(method));
         TaskOutcome outcome = lock.runIfDue(held -> result.set(proceed(invocation)));
-        tell(outcome, lock.name());
+        LOG.debug("Task '{}': {}", lock.name(), outcome);
         return result.get();
     }
 
@@ -72,15 +72,6 @@ final class ScheduledLockInterceptor implements MethodInterceptor {
             throw thrown;
         } catch (Throwable thrown) {
             throw new UndeclaredThrowableException(thrown);
-        }
-    }
-
-    private static void tell(TaskOutcome outcome, String name) {
-        switch (outcome) {
-            case SUCCEEDED, NOT_DUE, HELD -> LOG.debug("Task '{}': {}", name, outcome);
-            case LOST -> LOG.warn("Task '{}' ran, but its lock was lost before its end was written down", name);
-            case UNRESOLVED ->
-                LOG.warn("Task '{}' ran, but the database did not answer when that was to be written down", name);
         }
     }
 }

@@ -1,0 +1,183 @@
+package io.github.holdfast.service;
+
+import static java.time.Duration.ofDays;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.FaultyDataSource;
+import io.github.holdfast.test.OnDatabase;
+import io.github.holdfast.test.TestDatabase;
+import jakarta.persistence.EntityManagerFactory;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.springframework.orm.jpa.JpaTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+/** What operators find in the log, whatever its messages become. */
+@OnDatabase(TestDatabase.H2_TCP)
+class LogEventTest {
+
+    private static final Duration SOON = ofSeconds(20);
+    private static final Path SOURCES = Path.of("src", "main", "java");
+    private static final Path DOCS = Path.of("..", "docs", "observability.md");
+
+    private Database database;
+    private Services services;
+    private CapturedLog log;
+
+    @BeforeEach
+    void open(Database database) {
+        this.database = database;
+        services = Services.on(database);
+        log = CapturedLog.of(LockService.class, Level.DEBUG);
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        services.close();
+        log.close();
+    }
+
+    private static Map<String, Object> fields(ILoggingEvent line) {
+        return line.getKeyValuePairs().stream().collect(Collectors.toMap(pair -> pair.key, pair -> pair.value));
+    }
+
+    private Optional<Map<String, Object>> logged(LogEvent event) {
+        return log.lines().stream()
+                .map(LogEventTest::fields)
+                .filter(fields -> event.id().equals(fields.get("holdfast.event")))
+                .findFirst();
+    }
+
+    private Map<String, Object> awaitLogged(LogEvent event) {
+        return await().atMost(SOON)
+                .until(() -> logged(event), Optional::isPresent)
+                .orElseThrow();
+    }
+
+    @Test
+    void aLockThatIsSuspectThenLostThenTakenOver() throws Exception {
+        FaultyDataSource faults = new FaultyDataSource(database.dataSource());
+        LockService mine = services.build(
+                services.poolOver(faults),
+                builder -> builder.nodeLease(ofSeconds(2)).withoutHousekeeping());
+        LockService theirs = services.open();
+        LockHandle lock = mine.acquire(LockRequest.of("order:1"));
+
+        faults.down();
+        assertThat(awaitLogged(LogEvent.LOCK_SUSPECT))
+                .containsEntry("holdfast.lock", "order:1")
+                .containsEntry("holdfast.token", lock.fencingToken());
+        assertThat(awaitLogged(LogEvent.LOCK_LOST))
+                .containsEntry("holdfast.lock", "order:1")
+                .containsEntry("holdfast.token", lock.fencingToken())
+                .containsEntry("holdfast.cause", "database_unreachable");
+
+        try (LockHandle taken = theirs.acquire(LockRequest.of("order:1").waitAtMost(SOON))) {
+            assertThat(awaitLogged(LogEvent.LOCK_TAKEN_OVER))
+                    .containsEntry("holdfast.lock", "order:1")
+                    .containsEntry("holdfast.token", taken.fencingToken())
+                    .hasEntrySatisfying(
+                            "holdfast.holder",
+                            holder -> assertThat(holder.toString()).contains("@"));
+        }
+        faults.up();
+        assertThat(log.lines())
+                .extracting(line -> line.getLevel() + " " + line.getFormattedMessage())
+                .contains(
+                        "WARN Lock 'order:1' may be lost soon: its heartbeat is overdue",
+                        "WARN Lock 'order:1' is lost: the database did not answer until the lease of the node was over")
+                .anyMatch(line -> line.startsWith("INFO Lock 'order:1' was taken over from "));
+    }
+
+    @Test
+    void aLockTakenByForceUnderATransaction() throws Exception {
+        EntityManagerFactory unit = services.unit(database.pool(pool -> pool.setMaximumPoolSize(5)));
+        JpaTransactionManager transactions = new JpaTransactionManager(unit);
+        LockService service = services.build(unit, builder -> builder.transactionManager(transactions));
+        LockHandle lock = service.acquire(LockRequest.of("order:2"));
+
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> new TransactionTemplate(transactions)
+                        .executeWithoutResult(
+                                status -> service.admin().forceRelease("order:2", "its holder hangs, ticket 4711")));
+
+        assertThat(awaitLogged(LogEvent.LOCK_FORCED))
+                .containsEntry("holdfast.lock", "order:2")
+                .containsEntry("holdfast.token", lock.fencingToken())
+                .containsEntry("holdfast.reason", "its holder hangs, ticket 4711")
+                .containsKey("holdfast.holder");
+        assertThat(awaitLogged(LogEvent.COMMIT_REFUSED)).containsEntry("holdfast.lock", "order:2");
+        assertThat(awaitLogged(LogEvent.LOCK_LOST)).containsEntry("holdfast.lock", "order:2");
+        lock.release();
+    }
+
+    @Test
+    void aRunThatIsLost() {
+        LockService service = services.open();
+        TaskLock task = service.task(TaskRequest.of("nightly").every(ofDays(1)));
+
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> task.runIfDue(lock -> service.admin().forceRelease("nightly", "a test")));
+
+        long token = service.admin().lastRuns("", 10).get(0).fencingToken();
+        assertThat(awaitLogged(LogEvent.RUN_LOST))
+                .containsEntry("holdfast.lock", "nightly")
+                .containsEntry("holdfast.token", token);
+    }
+
+    @Test
+    void locksThatAServiceHoldsWhenItIsClosedAreNoWarning() throws Exception {
+        LockService service = services.open();
+        LockHandle lock = service.acquire(LockRequest.of("leader"));
+
+        service.close();
+
+        assertThat(awaitLogged(LogEvent.LOCK_LOST)).containsEntry("holdfast.cause", "service_closed");
+        assertThat(log.lines()).extracting(ILoggingEvent::getLevel).containsOnly(Level.INFO);
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.LOST);
+    }
+
+    @Test
+    void everyEventIsDocumentedAndNothingElse() throws IOException {
+        String docs = Files.readString(DOCS);
+        String section = docs.substring(docs.indexOf("## Log events"));
+        List<String> documented = Pattern.compile("(?m)^\\| `(holdfast\\.[a-z.-]+)` \\|")
+                .matcher(section)
+                .results()
+                .map(row -> row.group(1))
+                .toList();
+        assertThat(documented)
+                .doesNotHaveDuplicates()
+                .containsExactlyInAnyOrderElementsOf(
+                        Arrays.stream(LogEvent.values()).map(LogEvent::id).toList());
+    }
+
+    @Test
+    void nothingIsLoggedForOperatorsWithoutAnId() throws IOException {
+        try (Stream<Path> files = Files.walk(SOURCES)) {
+            for (Path file : files.filter(Files::isRegularFile).toList()) {
+                assertThat(Files.readString(file))
+                        .as(file.toString())
+                        .doesNotContain("LOG.info(", "LOG.warn(", "LOG.error(");
+            }
+        }
+    }
+}
