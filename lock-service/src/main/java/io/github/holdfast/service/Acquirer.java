@@ -32,6 +32,10 @@ final class Acquirer {
         if (outer.isPresent()) {
             return new Acquired(request.name(), outer.map(Hold::handle), null, patience.elapsed());
         }
+        return internals.events().acquisition(request, patience, within -> outermost(request, step, within));
+    }
+
+    private Acquired outermost(LockRequest request, GrantStep step, Patience patience) throws InterruptedException {
         internals.rowLocks().checkNotHeldByCurrentThread(request.name());
         internals.transactions().checkNotLost(request.name());
         String owner = request.owner().orElseGet(() -> ownerPrefix + acquisitions.incrementAndGet());

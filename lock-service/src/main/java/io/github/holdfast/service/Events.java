@@ -33,6 +33,20 @@ final class Events implements AutoCloseable {
         thread.allowCoreThreadTimeOut(true);
     }
 
+    /** Has an acquisition told from its beginning to its end, on this thread. */
+    Acquired acquisition(LockRequest request, Patience patience, Patience.Work<Acquired> acquisition)
+            throws InterruptedException {
+        tell(listener -> listener.acquiring(request));
+        try {
+            return acquisition.within(patience);
+        } catch (LockStoreException | LockLostException | LockDeadlockException | InterruptedException failed) {
+            tell(listener -> listener.failed(request.name(), patience.elapsed(), failed));
+            throw failed;
+        } finally {
+            tell(listener -> listener.acquisitionEnded(request));
+        }
+    }
+
     /** Tells how an acquisition ended. */
     void acquired(String lockName, Optional<Long> fencingToken, Duration waited) {
         fencingToken.ifPresentOrElse(

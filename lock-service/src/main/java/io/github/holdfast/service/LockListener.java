@@ -14,6 +14,22 @@ import org.jspecify.annotations.Nullable;
 public interface LockListener {
 
     /**
+     * An acquisition begins. What is told of it follows on the same thread, at last {@link #acquisitionEnded}: between the two, the
+     * listener may have something in force on the thread, such as the span of a trace.
+     *
+     * @param request what is to be acquired
+     */
+    default void acquiring(LockRequest request) {}
+
+    /**
+     * An acquisition ended, after {@link #acquired}, {@link #refused} or {@link #failed} was told; or after none of them, if a task
+     * was not due, or what was asked for is not possible.
+     *
+     * @param request the same as when it began
+     */
+    default void acquisitionEnded(LockRequest request) {}
+
+    /**
      * A lock was granted.
      *
      * @param lockName what is locked

@@ -167,14 +167,7 @@ public final class LockService implements AutoCloseable {
 
     /** For a lease lock, together with what belongs to its grant. */
     Acquired acquire(LockRequest request, GrantStep step, Patience patience) throws InterruptedException {
-        try {
-            return request.isRowLock()
-                    ? rowAcquirer.acquire(request, patience)
-                    : acquirer.acquire(request, step, patience);
-        } catch (LockStoreException | LockLostException | LockDeadlockException | InterruptedException failed) {
-            internals.events().tell(listener -> listener.failed(request.name(), patience.elapsed(), failed));
-            throw failed;
-        }
+        return request.isRowLock() ? rowAcquirer.acquire(request, patience) : acquirer.acquire(request, step, patience);
     }
 
     /**

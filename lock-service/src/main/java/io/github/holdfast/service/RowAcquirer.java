@@ -29,6 +29,11 @@ final class RowAcquirer {
         if (outer.isPresent()) {
             return new Acquired(name, outer.map(LockHandle::new), null, patience.elapsed());
         }
+        return internals.events().acquisition(request, patience, within -> outermost(request, within));
+    }
+
+    private Acquired outermost(LockRequest request, Patience patience) throws InterruptedException {
+        String name = request.name();
         internals.held().checkNotHeldByCurrentThread(name);
         internals.transactions().checkNotLost(name);
         Optional<TransactionScope> scope = internals.transactions().scopeForRowLock(request);

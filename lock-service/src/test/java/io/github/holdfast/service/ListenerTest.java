@@ -30,6 +30,9 @@ class ListenerTest {
     private static final Duration SOON = ofSeconds(20);
 
     private final List<String> told = new CopyOnWriteArrayList<>();
+    private final List<String> begun = new CopyOnWriteArrayList<>();
+    private final List<String> ended = new CopyOnWriteArrayList<>();
+    private volatile String lastTold = "nothing";
     private Services services;
     private LockService service;
     private TransactionTemplate transaction;
@@ -56,18 +59,35 @@ class ListenerTest {
     private final class Recorder implements LockListener {
 
         @Override
+        public void acquiring(LockRequest request) {
+            lastTold = "nothing";
+            begun.add(request.name() + " by " + Thread.currentThread().getName());
+        }
+
+        @Override
+        public void acquisitionEnded(LockRequest request) {
+            begun.remove(request.name() + " by " + Thread.currentThread().getName());
+            ended.add(request.name() + " after " + lastTold);
+        }
+
+        @Override
         public void acquired(String lockName, long fencingToken, Duration waited) {
-            told.add("acquired " + lockName);
+            tellEnd("acquired " + lockName);
         }
 
         @Override
         public void refused(String lockName, Duration waited) {
-            told.add("refused " + lockName);
+            tellEnd("refused " + lockName);
         }
 
         @Override
         public void failed(String lockName, Duration waited, Exception cause) {
-            told.add("failed " + lockName + ": " + cause.getClass().getSimpleName());
+            tellEnd("failed " + lockName + ": " + cause.getClass().getSimpleName());
+        }
+
+        private void tellEnd(String event) {
+            lastTold = event;
+            told.add(event);
         }
 
         @Override
@@ -134,6 +154,8 @@ class ListenerTest {
         assertThat(told)
                 .filteredOn(event -> !event.startsWith("beaten"))
                 .containsExactly("failed stock: InterruptedException");
+        assertThat(ended).containsExactly("stock after failed stock: InterruptedException");
+        assertThat(begun).isEmpty();
     }
 
     @Test
@@ -143,6 +165,26 @@ class ListenerTest {
         told.clear();
         assertThat(task.runIfDue(lock -> {})).isEqualTo(TaskOutcome.NOT_DUE);
         assertThat(told).noneMatch(line -> line.contains("daily"));
+    }
+
+    @Test
+    void everyOutermostAcquisitionIsToldFromItsBeginningToItsEndOnItsThread() throws Exception {
+        LockService second = services.open();
+        try (LockHandle outer = service.acquire(LockRequest.of("outer"));
+                LockHandle nested = service.acquire(LockRequest.of("outer"));
+                LockHandle row = service.acquire(LockRequest.of("row").rowLock());
+                LockHandle theirs = second.acquire(LockRequest.of("theirs"))) {
+            assertThat(service.tryAcquire(LockRequest.of("theirs"))).isEmpty();
+            assertThatThrownBy(() -> service.tryAcquire(LockRequest.of("outer").rowLock()))
+                    .isInstanceOf(IllegalStateException.class);
+        }
+        assertThat(ended)
+                .containsExactly(
+                        "outer after acquired outer",
+                        "row after acquired row",
+                        "theirs after refused theirs",
+                        "outer after nothing");
+        assertThat(begun).isEmpty();
     }
 
     @Test

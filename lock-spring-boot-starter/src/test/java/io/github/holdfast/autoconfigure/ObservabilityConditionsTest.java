@@ -5,9 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.holdfast.actuate.LockHealthIndicator;
 import io.github.holdfast.actuate.LocksEndpoint;
 import io.github.holdfast.metrics.LockMeters;
+import io.github.holdfast.metrics.LockObservations;
+import io.github.holdfast.service.LockRequest;
 import io.github.holdfast.service.LockService;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.config.MeterFilter;
+import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationRegistry;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
@@ -30,6 +36,7 @@ class ObservabilityConditionsTest {
     @Configuration(proxyBeanMethods = false)
     @ImportAutoConfiguration({
         LockMetricsAutoConfiguration.class,
+        LockObservationAutoConfiguration.class,
         LockEndpointAutoConfiguration.class,
         LockHealthAutoConfiguration.class
     })
@@ -44,6 +51,7 @@ class ObservabilityConditionsTest {
                 .run(context -> assertThat(context)
                         .hasNotFailed()
                         .doesNotHaveBean("holdfastMeters")
+                        .doesNotHaveBean("holdfastObservations")
                         .doesNotHaveBean("holdfastLocksEndpoint")
                         .doesNotHaveBean("locksHealthIndicator"));
     }
@@ -65,6 +73,32 @@ class ObservabilityConditionsTest {
                 .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
                 .withPropertyValues("management.health.locks.enabled=false")
                 .run(context -> assertThat(context).hasNotFailed().hasSingleBean(LockMeters.class));
+    }
+
+    /** Each with the handler that Spring Boot makes meters of observations with. */
+    @Test
+    void acquisitionsAreObservedButNoMetersAreMadeOfThat() {
+        ObservationRegistry observations = ObservationRegistry.create();
+        application
+                .withBean(ObservationRegistry.class, () -> observations)
+                .withPropertyValues("management.health.locks.enabled=false")
+                .run(context -> {
+                    assertThat(context).hasNotFailed().hasSingleBean(LockObservations.class);
+                    SimpleMeterRegistry meters = new SimpleMeterRegistry();
+                    meters.config().meterFilter(context.getBean(MeterFilter.class));
+                    observations.observationConfig().observationHandler(new DefaultMeterObservationHandler(meters));
+                    LockRequest request = LockRequest.of("order:1");
+                    LockObservations listener = context.getBean(LockObservations.class);
+                    listener.acquiring(request);
+                    assertThat(observations.getCurrentObservation()).isNotNull();
+                    listener.acquisitionEnded(request);
+                    assertThat(observations.getCurrentObservation()).isNull();
+                    Observation.createNotStarted("another", observations).observe(() -> {});
+                    assertThat(meters.getMeters())
+                            .map(meter -> meter.getId().getName())
+                            .contains("another")
+                            .noneMatch(name -> name.startsWith("holdfast"));
+                });
     }
 
     @Test
