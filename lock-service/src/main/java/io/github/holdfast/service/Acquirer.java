@@ -39,15 +39,17 @@ final class Acquirer {
         internals.rowLocks().checkNotHeldByCurrentThread(request.name());
         internals.transactions().checkNotLost(request.name());
         String owner = request.owner().orElseGet(() -> ownerPrefix + acquisitions.incrementAndGet());
-        Acquisition acquisition = new Acquisition(internals, request, owner, holders.current(), step);
-        Optional<Hold> hold = acquired(acquisition, request, owner, patience);
+        String holder = holders.current();
+        Acquisition acquisition = new Acquisition(internals, request, owner, holder, step);
+        Pending pending = new Pending(request.name(), owner, holder, internals.ticker());
+        Optional<Hold> hold = acquired(acquisition, pending, request, patience);
         return new Acquired(request.name(), hold.map(Hold::handle), acquisition.last(), patience.elapsed());
     }
 
     /** What is written for the owner until this returns is accounted for, and after that by the hold. */
-    private Optional<Hold> acquired(Acquisition acquisition, LockRequest request, String owner, Patience patience)
+    private Optional<Hold> acquired(Acquisition acquisition, Pending pending, LockRequest request, Patience patience)
             throws InterruptedException {
-        internals.held().begin(request.name(), owner);
+        internals.held().begin(pending);
         try {
             Optional<Hold> hold = isQueued(request, patience)
                     ? internals
@@ -65,7 +67,7 @@ final class Acquirer {
             hold.ifPresent(granted -> keep(granted, request));
             return hold;
         } finally {
-            internals.held().end(request.name(), owner);
+            internals.held().end(pending);
         }
     }
 

@@ -30,8 +30,8 @@ final class HeldLocks {
     private final Map<Thread, Set<Hold>> ofThread = new ConcurrentHashMap<>();
     private final Set<Hold> holds = ConcurrentHashMap.newKeySet();
 
-    /** How many acquisitions are under way. */
-    private final Map<NameAndOwner, Integer> pending = new ConcurrentHashMap<>();
+    /** The acquisitions under way. */
+    private final Set<Pending> pending = ConcurrentHashMap.newKeySet();
 
     private volatile int sweepAt = FIRST_SWEEP;
     private volatile boolean draining;
@@ -66,25 +66,28 @@ final class HeldLocks {
     }
 
     /** Notes that an acquisition is under way, until {@link #end}; what it writes is accounted for. */
-    void begin(String name, String owner) {
-        pending.merge(new NameAndOwner(name, owner), 1, Integer::sum);
+    void begin(Pending acquisition) {
+        pending.add(acquisition);
     }
 
     /** Notes that an acquisition has ended; its hold, if any, was {@linkplain #add added} before. */
-    void end(String name, String owner) {
-        pending.computeIfPresent(new NameAndOwner(name, owner), (key, count) -> count == 1 ? null : count - 1);
+    void end(Pending acquisition) {
+        pending.remove(acquisition);
     }
 
-    /** Returns how many acquisitions are under way. */
-    int pending() {
-        return pending.values().stream().mapToInt(Integer::intValue).sum();
+    /** Returns the acquisitions under way. */
+    Collection<Pending> pending() {
+        return pending;
     }
 
     /** Returns those rows that neither a valid hold nor an acquisition under way accounts for. */
     List<LockEntity> unknown(List<LockEntity> rows) {
         // In this order: an acquisition adds its hold before it ends.
+        Set<NameAndOwner> writing = pending.stream()
+                .map(acquisition -> new NameAndOwner(acquisition.name(), acquisition.owner()))
+                .collect(Collectors.toSet());
         List<LockEntity> notPending = rows.stream()
-                .filter(row -> row.owner() != null && !pending.containsKey(new NameAndOwner(row.name(), row.owner())))
+                .filter(row -> row.owner() != null && !writing.contains(new NameAndOwner(row.name(), row.owner())))
                 .toList();
         Set<Grant> known = holds.stream()
                 .filter(hold -> !hold.lifetime().isLost())

@@ -83,6 +83,6 @@ record Internals(
 
     /** Whether a lock is held, or is being acquired. */
     boolean isInUse() {
-        return held.pending() > 0 || held.isAnyLeft() || rowLocks.isAnyLeft();
+        return !held.pending().isEmpty() || held.isAnyLeft() || rowLocks.isAnyLeft();
     }
 }

@@ -8,6 +8,7 @@ import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -130,7 +131,20 @@ public final class LockAdmin {
 
     /** Returns how many acquisitions of this service are under way, most of them waiting. Asks no database. */
     public int waiting() {
-        return internals.held().pending();
+        return internals.held().pending().size();
+    }
+
+    /** Returns the acquisitions of this service that are under way, the one that has waited longest first. Asks no database. */
+    public List<WaiterInfo> waiters() {
+        return internals.held().pending().stream()
+                .map(Pending::info)
+                .sorted(Comparator.comparing(WaiterInfo::waited).reversed())
+                .toList();
+    }
+
+    /** Returns what this process is called where people look who holds a lock: application, process and host. */
+    public String process() {
+        return holders.process();
     }
 
     /**

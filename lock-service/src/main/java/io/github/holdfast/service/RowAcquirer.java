@@ -37,13 +37,14 @@ final class RowAcquirer {
         internals.held().checkNotHeldByCurrentThread(name);
         internals.transactions().checkNotLost(name);
         Optional<TransactionScope> scope = internals.transactions().scopeForRowLock(request);
-        internals.held().begin(name, RowAcquisition.NOBODY);
+        Pending pending = new Pending(name, RowAcquisition.NOBODY, holders.current(), internals.ticker());
+        internals.held().begin(pending);
         try {
             return scope.isPresent()
                     ? inCallers(new CallersRowAcquisition(internals, name, scope.get()), patience)
                     : inOwn(new OwnRowAcquisition(internals, name), patience);
         } finally {
-            internals.held().end(name, RowAcquisition.NOBODY);
+            internals.held().end(pending);
         }
     }
 

@@ -75,6 +75,29 @@ abstract class LockAdminContract {
         lock.close();
     }
 
+    @Test
+    void waitersAreToldByNameWhileTheyWait() throws Exception {
+        LockService service = service();
+        LockAdmin admin = service.admin();
+        assertThat(admin.waiters()).isEmpty();
+        LockHandle lock = service().acquire(LockRequest.of("contended"));
+        Future<?> first = threads.submit(
+                () -> service.acquire(LockRequest.of("contended")).release());
+        await().atMost(SOON).until(() -> admin.waiters().size() == 1);
+        Future<?> second = threads.submit(
+                () -> service.acquire(LockRequest.of("contended").rowLock()).release());
+        await().atMost(SOON).until(() -> admin.waiters().size() == 2);
+
+        List<WaiterInfo> waiters = admin.waiters();
+        assertThat(waiters).extracting(WaiterInfo::name).containsOnly("contended");
+        assertThat(waiters).allSatisfy(waiter -> assertThat(waiter.holder()).startsWith(admin.process() + "/"));
+        assertThat(waiters.get(0).waited()).isGreaterThan(waiters.get(1).waited());
+        lock.release();
+        first.get(20, TimeUnit.SECONDS);
+        second.get(20, TimeUnit.SECONDS);
+        assertThat(admin.waiters()).isEmpty();
+    }
+
     // Held locks
 
     @Test

@@ -1,5 +1,7 @@
 package io.github.holdfast.autoconfigure;
 
+import io.github.holdfast.actuate.LocksEndpoint;
+import io.github.holdfast.console.LockConsole;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
@@ -24,6 +26,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param schema who creates the tables of the locks
  * @param datasource connections that only lock operations use; any of these properties makes a pool of its own
  * @param shutdown how the application stops
+ * @param endpoint what the Actuator endpoint may do
+ * @param console the page that shows what is locked
  */
 @ConfigurationProperties("holdfast")
 record HoldfastProperties(
@@ -37,7 +41,9 @@ record HoldfastProperties(
         @DefaultValue Jpa jpa,
         @DefaultValue Schema schema,
         @DefaultValue Datasource datasource,
-        @DefaultValue Shutdown shutdown) {
+        @DefaultValue Shutdown shutdown,
+        @DefaultValue Endpoint endpoint,
+        @DefaultValue Console console) {
 
     /**
      * How the tables are tidied up.
@@ -98,4 +104,23 @@ record HoldfastProperties(
      *     the locks are lost: up to 365 days
      */
     record Shutdown(@DefaultValue("10s") Duration gracePeriod) {}
+
+    /**
+     * What the Actuator endpoint may do.
+     *
+     * @param forceRelease whether the Actuator endpoint locks may take locks away from their holders
+     */
+    record Endpoint(@DefaultValue("disabled") LocksEndpoint.ForcedRelease forceRelease) {}
+
+    /**
+     * The page that shows what is locked, in applications with Spring MVC. Secure it.
+     *
+     * @param enabled whether there is a console
+     * @param path where it is, after the context path
+     * @param forceRelease whether those who have logged in may take locks away from their holders on the page
+     */
+    record Console(
+            @DefaultValue("false") boolean enabled,
+            @DefaultValue("/holdfast") String path,
+            @DefaultValue("disabled") LockConsole.ForcedRelease forceRelease) {}
 }

@@ -71,6 +71,9 @@ class HoldfastPropertiesTest {
                 "holdfast.housekeeping.period=1ms",
                 "holdfast.housekeeping.retention=1m",
                 "holdfast.shutdown.grace-period=-1s",
+                "holdfast.console.path=holdfast",
+                "holdfast.console.path=/holdfast/",
+                "holdfast.console.path=/{name}",
                 "holdfast.datasource.maximum-pool-size=0",
                 "holdfast.datasource.connection-timeout=1ms"
             })
@@ -89,6 +92,7 @@ class HoldfastPropertiesTest {
     private static void use(HoldfastProperties properties) {
         new LockSetup(context.getBean(EntityManagerFactory.class)).properties(properties, new StandardEnvironment());
         new LockShutdown(context.getBeanFactory(), properties.shutdown());
+        LockConsoleAutoConfiguration.checkedPath(properties.console());
         LockPool.create(properties.datasource(), null).close();
     }
 

@@ -1,0 +1,4 @@
+@NullMarked
+package io.github.holdfast.console;
+
+import org.jspecify.annotations.NullMarked;
