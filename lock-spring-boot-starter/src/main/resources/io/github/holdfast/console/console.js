@@ -39,6 +39,8 @@ function element(tag, className, ...children) {
 }
 
 const text = value => element('span', '', value ?? '–');
+/** Application, process, host and thread: a line best ends between them. */
+const who = value => element('span', '', ...(value ?? '–').split(/(?<=[/@])/).flatMap(part => [part, element('wbr')]));
 const name = value => element('span', 'name', value ?? '–');
 const quiet = (...children) => element('small', 'quiet', ...children);
 const badge = (word, look) => element('span', `badge ${look}`, word);
@@ -98,7 +100,7 @@ const TABLES = {
     key: lock => `${lock.fencingToken} ${lock.name}`,
     cells: lock => [
       name(lock.name),
-      both(text(lock.holder ?? lock.owner), lock.holdCount > 1 ? quiet(`${lock.holdCount} times`) : ''),
+      both(who(lock.holder ?? lock.owner), lock.holdCount > 1 ? quiet(`${lock.holdCount} times`) : ''),
       both(rising(lock.heldFor), quiet(instant(lock.acquiredAt))),
       lock.isKeptByNode
         ? both(text('by its node'), quiet('lease ', falling(lock.expiresIn)))
@@ -109,12 +111,12 @@ const TABLES = {
   },
   waiting: {
     key: waiter => `${waiter.holder} ${waiter.name}`,
-    cells: waiter => [name(waiter.name), text(waiter.holder), rising(waiter.waited)],
+    cells: waiter => [name(waiter.name), who(waiter.holder), rising(waiter.waited)],
   },
   nodes: {
     key: node => node.id,
     cells: node => [
-      both(text(node.description), quiet(element('span', 'number', node.id))),
+      both(who(node.description), quiet(element('span', 'number', node.id))),
       node.isAlive ? badge('alive', 'good') : badge('dead', 'over'),
       both(ago(node.startedAgo), quiet(instant(node.startedAt))),
       node.isAlive ? falling(node.expiresIn) : text('over'),
@@ -127,7 +129,7 @@ const TABLES = {
       badge(run.status.toLowerCase(), RUN_STATES[run.status] ?? 'over'),
       both(ago(run.begunAgo), quiet(instant(run.begunAt))),
       run.hasEnded ? fixed(run.took) : both(rising(run.took), quiet('so far')),
-      text(run.holder),
+      who(run.holder),
       text(run.error),
     ],
   },
@@ -392,6 +394,7 @@ function choose(lock) {
   chosen = lock;
   byId('release-name').textContent = lock.name;
   byId('release-holder').textContent = lock.holder ?? lock.owner;
+  byId('release-user').textContent = state.user;
   byId('reason').value = '';
   complain('');
   dialog.showModal();

@@ -94,7 +94,6 @@ class ConsoleInBrowserTest {
             await().atMost(SOON).until(() -> browser.hasRow("held", "new:1"));
             assertThat(browser.text("#held-count")).isEqualTo("7");
         }
-        await().atMost(SOON).until(() -> !browser.hasRow("held", "new:1"));
     }
 
     @Test
@@ -120,7 +119,7 @@ class ConsoleInBrowserTest {
     @Test
     void aLockIsTakenAwayByKeyboardAlone() throws Exception {
         LockHandle lock = locks.acquire(LockRequest.of("stuck:1"));
-        await().atMost(SOON).until(() -> browser.hasRow("held", "stuck:1"));
+        open();
 
         browser.tabTo("stuck:1 by force");
         browser.press(Keys.ENTER);
@@ -139,14 +138,13 @@ class ConsoleInBrowserTest {
         await().atMost(SOON).until(() -> !browser.hasRow("held", "stuck:1"));
         assertThat(browser.focused()).isEqualTo(browser.find("#held"));
         assertThat(locks.find("stuck:1")).isEmpty();
-        await().atMost(SOON).until(() -> browser.hasRow("losses", "stuck:1"));
         lock.release();
     }
 
     @Test
     void aLockThatSomebodyElseHoldsByNowIsNotTakenAway() throws Exception {
         LockHandle first = locks.acquire(LockRequest.of("stuck:2"));
-        await().atMost(SOON).until(() -> browser.hasRow("held", "stuck:2"));
+        open();
         browser.tabTo("stuck:2 by force");
         browser.press(Keys.ENTER);
         first.release();
@@ -169,7 +167,8 @@ class ConsoleInBrowserTest {
     @Test
     void itFitsOnAPhone() throws Exception {
         try (LockHandle unused = locks.acquire(LockRequest.of(ConsoleScene.LONGEST_NAME))) {
-            await().atMost(SOON).until(() -> browser.hasRow("held", ConsoleScene.LONGEST_NAME));
+            open();
+            assertThat(browser.hasRow("held", ConsoleScene.LONGEST_NAME)).isTrue();
             for (Screen screen : Screen.values()) {
                 browser.show(screen);
                 browser.assertFitsWidth();
@@ -177,6 +176,7 @@ class ConsoleInBrowserTest {
             browser.tabTo("order:1002 by force");
             browser.press(Keys.ENTER);
             browser.assertFitsWidth();
+            browser.photograph(Screen.DARK_PHONE, "console-release.png");
             browser.press(Keys.ESCAPE);
         }
     }
