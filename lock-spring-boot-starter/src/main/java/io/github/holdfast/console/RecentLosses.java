@@ -7,7 +7,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
 
-/** Remembers which locks of one service were lost: the last {@value #KEPT}. For {@link LockConsole}. Thread-safe. */
+/** Remembers which locks of one service were lost: the last 100. For {@link LockConsole}. Thread-safe. */
 public final class RecentLosses implements LockListener {
 
     private static final int KEPT = 100;

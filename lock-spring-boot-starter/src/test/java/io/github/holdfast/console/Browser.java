@@ -10,6 +10,8 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import org.openqa.selenium.By;
 import org.openqa.selenium.Keys;
 import org.openqa.selenium.OutputType;
@@ -26,6 +28,9 @@ final class Browser implements AutoCloseable {
     private static final Path CHROMIUM = Path.of("/usr/bin/chromium");
     private static final Path DRIVER = Path.of("/usr/bin/chromedriver");
 
+    /** Without the warning that it does not know this Chromium's version: none of what it would know is used. */
+    private static final Logger LOG = Logger.getLogger("org.openqa.selenium");
+
     /** Rules for accessibility, those of axe-core. */
     private static final String AXE = axe();
 
@@ -36,6 +41,7 @@ final class Browser implements AutoCloseable {
     }
 
     static Browser start() {
+        LOG.setLevel(Level.SEVERE);
         if (!Files.isExecutable(CHROMIUM) || !Files.isExecutable(DRIVER)) {
             String reason = "There is no browser: apt-get install chromium chromium-driver";
             throw Boolean.parseBoolean(System.getenv("CI"))
