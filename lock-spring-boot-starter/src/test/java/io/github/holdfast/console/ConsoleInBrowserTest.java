@@ -97,10 +97,13 @@ class ConsoleInBrowserTest {
     }
 
     @Test
-    void aPausedPageStaysAsItIs() throws Exception {
+    void aPausedPageStaysAsItIsUntilItGoesOn() throws Exception {
         browser.find("#pause").click();
         assertThat(browser.text("#freshness")).startsWith("Paused");
         try (LockHandle unused = locks.acquire(LockRequest.of("new:2"))) {
+            // Older than it ever gets while it refreshes.
+            await().atMost(SOON).until(() -> browser.text("#freshness").matches("Paused: ([6-9]|\\d\\d) s old"));
+            assertThat(browser.hasRow("held", "new:2")).isFalse();
             browser.find("#pause").click();
             await().atMost(SOON).until(() -> browser.hasRow("held", "new:2"));
             assertThat(browser.text("#freshness")).startsWith("Updated");
@@ -136,7 +139,7 @@ class ConsoleInBrowserTest {
         browser.press("the node hangs");
         browser.press(Keys.ENTER);
         await().atMost(SOON).until(() -> !browser.hasRow("held", "stuck:1"));
-        assertThat(browser.focused()).isEqualTo(browser.find("#held"));
+        await().atMost(SOON).until(() -> browser.focused().equals(browser.find("#held")));
         assertThat(locks.find("stuck:1")).isEmpty();
         lock.release();
     }
