@@ -3,6 +3,7 @@ package io.github.holdfast.metrics;
 import io.github.holdfast.service.LockListener;
 import io.github.holdfast.service.LockLost;
 import io.github.holdfast.service.LockService;
+import io.github.holdfast.service.LossCause;
 import io.github.holdfast.service.ReleaseOutcome;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
@@ -10,6 +11,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.TimeGauge;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
+import java.util.EnumSet;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -40,6 +42,22 @@ public final class LockMeters implements LockListener {
     private final Map<String, AtomicInteger> active = new ConcurrentHashMap<>();
 
     private record Held(String lockName, long fencingToken) {}
+
+    private enum Counted {
+        SUSPECT("holdfast.lock.suspect", "Held locks whose heartbeat was overdue"),
+        TAKEN_OVER("holdfast.lock.takeover", "Locks acquired that a dead or expired holder had left"),
+        OVERTAKEN("holdfast.lock.conflict", "Races for a free lock that somebody else won"),
+        DEFERRED("holdfast.lock.deferred", "Releases put off until a transaction ends"),
+        COMMIT_REFUSED("holdfast.commit.refused", "Transactions not committed because a lock was lost or not checked");
+
+        private final String meter;
+        private final String description;
+
+        Counted(String meter, String description) {
+            this.meter = meter;
+            this.description = description;
+        }
+    }
 
     private LockMeters(MeterRegistry registry, LockGroup groups) {
         this.registry = registry;
@@ -109,13 +127,16 @@ public final class LockMeters implements LockListener {
 
     @Override
     public void lost(LockLost loss) {
-        Counter.builder("holdfast.lock.lost")
-                .description("Locks that were lost before their release")
-                .tag(GROUP, groups.of(loss.lockName()))
-                .tag("cause", loss.cause().name().toLowerCase(Locale.ROOT))
-                .register(registry)
-                .increment();
+        lost(groups.of(loss.lockName()), loss.cause()).increment();
         heldNoMore(loss.lockName(), loss.fencingToken());
+    }
+
+    private Counter lost(String group, LossCause cause) {
+        return Counter.builder("holdfast.lock.lost")
+                .description("Locks that were lost before their release")
+                .tag(GROUP, group)
+                .tag("cause", cause.name().toLowerCase(Locale.ROOT))
+                .register(registry);
     }
 
     /** A lock that is lost may be released afterwards: it counts once. */
@@ -133,41 +154,56 @@ public final class LockMeters implements LockListener {
                     .description("Locks that are held")
                     .tag(GROUP, group)
                     .register(registry);
+            countersAtZero(group);
             return count;
         });
     }
 
+    /** Prometheus sees a rise only of what it has seen before: the first loss would go unnoticed. */
+    private void countersAtZero(String group) {
+        for (Counted what : Counted.values()) {
+            var unused = counter(group, what);
+        }
+        // Nobody is told of a row lock whose connection broke.
+        for (LossCause cause : EnumSet.complementOf(EnumSet.of(LossCause.DISCONNECTED))) {
+            var unused = lost(group, cause);
+        }
+    }
+
     @Override
     public void suspect(String lockName, long fencingToken) {
-        count("holdfast.lock.suspect", "Held locks whose heartbeat was overdue", lockName);
+        count(lockName, Counted.SUSPECT);
     }
 
     @Override
     public void takenOver(String lockName, long fencingToken, @Nullable String formerHolder) {
-        count("holdfast.lock.takeover", "Locks acquired that a dead or expired holder had left", lockName);
+        count(lockName, Counted.TAKEN_OVER);
     }
 
     @Override
     public void overtaken(String lockName) {
-        count("holdfast.lock.conflict", "Races for a free lock that somebody else won", lockName);
+        count(lockName, Counted.OVERTAKEN);
     }
 
     @Override
     public void deferred(String lockName, long fencingToken) {
-        count("holdfast.lock.deferred", "Releases put off until a transaction ends", lockName);
+        count(lockName, Counted.DEFERRED);
     }
 
     @Override
     public void commitRefused(String lockName) {
-        count("holdfast.commit.refused", "Transactions not committed because a lock was lost or not checked", lockName);
+        count(lockName, Counted.COMMIT_REFUSED);
     }
 
-    private void count(String meter, String description, String lockName) {
-        Counter.builder(meter)
-                .description(description)
-                .tag(GROUP, groups.of(lockName))
-                .register(registry)
-                .increment();
+    private void count(String lockName, Counted what) {
+        counter(groups.of(lockName), what).increment();
+    }
+
+    private Counter counter(String group, Counted what) {
+        return Counter.builder(what.meter)
+                .description(what.description)
+                .tag(GROUP, group)
+                .register(registry);
     }
 
     @Override

@@ -13,6 +13,7 @@ import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
+import io.micrometer.core.instrument.Counter;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import jakarta.persistence.EntityManagerFactory;
@@ -130,7 +131,11 @@ class DashboardTest {
             }
             LockHandle forced = locks.acquire(LockRequest.of("order:2"));
             assertThat(locks.admin().forceRelease("order:2", "a test")).isPresent();
-            await().atMost(SOON).until(() -> registry.find("holdfast.lock.lost").counter() != null);
+            await().atMost(SOON)
+                    .until(() -> registry.get("holdfast.lock.lost").counters().stream()
+                                    .mapToDouble(Counter::count)
+                                    .sum()
+                            > 0);
             forced.release();
             meters.suspect("order:3", 1);
             meters.takenOver("order:3", 1, null);

@@ -104,6 +104,20 @@ class LockMetersTest {
     }
 
     @Test
+    void countersOfAGroupAreThereBeforeTheyRise() {
+        meters.acquired("order:1", 1, SHORT);
+        assertThat(registry.get("holdfast.lock.lost").tag("group", "order").counters())
+                .allMatch(counter -> counter.count() == 0)
+                .map(counter -> counter.getId().getTag("cause"))
+                .containsExactlyInAnyOrder("expired", "taken_over", "forced", "database_unreachable", "service_closed");
+        assertThat(registry.get("holdfast.commit.refused")
+                        .tag("group", "order")
+                        .counter()
+                        .count())
+                .isZero();
+    }
+
+    @Test
     void nextHolderOfARowLockMayBeToldBeforeTheLastRelease() {
         meters.acquired("order:1", 7, SHORT);
         meters.acquired("order:1", 7, SHORT);
