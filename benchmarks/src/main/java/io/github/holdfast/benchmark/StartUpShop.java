@@ -1,0 +1,54 @@
+package io.github.holdfast.benchmark;
+
+import jakarta.persistence.Entity;
+import jakarta.persistence.EntityManagerFactory;
+import jakarta.persistence.Id;
+import java.lang.management.ManagementFactory;
+import java.time.Duration;
+import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.data.jpa.repository.JpaRepository;
+import org.springframework.jdbc.core.JdbcTemplate;
+
+/** A small application, which knows nothing of locks: they are there if the starter is on its class path. */
+@SpringBootApplication(proxyBeanMethods = false)
+class StartUpShop {
+
+    /** What it prints when it is ready: milliseconds since the start of the JVM and on all processors, beans, statements. */
+    static final String READY = "ready ";
+
+    private static final String STATEMENTS = "select sum(execution_count) from information_schema.query_statistics";
+
+    @Entity
+    static class Item {
+
+        @Id
+        private long id;
+
+        long id() {
+            return id;
+        }
+    }
+
+    interface Items extends JpaRepository<Item, Long> {}
+
+    /** Runs it until it is ready. */
+    public static void main(String[] arguments) {
+        try (ConfigurableApplicationContext context = new SpringApplicationBuilder(StartUpShop.class)
+                .properties(
+                        "spring.datasource.url=jdbc:h2:mem:shop;QUERY_STATISTICS=TRUE;QUERY_STATISTICS_MAX_ENTRIES=10000",
+                        "spring.jpa.hibernate.ddl-auto=update",
+                        "spring.main.banner-mode=off",
+                        "logging.level.root=warn")
+                .run(arguments)) {
+            long uptime = ManagementFactory.getRuntimeMXBean().getUptime();
+            Duration cpu = ProcessHandle.current().info().totalCpuDuration().orElse(Duration.ZERO);
+            // Hibernate may have been started on another thread.
+            context.getBean(EntityManagerFactory.class).getMetamodel();
+            Long statements = context.getBean(JdbcTemplate.class).queryForObject(STATEMENTS, Long.class);
+            System.out.println(
+                    READY + uptime + " " + cpu.toMillis() + " " + context.getBeanDefinitionCount() + " " + statements);
+        }
+    }
+}
