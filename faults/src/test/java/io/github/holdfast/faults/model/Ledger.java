@@ -1,0 +1,28 @@
+package io.github.holdfast.faults.model;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What was granted and committed so far, as far as it takes to see whether the next one is right.
+ *
+ * @param broken the invariant that the last step has broken; null if none
+ */
+record Ledger(int highestGrant, int highestCommit, @Nullable Invariant broken) {
+
+    static final Ledger EMPTY = new Ledger(-1, -1, null);
+
+    Ledger granted(int token) {
+        return new Ledger(
+                Math.max(highestGrant, token),
+                highestCommit,
+                token > highestGrant ? broken : Invariant.TOKENS_INCREASE);
+    }
+
+    /** A transaction under this token, or under a row lock while the row had it, has committed. */
+    Ledger committed(int token, boolean isOvertaken) {
+        Invariant now = token < highestCommit
+                ? Invariant.GUARDED_COMMITS_IN_ORDER
+                : isOvertaken ? Invariant.NO_LOST_UPDATE : broken;
+        return new Ledger(highestGrant, Math.max(highestCommit, token), now);
+    }
+}

@@ -1,0 +1,66 @@
+package io.github.holdfast.faults.model;
+
+import io.github.holdfast.faults.model.Message.BeatStatement;
+import io.github.holdfast.faults.model.Service.BeatPhase;
+import java.util.HashSet;
+import java.util.Optional;
+
+/** Statements that nobody waits for are executed late; transactions that nobody waits for commit, or are rolled back. */
+record Network(Scenario scenario) {
+
+    void steps(State s, Steps out) {
+        for (Message message : new HashSet<>(s.network())) {
+            if (message instanceof Grant grant) {
+                execute(s, grant, out);
+            } else if (message instanceof BeatStatement beat) {
+                execute(s, beat, out);
+            }
+        }
+        for (NodeRow node : s.db().nodes()) {
+            if (node.isPending() && !isAwaited(s, node)) {
+                out.add(
+                        "a late beat is committed",
+                        Steps.NOBODY,
+                        s.with(s.db().withNode(node.id(), NodeRow::committed)));
+                out.add(
+                        "a late beat is rolled back",
+                        Steps.NOBODY,
+                        s.with(s.db().withNode(node.id(), NodeRow::rolledBack)));
+            }
+        }
+    }
+
+    private void execute(State s, Grant grant, Steps out) {
+        if (s.isRowLocked()) {
+            return;
+        }
+        State arrived = s.without(grant);
+        LockRow row = s.db().row();
+        boolean isGranted = row != null && grant.matches(row, scenario.rules());
+        out.add(
+                isGranted ? "a late grant is done" : "a late grant finds the row changed",
+                Steps.NOBODY,
+                isGranted && row != null ? Acquiring.granted(arrived, row, grant) : arrived);
+    }
+
+    private static void execute(State s, BeatStatement beat, Steps out) {
+        Optional<NodeRow> row = s.db().node(beat.node());
+        if (row.isPresent() && row.get().isPending()) {
+            return;
+        }
+        State arrived = s.without(beat);
+        boolean isBeaten = row.isPresent() && row.get().isBeatable(beat.version());
+        out.add(
+                "a late beat is executed",
+                Steps.NOBODY,
+                isBeaten ? arrived.with(s.db().withNode(beat.node(), NodeRow::beaten)) : arrived);
+    }
+
+    private static boolean isAwaited(State s, NodeRow node) {
+        return s.services().stream()
+                .anyMatch(service -> service.node() != null
+                        && service.node().id() == node.id()
+                        && service.beat() != null
+                        && service.beat().phase() == BeatPhase.EXECUTED);
+    }
+}

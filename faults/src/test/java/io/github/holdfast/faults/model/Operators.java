@@ -1,0 +1,46 @@
+package io.github.holdfast.faults.model;
+
+import io.github.holdfast.faults.model.Seen.Standing;
+
+/** Forced release, and housekeeping. */
+record Operators(Scenario scenario) {
+
+    void steps(State s, Steps out) {
+        for (NodeRow node : s.db().nodes()) {
+            if (node.left() == 0 && !node.isPending()) {
+                out.add("housekeeping ends node " + node.id(), Steps.NOBODY, s.with(s.db().withoutNode(node.id())));
+            }
+        }
+        LockRow row = s.db().row();
+        if (row == null || s.isRowLocked()) {
+            return;
+        }
+        if (s.budget().purges() > 0 && row.isIdle()) {
+            out.addFault(
+                    "the row is purged",
+                    Steps.NOBODY,
+                    s.with(s.db().withoutRow(row)).with(s.budget().lessPurge()));
+        }
+        Standing standing = Seen.of(s.db()).standing(LockRow.NOBODY);
+        boolean isHeld = standing == Standing.HELD || standing == Standing.NODE_OVERDUE;
+        if (s.budget().forcedReleases() > 0 && isHeld && !s.db().isPending(row.node())) {
+            out.addFault("the lock is released by force", Steps.NOBODY, forced(s, row));
+        }
+    }
+
+    private State forced(State s, LockRow row) {
+        Database vacated = s.db().with(row.vacated(delay(s, row)));
+        return s.with(scenario.keeps(Rule.ALERT_THE_NODE) ? vacated.withNode(row.node(), NodeRow::alerted) : vacated)
+                .with(s.budget().lessForcedRelease());
+    }
+
+    private int delay(State s, LockRow row) {
+        if (!scenario.keeps(Rule.DELAY_AFTER_FORCED_RELEASE)) {
+            return 0;
+        }
+        boolean isThroughNode = row.node() != LockRow.NO_NODE;
+        return isThroughNode && scenario.keeps(Rule.DELAY_BY_A_WHOLE_LEASE)
+                ? Scenario.LEASE
+                : Seen.of(s.db()).timeUntilOver();
+    }
+}

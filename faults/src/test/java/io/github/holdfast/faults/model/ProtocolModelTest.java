@@ -1,0 +1,124 @@
+package io.github.holdfast.faults.model;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
+import io.github.holdfast.faults.model.Explorer.Result;
+import io.github.holdfast.faults.model.Explorer.Violation;
+import io.github.holdfast.faults.model.Scenario.Kind;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The protocol keeps its promises in every state that the model can reach, and does not if one of its rules is broken. */
+class ProtocolModelTest {
+
+    private static final Scenario LEASES =
+            Scenario.of("two leases, one answer lost", Budget.ofAcquisitions(3).losses(1), Kind.LEASE, Kind.LEASE);
+
+    private static final Scenario COMMITS = Scenario.of(
+                    "commits under leases, one answer lost and one crash",
+                    Budget.ofAcquisitions(2).losses(1).crashes(1),
+                    Kind.LEASE,
+                    Kind.LEASE)
+            .withTransactions();
+
+    private static final Scenario PURGE =
+            Scenario.of("a row is purged", Budget.ofAcquisitions(2).losses(1).purges(1), Kind.LEASE, Kind.LEASE);
+
+    private static final Scenario NODE = Scenario.of(
+            "a node and a lease, one crash", Budget.ofAcquisitions(2).crashes(1), Kind.THROUGH_NODE, Kind.LEASE);
+
+    private static final Scenario LONELY_NODE =
+            Scenario.of("one node, two answers lost", Budget.ofAcquisitions(1).losses(2), Kind.THROUGH_NODE);
+
+    private static final Scenario FORCED =
+            Scenario.of("a forced release", Budget.ofAcquisitions(2).forcedReleases(1), Kind.THROUGH_NODE, Kind.LEASE);
+
+    private static final Scenario FORCED_UNANSWERED = Scenario.of(
+            "a forced release and one answer lost",
+            Budget.ofAcquisitions(2).forcedReleases(1).losses(1),
+            Kind.THROUGH_NODE,
+            Kind.ROW_LOCK);
+
+    private static final Scenario ROW_LOCK = Scenario.of(
+                    "a lease and a row lock, one crash",
+                    Budget.ofAcquisitions(3).crashes(1),
+                    Kind.LEASE,
+                    Kind.ROW_LOCK)
+            .withTransactions();
+
+    private static final Scenario NODE_AND_ROW_LOCK = Scenario.of(
+                    "a node and a row lock", Budget.ofAcquisitions(2), Kind.THROUGH_NODE, Kind.ROW_LOCK)
+            .withTransactions();
+
+    static Stream<Arguments> sound() {
+        return Stream.of(
+                arguments(LEASES, 60_000),
+                arguments(COMMITS, 20_000),
+                arguments(PURGE, 10_000),
+                arguments(NODE, 40_000),
+                arguments(LONELY_NODE, 20_000),
+                arguments(FORCED, 70_000),
+                arguments(FORCED_UNANSWERED, 100_000),
+                arguments(ROW_LOCK, 3_000),
+                arguments(NODE_AND_ROW_LOCK, 10_000));
+    }
+
+    @ParameterizedTest
+    @MethodSource("sound")
+    void theProtocolKeepsItsPromisesInEveryState(Scenario scenario, int atLeast) {
+        Result result = Explorer.explore(scenario);
+        System.out.printf("Model: %s: %d states%n", scenario.name(), result.states());
+        assertThat(result.violation()).as(scenario.name()).isNull();
+        assertThat(result.states()).as("states of " + scenario.name()).isGreaterThan(atLeast);
+    }
+
+    static Stream<Arguments> broken() {
+        return Stream.of(
+                arguments(NODE.without(Rule.END_THE_NODE_FIRST), Invariant.ONE_HOLDER),
+                arguments(NODE.without(Rule.HEED_THE_COUNT_OF_THE_END), Invariant.ONE_HOLDER),
+                arguments(LEASES.without(Rule.EXPIRY_IN_THE_WRITE), Invariant.ONE_HOLDER),
+                arguments(
+                        PURGE.without(Rule.VERSION_NEVER_RESTARTS, Rule.TOKEN_NEVER_RESTARTS),
+                        Invariant.TOKENS_INCREASE),
+                arguments(
+                        PURGE.without(Rule.VERSION_NEVER_RESTARTS, Rule.COMPARE_TOKEN_AND_OWNER), Invariant.ONE_HOLDER),
+                arguments(LONELY_NODE.without(Rule.A_LOOK_PROVES_NO_ABSENCE, Rule.RECONCILE), Invariant.BECOMES_FREE),
+                arguments(LONELY_NODE.without(Rule.RECONCILE), Invariant.BECOMES_FREE),
+                arguments(ROW_LOCK.without(Rule.ROW_LOCK_WRITES_TAKEOVER), Invariant.NO_LOST_UPDATE),
+                arguments(COMMITS.without(Rule.GUARD), Invariant.NO_LOST_UPDATE),
+                arguments(FORCED.without(Rule.DELAY_AFTER_FORCED_RELEASE), Invariant.ONE_HOLDER),
+                arguments(FORCED.without(Rule.ALERT_THE_NODE), Invariant.ONE_HOLDER),
+                arguments(FORCED_UNANSWERED.without(Rule.CONFIRM_BY_A_LATER_BEAT), Invariant.ONE_HOLDER),
+                arguments(FORCED_UNANSWERED.without(Rule.DELAY_BY_A_WHOLE_LEASE), Invariant.ONE_HOLDER));
+    }
+
+    @ParameterizedTest
+    @MethodSource("broken")
+    void eachBrokenRuleBreaksAPromise(Scenario scenario, Invariant invariant) {
+        Result result = Explorer.explore(scenario);
+        System.out.printf("Model: %s: %d states, %s%n", scenario.name(), result.states(), result.violation());
+        assertThat(Optional.ofNullable(result.violation()).map(Violation::invariant))
+                .as(scenario.name())
+                .contains(invariant);
+    }
+
+    /** Two rules that each would do: neither is missed alone, so the model must not be expected to catch that. */
+    @Test
+    void aRestartedVersionIsHarmlessWhileTokenAndOwnerAreCompared() {
+        assertThat(Explorer.explore(PURGE.without(Rule.VERSION_NEVER_RESTARTS)).violation())
+                .isNull();
+    }
+
+    /** As above: what a wrong conclusion leaves behind, the reconciliation frees. */
+    @Test
+    void theReconciliationFreesWhatALookThatProvedNothingHasLeft() {
+        assertThat(Explorer.explore(LONELY_NODE.without(Rule.A_LOOK_PROVES_NO_ABSENCE))
+                        .violation())
+                .isNull();
+    }
+}

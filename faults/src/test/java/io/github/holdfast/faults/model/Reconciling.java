@@ -1,0 +1,47 @@
+package io.github.holdfast.faults.model;
+
+import io.github.holdfast.faults.model.Hold.Stage;
+import io.github.holdfast.faults.model.Service.LocalNode;
+import org.jspecify.annotations.Nullable;
+
+/** Rows of the node that nobody here knows of are freed, and holders whose row has moved on are told. */
+record Reconciling(Scenario scenario) {
+
+    void steps(State s, int i, Steps out) {
+        if (s.service(i).hasLivingNode() && scenario.keeps(Rule.RECONCILE)) {
+            out.add("reconciles", i, reconciled(s, i));
+        }
+    }
+
+    State reconciled(State s, int i) {
+        Service me = s.service(i);
+        LocalNode node = me.node();
+        if (node == null) {
+            return s;
+        }
+        LockRow row = s.db().row();
+        boolean isUnknown = row != null && row.node() == node.id() && !isKnown(me, row);
+        State freed = isUnknown && row != null && !s.isRowLocked() && scenario.keeps(Rule.RECONCILE)
+                ? s.with(row.freed())
+                : s;
+        return freed.with(i, told(me, node, row));
+    }
+
+    private static boolean isKnown(Service me, LockRow row) {
+        boolean isPending = me.attempt() != null && me.attempt().owner() == row.owner();
+        return isPending || (me.hold() != null && me.believes() && row.shows(me.hold()));
+    }
+
+    private static Service told(Service me, LocalNode node, @Nullable LockRow row) {
+        Attempt attempt = me.attempt();
+        Service noted = attempt == null ? me : me.with(attempt.missed());
+        Hold hold = me.hold();
+        if (hold == null || hold.node() != node.id() || !me.believes()) {
+            return noted;
+        }
+        if (row == null || !row.shows(hold)) {
+            return noted.with(hold.lost());
+        }
+        return hold.stage() == Stage.UNCONFIRMED ? noted.with(hold.in(Stage.CONFIRMED)) : noted;
+    }
+}

@@ -1,0 +1,60 @@
+package io.github.holdfast.faults.model;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one reading statement sees: the row and its node as they were when the statement began, judged by the clock when it is
+ * evaluated, which may be later.
+ *
+ * @param row null if there is none
+ * @param nodeLeft until the lease of the row's node is over; {@link #GONE} if it was ended or there is none
+ */
+record Seen(@Nullable LockRow row, int nodeLeft) {
+
+    static final int GONE = -1;
+
+    /** What the row says to one who wants the lock. */
+    enum Standing {
+        MISSING,
+        FREE,
+        DELAYED,
+        MINE,
+        HELD,
+        NODE_OVERDUE
+    }
+
+    static Seen of(Database db) {
+        LockRow row = db.row();
+        return new Seen(
+                row, row == null ? GONE : db.node(row.node()).map(NodeRow::left).orElse(GONE));
+    }
+
+    Standing standing(int claimant) {
+        LockRow seen = row;
+        if (seen == null) {
+            return Standing.MISSING;
+        }
+        boolean isThroughNode = seen.node() != LockRow.NO_NODE;
+        boolean isOver = isThroughNode ? nodeLeft == GONE : seen.leaseLeft() == 0;
+        if (seen.owner() == LockRow.NOBODY || isOver) {
+            return seen.unavailableFor() == 0 ? Standing.FREE : Standing.DELAYED;
+        }
+        if (isThroughNode && nodeLeft == 0) {
+            return Standing.NODE_OVERDUE;
+        }
+        return seen.owner() == claimant ? Standing.MINE : Standing.HELD;
+    }
+
+    /** How long the hold that the row shows lasts, unless it is renewed. */
+    int timeUntilOver() {
+        LockRow seen = row;
+        if (seen == null) {
+            return 0;
+        }
+        return seen.node() == LockRow.NO_NODE ? seen.leaseLeft() : Math.max(0, nodeLeft);
+    }
+
+    Seen later() {
+        return new Seen(row == null ? null : row.later(), nodeLeft == GONE ? GONE : Math.max(0, nodeLeft - 1));
+    }
+}
