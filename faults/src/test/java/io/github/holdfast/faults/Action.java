@@ -1,0 +1,39 @@
+package io.github.holdfast.faults;
+
+/** What an operation of a history is about. */
+enum Action {
+    /** A lease lock was asked for. */
+    ACQUIRE,
+    /** It was entered again by its owner. */
+    REENTER,
+    /** Its holder looked whether it still holds it; a failure means that it knows that it does not. */
+    LOOK,
+    /** It was renewed. */
+    RENEW,
+    /** One hold of it was given back. */
+    RELEASE,
+    /** A row lock was asked for. */
+    ROW_ACQUIRE,
+    /** It was given back; a failure means that it was broken meanwhile. */
+    ROW_RELEASE,
+    /** A guarded transaction that counts one up was committed. */
+    COMMIT,
+    /** A fault that a worker does not survive. */
+    KILL,
+    /** A fault that needs no exemption. */
+    FAULT,
+    /** Rows were deleted by hand. */
+    DELETE_ROWS,
+    /** A lock was released by force. */
+    FORCE_RELEASE,
+    /** The database's clock was set forward. */
+    SET_CLOCK_FORWARD,
+    /** The faults are over. */
+    CALM,
+    /** Afterwards, the lock was asked for by somebody new. */
+    PROBE,
+    /** Afterwards, what the lock's row shows; it fails if the row names a node that is dead. */
+    ROW,
+    /** Afterwards, what the guarded transactions have counted. */
+    COUNTER
+}

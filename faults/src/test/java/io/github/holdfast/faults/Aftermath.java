@@ -1,0 +1,23 @@
+package io.github.holdfast.faults;
+
+import java.time.Duration;
+import java.util.List;
+
+/** What must be so when the faults are over. */
+record Aftermath(long calmNanos, Duration freeWithin, Verdict verdict) {
+
+    void judge(List<Operation> ofName) {
+        for (Operation operation : ofName) {
+            if (operation.action() == Action.PROBE && !isInTime(operation)) {
+                verdict.violated(Promise.BECOMES_FREE, operation);
+            }
+            if (operation.is(Action.ROW, Phase.FAIL)) {
+                verdict.violated(Promise.NOTHING_LEFT_BY_THE_DEAD, operation);
+            }
+        }
+    }
+
+    private boolean isInTime(Operation probe) {
+        return probe.outcome() == Phase.OK && probe.endNanos() - calmNanos <= freeWithin.toNanos();
+    }
+}

@@ -1,0 +1,39 @@
+package io.github.holdfast.faults;
+
+import java.util.Comparator;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/** The faults that a promise does not cover, of one name, by time; they are few. */
+final class Exemptions {
+
+    /** Under these at most one holder is not promised; tokens and guarded commits are. */
+    static final Set<Action> OF_ONE_HOLDER =
+            EnumSet.of(Action.DELETE_ROWS, Action.FORCE_RELEASE, Action.SET_CLOCK_FORWARD);
+
+    /** Rows changed by hand start a new epoch. */
+    static final Set<Action> OF_TOKENS = EnumSet.of(Action.DELETE_ROWS);
+
+    private final List<Operation> faults;
+
+    Exemptions(List<Operation> ofName, List<Operation> ofAll) {
+        faults = Stream.concat(ofName.stream(), ofAll.stream())
+                .filter(operation -> OF_ONE_HOLDER.contains(operation.action()))
+                .sorted(Comparator.comparingLong(operation -> operation.begin().nanos()))
+                .toList();
+    }
+
+    /** The fault that may have happened after the first operation was begun and before the second one was over. */
+    Optional<Action> between(Operation first, Operation second, Set<Action> kinds) {
+        long from = Math.min(first.begin().nanos(), second.begin().nanos());
+        long to = Math.max(first.endNanos(), second.endNanos());
+        return faults.stream()
+                .filter(fault -> kinds.contains(fault.action()))
+                .filter(fault -> fault.endNanos() >= from && fault.begin().nanos() <= to)
+                .map(Operation::action)
+                .findFirst();
+    }
+}

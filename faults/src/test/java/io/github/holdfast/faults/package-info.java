@@ -1,0 +1,5 @@
+/** What processes under faults saw, and a checker that judges it. */
+@NullMarked
+package io.github.holdfast.faults;
+
+import org.jspecify.annotations.NullMarked;
