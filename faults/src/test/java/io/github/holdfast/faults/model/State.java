@@ -75,7 +75,12 @@ record State(Database db, List<Service> services, List<Message> network, Ledger 
 
     /** Whether a transaction has the lock's row locked, shared or not, so that writes of it wait. */
     boolean isRowLocked() {
-        return services.stream().anyMatch(service -> service.hasGuardPassed() || service.hasRowLocked());
+        for (Service service : services) {
+            if (service.hasGuardPassed() || service.hasRowLocked()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Whether it is locked for one, so that also a guard waits. */
@@ -177,7 +182,7 @@ record State(Database db, List<Service> services, List<Message> network, Ledger 
      * any more: else it would never be the same again after a beat.
      */
     State normalized() {
-        State result = withoutBeatsOfEndedNodes();
+        State result = network.isEmpty() ? this : withoutBeatsOfEndedNodes();
         for (NodeRow node : db.nodes()) {
             result = result.normalized(node);
         }
@@ -193,27 +198,32 @@ record State(Database db, List<Service> services, List<Message> network, Ledger 
     }
 
     private State normalized(NodeRow node) {
-        List<Message> live = network.stream()
-                .filter(message -> !(message instanceof BeatStatement beat
-                        && beat.node() == node.id()
-                        && beat.version() < node.version()))
-                .toList();
-        int lowest = services.stream()
-                .map(Service::node)
-                .filter(local -> local != null && local.id() == node.id())
-                .mapToInt(local -> local == null ? 0 : local.version())
-                .reduce(node.version(), Math::min);
+        List<Message> live = network.isEmpty()
+                ? network
+                : network.stream()
+                        .filter(message -> !(message instanceof BeatStatement beat
+                                && beat.node() == node.id()
+                                && beat.version() < node.version()))
+                        .toList();
+        int lowest = node.version();
+        for (Service service : services) {
+            LocalNode local = service.node();
+            if (local != null && local.id() == node.id()) {
+                lowest = Math.min(lowest, local.version());
+            }
+        }
         if (lowest == 0) {
             return live.size() == network.size() ? this : new State(db, services, live, ledger, budget);
         }
+        int by = lowest;
         return new State(
-                db.withNode(node.id(), row -> row.withVersion(row.version() - lowest)),
+                db.withNode(node.id(), row -> row.withVersion(row.version() - by)),
                 services.stream()
-                        .map(service -> shifted(service, node.id(), lowest))
+                        .map(service -> shifted(service, node.id(), by))
                         .toList(),
                 live.stream()
                         .map(message -> message instanceof BeatStatement beat && beat.node() == node.id()
-                                ? new BeatStatement(beat.node(), beat.version() - lowest)
+                                ? new BeatStatement(beat.node(), beat.version() - by)
                                 : message)
                         .toList(),
                 ledger,
