@@ -1,0 +1,250 @@
+package io.github.holdfast.faults;
+
+import io.github.holdfast.service.LockHandle;
+import io.github.holdfast.service.LockLostException;
+import io.github.holdfast.service.LockNotAcquiredException;
+import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.service.LockService;
+import io.github.holdfast.service.LockStoreException;
+import io.github.holdfast.service.ReleaseOutcome;
+import jakarta.persistence.EntityManager;
+import jakarta.persistence.EntityManagerFactory;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.springframework.orm.jpa.EntityManagerFactoryUtils;
+import org.springframework.orm.jpa.JpaTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+/** One thread that uses locks at random, and records what it sees. */
+final class Client {
+
+    static final int NAMES = 4;
+
+    private static final Duration WAIT = Duration.ofMillis(400);
+
+    private final LockService locks;
+    private final EntityManagerFactory unit;
+    private final TransactionTemplate transaction;
+    private final DataSource pool;
+    private final Recorder recorder;
+    private final Duration lease;
+    private final Random random;
+
+    Client(
+            LockService locks,
+            EntityManagerFactory unit,
+            JpaTransactionManager manager,
+            DataSource pool,
+            Recorder recorder,
+            Duration lease,
+            Random random) {
+        this.locks = locks;
+        this.unit = unit;
+        this.transaction = new TransactionTemplate(manager);
+        this.pool = pool;
+        this.recorder = recorder;
+        this.lease = lease;
+        this.random = random;
+    }
+
+    static String name(int number) {
+        return "lock-" + number;
+    }
+
+    void work() {
+        while (!Worker.isStopped()) {
+            String name = name(random.nextInt(NAMES));
+            switch (random.nextInt(10)) {
+                case 0, 1 -> rowLock(name);
+                case 2, 3, 4, 5 -> lease(request(name).lease(lease.dividedBy(1 + random.nextInt(4))), name);
+                default -> lease(request(name), name);
+            }
+            pause(20);
+        }
+    }
+
+    /** With the property {@code faults.unfenced}, which breaks G, to see that a run finds it. */
+    private static LockRequest request(String name) {
+        LockRequest request = LockRequest.of(name);
+        return Boolean.getBoolean(Fleet.UNFENCED) ? request.withoutFence() : request;
+    }
+
+    private void pause(int atMostMillis) {
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1L + random.nextInt(atMostMillis)));
+    }
+
+    private void rowLock(String name) {
+        LockHandle lock = acquire(LockRequest.of(name).rowLock(), Action.ROW_ACQUIRE, Facts.of(name));
+        if (lock == null) {
+            return;
+        }
+        pause(40);
+        long release = recorder.begin(Action.ROW_RELEASE, Facts.of(name));
+        Phase outcome = lock.release() == ReleaseOutcome.RELEASED ? Phase.OK : Phase.FAIL;
+        recorder.end(release, Action.ROW_RELEASE, outcome, Facts.of(name));
+    }
+
+    private void lease(LockRequest request, String name) {
+        LockHandle lock = acquire(request, Action.ACQUIRE, Facts.of(name));
+        if (lock == null) {
+            return;
+        }
+        for (int i = random.nextInt(5); i > 0; i--) {
+            switch (random.nextInt(8)) {
+                case 0, 1, 2 -> commit(lock);
+                case 3 -> nested(request, lock);
+                case 4 -> renew(request, lock);
+                case 5 -> pause((int) lease.dividedBy(4).toMillis());
+                default -> pause(50);
+            }
+            look(lock);
+        }
+        release(lock, 0);
+    }
+
+    /** Returns null if it was not acquired. */
+    private @Nullable LockHandle acquire(LockRequest request, Action action, Facts facts) {
+        long acquire = recorder.begin(action, facts);
+        try {
+            LockHandle lock = locks.acquire(request.waitAtMost(WAIT));
+            long answered = recorder.now();
+            Facts known = action == Action.ROW_ACQUIRE ? facts : known(lock);
+            recorder.write(acquire, action, Phase.OK, answered, known);
+            return lock;
+        } catch (LockNotAcquiredException refused) {
+            recorder.end(acquire, action, Phase.REFUSED, facts);
+        } catch (LockStoreException | LockLostException failed) {
+            recorder.end(acquire, action, Phase.FAIL, facts);
+        } catch (InterruptedException unexpected) {
+            throw new IllegalStateException(unexpected);
+        }
+        return null;
+    }
+
+    private Facts known(LockHandle lock) {
+        Facts believed = believed(lock).owner(lock.owner()).holds(lock.holdCount());
+        try (Connection connection = pool.getConnection();
+                PreparedStatement query = connection.prepareStatement(
+                        "select version, node_id from distributed_lock where name = ? and fencing_token = ?")) {
+            query.setString(1, lock.name());
+            query.setLong(2, lock.fencingToken());
+            try (ResultSet row = query.executeQuery()) {
+                Facts stored = row.next()
+                        ? believed.grant(row.getLong(1), lock.fencingToken()).node(row.getString(2))
+                        : believed;
+                return stored.databaseMicros(TimeUnit.MILLISECONDS.toMicros(
+                        locks.admin().databaseClock().toEpochMilli()));
+            }
+        } catch (SQLException | LockStoreException unknown) {
+            return believed;
+        }
+    }
+
+    private Facts believed(LockHandle lock) {
+        long before = recorder.now();
+        return Facts.of(lock.name())
+                .token(lock.fencingToken())
+                .validUntil(before + lock.remaining().toNanos());
+    }
+
+    private void look(LockHandle lock) {
+        long look = recorder.begin(Action.LOOK, Facts.of(lock.name()).token(lock.fencingToken()));
+        boolean isHeld = !lock.remaining().isZero();
+        recorder.end(look, Action.LOOK, isHeld ? Phase.OK : Phase.FAIL, believed(lock));
+    }
+
+    private void renew(LockRequest request, LockHandle lock) {
+        long renew = recorder.begin(Action.RENEW, Facts.of(lock.name()).token(lock.fencingToken()));
+        Phase outcome = Phase.OK;
+        try {
+            lock.renew(request.lease().orElse(lease));
+        } catch (LockLostException lost) {
+            outcome = Phase.FAIL;
+        } catch (LockStoreException unknown) {
+            outcome = Phase.UNKNOWN;
+        }
+        recorder.end(renew, Action.RENEW, outcome, believed(lock));
+    }
+
+    /** Entered again by the same thread, unless the lock is lost: then it is acquired anew, or not. */
+    private void nested(LockRequest request, LockHandle outer) {
+        Facts facts = Facts.of(outer.name());
+        long enter = recorder.begin(Action.REENTER, facts.token(outer.fencingToken()));
+        LockHandle inner;
+        try {
+            inner = locks.acquire(request.waitAtMost(WAIT));
+        } catch (LockNotAcquiredException refused) {
+            recorder.end(enter, Action.REENTER, Phase.REFUSED, facts.token(outer.fencingToken()));
+            return;
+        } catch (LockStoreException | LockLostException failed) {
+            recorder.end(enter, Action.REENTER, Phase.FAIL, facts.token(outer.fencingToken()));
+            return;
+        } catch (InterruptedException unexpected) {
+            throw new IllegalStateException(unexpected);
+        }
+        long answered = recorder.now();
+        boolean isSame = inner.fencingToken() == outer.fencingToken();
+        if (isSame) {
+            recorder.write(enter, Action.REENTER, Phase.OK, answered, believed(inner));
+        } else {
+            recorder.write(enter, Action.REENTER, Phase.FAIL, answered, facts.token(outer.fencingToken()));
+            long acquire = recorder.begin(Action.ACQUIRE, facts);
+            recorder.end(acquire, Action.ACQUIRE, Phase.OK, known(inner));
+        }
+        pause(20);
+        look(inner);
+        release(inner, isSame ? 1 : 0);
+    }
+
+    private void release(LockHandle lock, long left) {
+        Facts facts = Facts.of(lock.name()).token(lock.fencingToken()).holds(left);
+        long release = recorder.begin(Action.RELEASE, facts);
+        ReleaseOutcome outcome = lock.release();
+        Phase phase = switch (outcome) {
+            case RELEASED, STILL_HELD, DEFERRED -> Phase.OK;
+            case LOST -> Phase.FAIL;
+            case UNRESOLVED -> Phase.UNKNOWN;
+        };
+        recorder.end(release, Action.RELEASE, phase, facts);
+    }
+
+    /** Counts one up, from what it has read in the same transaction. */
+    private void commit(LockHandle lock) {
+        Facts facts = Facts.of(lock.name()).token(lock.fencingToken());
+        AtomicLong written = new AtomicLong(Facts.UNSET);
+        long commit = recorder.begin(Action.COMMIT, facts);
+        Phase outcome;
+        try {
+            transaction.executeWithoutResult(status -> written.set(count(lock.name())));
+            outcome = Phase.OK;
+        } catch (LockLostException lost) {
+            outcome = Phase.FAIL;
+        } catch (RuntimeException failed) {
+            outcome = written.get() == Facts.UNSET ? Phase.FAIL : Phase.UNKNOWN;
+        }
+        recorder.end(commit, Action.COMMIT, outcome, facts.value(written.get()));
+    }
+
+    private long count(String name) {
+        EntityManager em = Objects.requireNonNull(EntityManagerFactoryUtils.getTransactionalEntityManager(unit));
+        Number before = (Number) em.createNativeQuery("select n from fault_counter where name = :name")
+                .setParameter("name", name)
+                .getSingleResult();
+        pause(20);
+        int unused = em.createNativeQuery("update fault_counter set n = :n where name = :name")
+                .setParameter("n", before.longValue() + 1)
+                .setParameter("name", name)
+                .executeUpdate();
+        return before.longValue() + 1;
+    }
+}

@@ -1,0 +1,123 @@
+package io.github.holdfast.faults;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.service.LockHandle;
+import io.github.holdfast.service.LockNotAcquiredException;
+import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.service.LockService;
+import io.github.holdfast.test.RestartableDatabase;
+import io.github.holdfast.test.TestDatabase;
+import jakarta.persistence.EntityManagerFactory;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** One run: workers use locks while faults happen, then all is calm, and it is looked what is left. */
+record FaultRun(TestDatabase kind, long seed, Duration duration, Path directory) {
+
+    /** How long after the faults a lock may still be held: the lease, and a second. */
+    static final Duration FREE_WITHIN = Fleet.NODE_LEASE.plusSeconds(1);
+
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+    /** Returns what happened, which is also in {@code history.txt}. */
+    History history() throws Exception {
+        Files.createDirectories(directory);
+        try (RestartableDatabase server = RestartableDatabase.start(kind)) {
+            createTables(server);
+            try (HikariDataSource pool = server.database().pool(config -> config.setConnectionTimeout(2000));
+                    EntityManagerFactory unit = Units.on(pool);
+                    LockService locks = LockService.builder(unit)
+                            .nodeLease(Fleet.NODE_LEASE)
+                            .withoutHousekeeping()
+                            .build();
+                    Recorder recorder = new Recorder(0, Duration.ZERO, directory.resolve("nemesis.txt"));
+                    Fleet fleet = new Fleet(server.database(), directory, seed)) {
+                fleet.start();
+                new Nemesis(server, fleet, locks.admin(), recorder, seed)
+                        .rageUntil(System.nanoTime() + duration.toNanos());
+                fleet.stop();
+                Facts all = Facts.of(Facts.ALL);
+                recorder.end(recorder.begin(Action.CALM, all), Action.CALM, Phase.OK, all);
+                probe(locks, recorder);
+                look(server, recorder);
+                System.out.println("Answers to COMMIT that were dropped: " + fleet.droppedReplies());
+            }
+        }
+        History history = collected();
+        history.write(directory.resolve("history.txt"));
+        return history;
+    }
+
+    private static void createTables(RestartableDatabase server) {
+        LockSchema.on(server.database().dataSource()).createIfMissing();
+        server.database().execute("create table fault_counter (name varchar(50) primary key, n bigint not null)");
+        for (int i = 0; i < Client.NAMES; i++) {
+            server.database().execute("insert into fault_counter values ('" + Client.name(i) + "', 0)");
+        }
+    }
+
+    private static void probe(LockService locks, Recorder recorder) throws InterruptedException {
+        for (int i = 0; i < Client.NAMES; i++) {
+            Facts facts = Facts.of(Client.name(i));
+            long probe = recorder.begin(Action.PROBE, facts);
+            try (LockHandle lock = locks.acquire(
+                    LockRequest.of(facts.name()).lease(Fleet.NODE_LEASE).waitAtMost(PATIENCE))) {
+                recorder.end(probe, Action.PROBE, Phase.OK, facts.token(lock.fencingToken()));
+            } catch (LockNotAcquiredException refused) {
+                recorder.end(probe, Action.PROBE, Phase.REFUSED, facts);
+            }
+        }
+    }
+
+    private static void look(RestartableDatabase server, Recorder recorder) throws SQLException {
+        try (Connection connection = server.database().dataSource().getConnection();
+                Statement statement = connection.createStatement()) {
+            try (ResultSet rows = statement.executeQuery(
+                    "select l.name, l.owner, l.node_id, l.hold_count, l.version, l.fencing_token, n.ended"
+                            + " from distributed_lock l left join lock_node n on n.id = l.node_id")) {
+                while (rows.next()) {
+                    String node = rows.getString(3);
+                    boolean isAlive = !rows.getBoolean(7) && !rows.wasNull();
+                    Facts facts = Facts.of(rows.getString(1))
+                            .owner(rows.getString(2))
+                            .node(node)
+                            .holds(rows.getLong(4))
+                            .grant(rows.getLong(5), rows.getLong(6));
+                    Phase outcome = node == null || isAlive ? Phase.OK : Phase.FAIL;
+                    recorder.end(recorder.begin(Action.ROW, facts), Action.ROW, outcome, facts);
+                }
+            }
+            try (ResultSet rows = statement.executeQuery("select name, n from fault_counter")) {
+                while (rows.next()) {
+                    Facts facts = Facts.of(rows.getString(1)).value(rows.getLong(2));
+                    recorder.end(recorder.begin(Action.COUNTER, facts), Action.COUNTER, Phase.OK, facts);
+                }
+            }
+        }
+    }
+
+    private History collected() throws IOException {
+        List<Event> events = new ArrayList<>();
+        try (Stream<Path> files = Files.list(directory)) {
+            for (Path file : files.filter(path -> !path.endsWith("history.txt")).toList()) {
+                String text = Files.readString(file);
+                // A line without an end is where a worker was killed.
+                text.substring(0, text.lastIndexOf('\n') + 1)
+                        .lines()
+                        .map(Event::parse)
+                        .forEach(events::add);
+            }
+        }
+        return new History(events);
+    }
+}
