@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Processes that use locks while they are killed, frozen and cut off, and what their history proves.
  *
  * <p>System properties: {@code faults.seed}, {@code faults.duration} in seconds (20), {@code faults.database} (names of {@link
- * TestDatabase}, with commas).
+ * TestDatabase}, with commas); with {@code faults.unfenced=true} it must fail.
  */
 class FaultTest {
 
