@@ -158,7 +158,8 @@ class LogEventTest {
     @Test
     void everyEventIsDocumentedAndNothingElse() throws IOException {
         String docs = Files.readString(DOCS);
-        String section = docs.substring(docs.indexOf("## Log events"));
+        int start = docs.indexOf("## Log events");
+        String section = docs.substring(start, docs.indexOf("\n## ", start));
         List<String> documented = Pattern.compile("(?m)^\\| `(holdfast\\.[a-z.-]+)` \\|")
                 .matcher(section)
                 .results()
