@@ -118,6 +118,11 @@ final class Heartbeat implements AutoCloseable {
         return Optional.ofNullable(node).filter(current -> !current.isOver()).map(Node::sinceBeat);
     }
 
+    /** For how long a beat, or a grant that no beat has followed yet, keeps what this service's node holds. */
+    Duration lease() {
+        return timing.lease();
+    }
+
     private Node register(Duration atMost) {
         checkOpen();
         // A new id each time: one whose registration had no answer may be in use by nobody, but is never used.

@@ -171,8 +171,9 @@ public final class LockAdmin {
     /**
      * Takes a lock from its holder, who is perhaps alive and well. The holder's token is void from now on. If its lock
      * lives as long as its node, it is told within one heartbeat; if it has a lease, when it next asks the database. Nobody
-     * is granted the lock before the holder must have noticed, which is when the lease, or that of the node, as it stands
-     * now would be over. A record of it is kept in {@code lock_audit}. Not interruptible.
+     * is granted the lock before the holder must have noticed, which is when the lease as it stands now would be over; for a
+     * lock that lives as long as its node, after the {@linkplain LockServiceBuilder#nodeLease node lease}, which all services
+     * should have in common. A record of it is kept in {@code lock_audit}. Not interruptible.
      *
      * @param name as for {@link LockRequest#of}
      * @param reason why, for the record: 1 to 1000 characters, no control characters
@@ -237,12 +238,17 @@ public final class LockAdmin {
 
         /**
          * The next beat of the holder's node misses, so that it looks after its locks. From here on no beat extends the node's
-         * lease: what is read now bounds how long the holder can believe in its hold. The lock's row is locked first: who
-         * waits for that must not keep the node from beating.
+         * lease. But a grant that no beat has followed yet lasts for a whole lease, and that of another service is not known
+         * here: it is taken for the same. The lock's row is locked first: who waits for that must not keep the node from
+         * beating.
          */
         private void alert(String nodeId, LockEntity vacated) {
             store().nodes().alert(nodeId);
-            store().nodes().read(nodeId).ifPresent(node -> store().vacancies().delay(vacated, node.expiresIn()));
+            Duration lease = internals.heartbeat().lease();
+            store().nodes()
+                    .read(nodeId)
+                    .map(node -> node.expiresIn().compareTo(lease) > 0 ? node.expiresIn() : lease)
+                    .ifPresent(believed -> store().vacancies().delay(vacated, believed));
         }
     }
 
