@@ -5,7 +5,6 @@ import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.service.LockHandle;
 import io.github.holdfast.service.LockRequest;
 import io.github.holdfast.service.LockService;
-import io.github.holdfast.service.LockServiceBuilder;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManagerFactory;
 import org.hibernate.cfg.AvailableSettings;
@@ -18,12 +17,16 @@ final class HoldfastLocks implements Contestant {
     private final LockService locks;
 
     HoldfastLocks(HikariDataSource pool) {
-        unit = new HibernatePersistenceConfiguration("benchmark")
+        unit = unit(pool);
+        locks = LockService.builder(unit).withoutHousekeeping().build();
+    }
+
+    /** A persistence unit of nothing but locks. */
+    static EntityManagerFactory unit(HikariDataSource pool) {
+        return new HibernatePersistenceConfiguration("benchmark")
                 .mappingFile("META-INF/holdfast-orm.xml")
                 .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, pool)
                 .createEntityManagerFactory();
-        LockServiceBuilder builder = LockService.builder(unit).withoutHousekeeping();
-        locks = builder.build();
     }
 
     static void createTables(Database database) {

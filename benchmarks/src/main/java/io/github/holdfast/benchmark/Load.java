@@ -34,10 +34,13 @@ record Load(int threadsPerNode, IntFunction<String> name, Duration hold) {
             work.add(() -> loop(node, own, lock, end));
         }
         Latencies waits = new Latencies();
-        try (Threads threads = new Threads(work.size())) {
-            for (Future<Latencies> thread : threads.all(work)) {
+        ExecutorService threads = Executors.newFixedThreadPool(work.size());
+        try {
+            for (Future<Latencies> thread : threads.invokeAll(work)) {
                 waits.addAll(thread.get());
             }
+        } finally {
+            threads.shutdownNow();
         }
         double seconds = (System.nanoTime() - start) / 1e9;
         long handOvers = locks.values().stream().mapToLong(Exclusion::handOvers).sum();
@@ -59,22 +62,5 @@ record Load(int threadsPerNode, IntFunction<String> name, Duration hold) {
             held.release();
         }
         return waits;
-    }
-
-    /** A pool that lives as long as a load. */
-    private record Threads(ExecutorService pool) implements AutoCloseable {
-
-        Threads(int size) {
-            this(Executors.newFixedThreadPool(size));
-        }
-
-        List<Future<Latencies>> all(List<Callable<Latencies>> work) throws InterruptedException {
-            return pool.invokeAll(work);
-        }
-
-        @Override
-        public void close() {
-            pool.shutdownNow();
-        }
     }
 }

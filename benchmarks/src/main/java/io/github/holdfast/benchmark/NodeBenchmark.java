@@ -1,10 +1,6 @@
 package io.github.holdfast.benchmark;
 
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.entity.LockAudit;
-import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.service.HousekeepingReport;
 import io.github.holdfast.service.LockHandle;
@@ -21,8 +17,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.hibernate.cfg.AvailableSettings;
-import org.hibernate.jpa.HibernatePersistenceConfiguration;
 
 /**
  * What a heartbeat costs with 1 and with 1,000 locks held, and what an acquisition and release cost while 10,000 idle names
@@ -73,7 +67,7 @@ public final class NodeBenchmark {
         try (Database database = kind.create()) {
             LockSchema.on(database.dataSource()).createIfMissing();
             try (HikariDataSource pool = database.pool(config -> {});
-                    EntityManagerFactory unit = unit(pool);
+                    EntityManagerFactory unit = HoldfastLocks.unit(pool);
                     LockService locks = service(unit);
                     LockService purging = service(unit)) {
                 print("%s %s", kind.label(), database.version());
@@ -82,16 +76,6 @@ public final class NodeBenchmark {
                 benchmark.purges();
             }
         }
-    }
-
-    private static EntityManagerFactory unit(HikariDataSource pool) {
-        return new HibernatePersistenceConfiguration("benchmark")
-                .managedClass(LockEntity.class)
-                .managedClass(LockNode.class)
-                .managedClass(LockAudit.class)
-                .managedClass(LockRun.class)
-                .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, pool)
-                .createEntityManagerFactory();
     }
 
     private static LockService service(EntityManagerFactory unit) {

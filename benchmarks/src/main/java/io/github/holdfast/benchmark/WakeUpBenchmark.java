@@ -1,10 +1,6 @@
 package io.github.holdfast.benchmark;
 
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.entity.LockAudit;
-import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.service.LockHandle;
 import io.github.holdfast.service.LockRequest;
@@ -25,8 +21,6 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
-import org.hibernate.cfg.AvailableSettings;
-import org.hibernate.jpa.HibernatePersistenceConfiguration;
 
 /** What a wake-up by notification brings to those who wait, and what it costs those who release. On PostgreSQL. */
 public final class WakeUpBenchmark {
@@ -72,8 +66,8 @@ public final class WakeUpBenchmark {
             LockSchema.on(database.dataSource()).createIfMissing();
             try (HikariDataSource pool = database.pool(config -> {});
                     HikariDataSource otherPool = database.pool(config -> {});
-                    EntityManagerFactory unit = unit(pool);
-                    EntityManagerFactory otherUnit = unit(otherPool);
+                    EntityManagerFactory unit = HoldfastLocks.unit(pool);
+                    EntityManagerFactory otherUnit = HoldfastLocks.unit(otherPool);
                     LockService locks = settings.apply(LockService.builder(unit).withoutHousekeeping())
                             .build();
                     LockService others = settings.apply(
@@ -89,16 +83,6 @@ public final class WakeUpBenchmark {
                 benchmark.releases("another node waits");
             }
         }
-    }
-
-    private static EntityManagerFactory unit(HikariDataSource pool) {
-        return new HibernatePersistenceConfiguration("benchmark")
-                .managedClass(LockEntity.class)
-                .managedClass(LockNode.class)
-                .managedClass(LockAudit.class)
-                .managedClass(LockRun.class)
-                .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, pool)
-                .createEntityManagerFactory();
     }
 
     private void handOvers() throws Exception {
