@@ -92,7 +92,7 @@ public interface LockRepository extends Repository<LockEntity, String> {
      * @param after what the row becomes
      * @param lease how long the grant lasts from the moment of the write; null if it lasts as long as the node
      * @param minimumHold how long nobody else may be granted the lock, from the moment of the write; null for no limit
-     * @return false if the row was no longer as {@code before} says: somebody was faster
+     * @return false if the row was no longer as {@code before} says, because somebody was faster, or the lock is not available yet
      */
     default boolean grant(
             LockEntity before, LockEntity after, @Nullable Duration lease, @Nullable Duration minimumHold) {
@@ -193,6 +193,7 @@ public interface LockRepository extends Repository<LockEntity, String> {
                 l.availableAt = db_clock_plus(:minimumHoldMicros), l.version = l.version + 1
             where l.name = :name and l.version = :version
                 and l.fencingToken = :expectedToken and l.owner is not distinct from :expectedOwner
+                and (l.availableAt is null or l.availableAt <= db_clock())
             """)
     int grant(
             @Param("name") String name,

@@ -18,6 +18,7 @@ import org.hibernate.Timeouts;
 import org.hibernate.dialect.H2Dialect;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.jspecify.annotations.Nullable;
+import org.springframework.data.jpa.repository.query.QueryEnhancerFactories;
 import org.springframework.data.jpa.repository.support.JpaRepositoryFactory;
 import org.springframework.orm.jpa.EntityManagerHolder;
 import org.springframework.orm.jpa.JpaTransactionManager;
@@ -49,6 +50,7 @@ public final class LockStore {
     private final LockAuditRepository audits;
     private final LockRunRepository runs;
     private final JpaRepositoryFactory repositories;
+    private final StandaloneStatements statements;
     private final ThreadLocal<Integer> secondsPerStatement = new ThreadLocal<>();
 
     private LockStore(SessionFactoryImplementor factory, @Nullable DataSource connections) {
@@ -59,6 +61,8 @@ public final class LockStore {
         transactions = new JpaTransactionManager();
         transactions.setEntityManagerFactory(unit);
         repositories = new JpaRepositoryFactory(SharedEntityManagerCreator.createSharedEntityManager(unit));
+        // To know how to sort and count, which is asked of none of them, Spring Data would parse every query.
+        repositories.setQueryEnhancerSelector(query -> QueryEnhancerFactories.fallback());
         repositories.addRepositoryProxyPostProcessor(
                 (proxy, repository) -> proxy.addAdvice((MethodInterceptor) this::fresh));
         locks = repositories.getRepository(LockRepository.class);
@@ -68,6 +72,7 @@ public final class LockStore {
         audits = repositories.getRepository(LockAuditRepository.class);
         runs = repositories.getRepository(LockRunRepository.class);
         MetamodelCache.clear();
+        statements = new StandaloneStatements(this, factory, connections);
     }
 
     /**
@@ -188,6 +193,17 @@ public final class LockStore {
         return run(atMost, work, transactions::commit);
     }
 
+    /**
+     * Returns the rows of the locks for calls that are a transaction each. On a connection in autocommit mode, {@code read},
+     * {@code grant} and {@code release} cost one round trip. A lock on a row that such a call takes is given back with it.
+     *
+     * @param atMost how long each statement may take, as in {@link #inTransaction(Duration, Function)}
+     * @return what throws {@link StoreException} if the database failed; thread-safe
+     */
+    public LockRepository standalone(Duration atMost) {
+        return new StandaloneLocks(this, statements, atMost);
+    }
+
     /** As {@link #inTransaction(Duration, Function)}, for work that is not about one lock. */
     public <T> T inTransaction(Duration atMost, Supplier<T> work) {
         return inTransaction(atMost, anyLock -> work.get());
@@ -234,7 +250,7 @@ public final class LockStore {
     }
 
     /** In the transaction that this entity manager has. */
-    private <T> T with(EntityManager entityManager, Duration atMost, Function<LockRepository, T> work) {
+    <T> T with(EntityManager entityManager, Duration atMost, Function<LockRepository, T> work) {
         EntityManagerHolder holder = new EntityManagerHolder(entityManager);
         // Or Spring would take it into the caller's transaction, and end it with that.
         holder.setSynchronizedWithTransaction(true);
@@ -304,7 +320,7 @@ public final class LockStore {
         }
     }
 
-    private static int seconds(Duration atMost) {
+    static int seconds(Duration atMost) {
         return (int) Math.min(Math.max(atMost.plusMillis(999).toSeconds(), 1), Integer.MAX_VALUE);
     }
 

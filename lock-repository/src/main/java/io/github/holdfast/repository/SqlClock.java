@@ -1,5 +1,6 @@
 package io.github.holdfast.repository;
 
+import java.time.Duration;
 import java.util.Optional;
 import org.hibernate.dialect.Dialect;
 import org.hibernate.dialect.H2Dialect;
@@ -57,6 +58,22 @@ enum SqlClock {
         }
         // MariaDB's dialect extends MySQL's.
         return dialect instanceof MySQLDialect ? Optional.of(MYSQL) : Optional.empty();
+    }
+
+    /**
+     * Returns what the SQL may be when its statement is the whole transaction. On H2 the two clocks are the same then, and the
+     * statement's start costs more the more sessions there are.
+     */
+    String inAutocommit(String sql) {
+        return this == H2 ? sql.replace(Sql.H2_STATEMENT_START, "current_timestamp(6)") : sql;
+    }
+
+    /**
+     * Returns after how long the driver is to cancel a statement that may wait for a row; 0 for never. H2 does not cancel while a
+     * statement waits, and to tell it the time costs a statement.
+     */
+    int timeoutInSeconds(Duration atMost) {
+        return this == H2 ? 0 : LockStore.seconds(atMost);
     }
 
     /** An enum's constants cannot name a constant of the enum itself. */

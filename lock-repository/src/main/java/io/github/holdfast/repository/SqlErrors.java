@@ -102,6 +102,28 @@ final class SqlErrors {
         return ofStatement(thrown).isConflict() && !mayHaveCommitted ? Failure.CONFLICT : Failure.UNKNOWN;
     }
 
+    /**
+     * What the error means for a statement that commits by itself. Only what the server says of the statement tells that it was not
+     * done.
+     */
+    static Failure ofAutocommit(Throwable thrown) {
+        boolean isAnswer = sqlException(thrown)
+                .filter(error -> !hasNoCode(error)
+                        && error.getErrorCode() != ERROR_DURING_COMMIT
+                        && error.getErrorCode() != H2_INTERNAL)
+                .isPresent();
+        Failure failure = ofStatement(thrown);
+        return isAnswer && !failure.isOfConnection() ? failure : Failure.UNKNOWN;
+    }
+
+    /**
+     * Whether the driver says that it has cancelled the statement. MySQL's says so for every statement that has ended after the time
+     * was over, however it has ended.
+     */
+    static boolean isCancelledByDriver(SQLException error) {
+        return error instanceof SQLTimeoutException && hasNoCode(error);
+    }
+
     private static Optional<SQLException> sqlException(Throwable thrown) {
         for (Throwable cause = thrown; cause != null; cause = cause.getCause()) {
             if (cause instanceof SQLException found) {

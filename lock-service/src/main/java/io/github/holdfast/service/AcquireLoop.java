@@ -1,8 +1,10 @@
 package io.github.holdfast.service;
 
+import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.StoreException.Failure;
+import io.github.holdfast.service.Attempt.Deserted;
 import io.github.holdfast.service.Attempt.Failed;
 import io.github.holdfast.service.Attempt.GaveUp;
 import io.github.holdfast.service.Attempt.Granted;
@@ -48,7 +50,7 @@ final class AcquireLoop {
         boolean wasPrepared = false;
         while (true) {
             internals.checkAccepting();
-            patience.pauseFor(internals.queue().offer(name));
+            patience.pauseFor(internals.queue().offered(name));
             Attempt attempt = prepared(attempts.apply(patience), patience);
             if (attempt instanceof Failed && patience.takeInterrupt()) {
                 continue;
@@ -62,12 +64,16 @@ final class AcquireLoop {
                 return attempt;
             }
             // The way was made free for the next attempt, but if that was in vain it is not tried without a pause.
-            boolean isPrepared = (attempt instanceof Missing || attempt instanceof Overdue) && !wasPrepared;
+            boolean isPrepared = isPreparable(attempt) && !wasPrepared;
             wasPrepared = isPrepared;
             if (!isPrepared) {
                 waiter.pause(patience, attempt instanceof Refused refused ? refused.seen() : null);
             }
         }
+    }
+
+    private static boolean isPreparable(Attempt attempt) {
+        return attempt instanceof Missing || attempt instanceof Overdue || attempt instanceof Deserted;
     }
 
     /** Those who wait behind this thread are to know whether the database tells who has the lock. */
@@ -124,6 +130,12 @@ final class AcquireLoop {
             } else if (attempt instanceof Overdue overdue) {
                 store.inTransaction(
                         patience.forOneStatement(), () -> store.nodes().endIfOverdue(overdue.nodeId()));
+            } else if (attempt instanceof Deserted deserted) {
+                LockEntity row = deserted.row();
+                // Whether that is done or somebody was faster, the next look tells.
+                store.inTransaction(
+                        patience.forOneStatement(),
+                        () -> store.vacancies().vacate(row, row.vacated(), internals.lockDelay()));
             }
             return attempt;
         } catch (StoreException failed) {

@@ -51,24 +51,42 @@ final class Acquirer {
             throws InterruptedException {
         internals.held().begin(pending);
         try {
-            Optional<Hold> hold = isQueued(request, patience)
-                    ? internals
-                            .queue()
-                            .inTurn(request.name(), patience, place -> place.granted(acquisition.within(patience)))
-                    : acquisition.within(patience);
-            if (!(acquisition.last() instanceof NotWanted)) {
-                internals
-                        .events()
-                        .acquired(
-                                request.name(),
-                                hold.map(granted -> granted.grant().fencingToken()),
-                                patience.elapsed());
-            }
-            hold.ifPresent(granted -> keep(granted, request));
-            return hold;
+            return isQueued(request, patience)
+                    ? inTurn(acquisition, request, patience)
+                    : told(acquisition, acquisition.within(patience), request, patience);
         } finally {
             internals.held().end(pending);
         }
+    }
+
+    /** The turn lasts until the hold is there for the next one to wait for. */
+    private Optional<Hold> inTurn(Acquisition acquisition, LockRequest request, Patience patience)
+            throws InterruptedException {
+        Optional<Hold> hold = internals
+                .queue()
+                .inTurn(
+                        request.name(),
+                        patience,
+                        () -> told(acquisition, acquisition.within(patience), request, patience));
+        if (acquisition.last() == null) {
+            // It was never its turn.
+            tell(request, hold, patience);
+        }
+        return hold;
+    }
+
+    private Optional<Hold> told(Acquisition acquisition, Optional<Hold> hold, LockRequest request, Patience patience) {
+        if (!(acquisition.last() instanceof NotWanted)) {
+            tell(request, hold, patience);
+        }
+        hold.ifPresent(granted -> keep(granted, request));
+        return hold;
+    }
+
+    private void tell(LockRequest request, Optional<Hold> hold, Patience patience) {
+        internals
+                .events()
+                .acquired(request.name(), hold.map(granted -> granted.grant().fencingToken()), patience.elapsed());
     }
 
     /** A chosen owner may hold the lock already, and would wait behind those who wait for it. */

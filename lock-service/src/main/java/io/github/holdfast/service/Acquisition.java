@@ -5,6 +5,7 @@ import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.LockRepository;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.service.Attempt.Deserted;
 import io.github.holdfast.service.Attempt.Failed;
 import io.github.holdfast.service.Attempt.GaveUp;
 import io.github.holdfast.service.Attempt.Granted;
@@ -48,6 +49,13 @@ final class Acquisition {
     /** What the grant was decided on that the current attempt has sent. */
     private @Nullable LockEntity sent;
 
+    /** The row that the current attempt was decided on without a look, because this process has written it last. */
+    private @Nullable LockEntity own;
+
+    private long runsSince;
+
+    private boolean wasOvertaken;
+
     /** Whether the current attempt got as far as the lock's row. */
     private boolean hasAsked;
 
@@ -83,7 +91,8 @@ final class Acquisition {
      */
     Optional<Hold> within(Patience patience) throws InterruptedException {
         try {
-            last = loop.repeat(patience, this::attempt);
+            Optional<Granted> inherited = inherited(patience);
+            last = inherited.isPresent() ? inherited.get() : loop.repeat(patience, this::attempt);
         } finally {
             if (unanswered != null && !(last instanceof Granted)) {
                 internals.settler().abandon(request.name(), ownOwner(), unanswered.version());
@@ -114,15 +123,65 @@ final class Acquisition {
         return new LockStoreException(request.name(), "was not acquired, nor seen held by somebody else", why);
     }
 
+    /**
+     * Waits for another thread of this process to give the lock back, if one has it.
+     *
+     * @return the grant; empty if the lock must be asked for
+     */
+    private Optional<Granted> inherited(Patience patience) throws InterruptedException {
+        Optional<Hold> holder = internals.held().ofName(request.name()).filter(Hold::isHeld);
+        if (holder.isEmpty() || ownOwner() == null || patience.isOver()) {
+            return Optional.empty();
+        }
+        try {
+            prepare(patience);
+        } catch (StoreException failed) {
+            // Whether anybody else could tell who has the lock, the loop finds out.
+            return Optional.empty();
+        }
+        return new Heir(internals, this).await(holder.get(), patience);
+    }
+
+    /**
+     * Grants the lock to this acquisition; for another thread, which holds it, while this one's waits.
+     *
+     * @param row as that thread has written it last
+     * @return empty if the row was not as it was written last, or there is no node that lives
+     * @throws StoreException if the database failed
+     */
+    Optional<Granted> inherit(LockRepository locks, LockEntity row, long since) {
+        if (lease == null && (node == null || node.isOver())) {
+            return Optional.empty();
+        }
+        reconciliations = internals.heartbeat().reconciliations();
+        try {
+            own = row;
+            runsSince = since;
+            return grant(locks, row) instanceof Granted granted ? Optional.of(granted) : Optional.empty();
+        } catch (StoreException failed) {
+            if (failed.failure().isAmbiguous()) {
+                unanswered = row;
+            }
+            throw failed;
+        }
+    }
+
+    private void prepare(Patience patience) {
+        Heartbeat heartbeat = internals.heartbeat();
+        reconciliations = heartbeat.reconciliations();
+        node = lease == null ? heartbeat.living(patience.forOneStatement()) : heartbeat.current();
+    }
+
     private Attempt attempt(Patience patience) {
+        own = null;
         sent = null;
         hasAsked = false;
         hasMovedOn = false;
+        runsSince = internals.ticker().nanoTime();
         try {
-            Heartbeat heartbeat = internals.heartbeat();
-            reconciliations = heartbeat.reconciliations();
-            node = lease == null ? heartbeat.living(patience.forOneStatement()) : heartbeat.current();
-            Attempt attempt = internals.store().inTransaction(patience.forOneStatement(), this::judge);
+            prepare(patience);
+            Attempt attempt = decided(patience.forOneStatement());
+            wasOvertaken = attempt instanceof Overtaken;
             if (hasMovedOn) {
                 unanswered = null;
             }
@@ -135,6 +194,48 @@ final class Acquisition {
             // The transaction that has the row locked may be that of the unanswered grant.
             return hasAsked && unanswered == null ? loop.failed(failed, patience) : Attempt.failed(failed);
         }
+    }
+
+    private Attempt decided(Duration atMost) {
+        if (wasOvertaken) {
+            return internals.store().inTransaction(atMost, this::judgeLocked);
+        }
+        return step == GrantStep.NONE
+                ? decided(internals.store().standalone(atMost))
+                : internals.store().inTransaction(atMost, this::judge);
+    }
+
+    /** Without a look, if this process has left the row free, and after one if somebody has changed it since. */
+    private Attempt decided(LockRepository locks) {
+        Optional<Remembered.Row> remembered =
+                unanswered == null ? internals.remembered().take(request.name()) : Optional.empty();
+        return remembered
+                .map(row -> {
+                    hasAsked = true;
+                    return grantAgain(locks, row);
+                })
+                .filter(Granted.class::isInstance)
+                .orElseGet(() -> judge(locks));
+    }
+
+    private Attempt grantAgain(LockRepository locks, Remembered.Row row) {
+        own = row.free();
+        long now = runsSince;
+        runsSince = row.runsSince();
+        Attempt attempt = grant(locks, row.free());
+        if (!(attempt instanceof Granted)) {
+            own = null;
+            sent = null;
+            runsSince = now;
+        }
+        return attempt;
+    }
+
+    /** Who was too late once might be again and again, behind one that need not look. */
+    private Attempt judgeLocked(LockRepository locks) {
+        hasAsked = true;
+        Optional<LockEntity> locked = locks.findForUpdate(request.name());
+        return locked.isEmpty() ? new Missing() : judge(locks);
     }
 
     private Attempt judge(LockRepository locks) {
@@ -166,18 +267,12 @@ final class Acquisition {
         if (!step.isWanted(seen)) {
             return new NotWanted();
         }
-        return isToBeDelayed(seen.row()) ? delay(seen.row()) : grant(locks, seen.row());
+        return isToBeDelayed(seen.row()) ? new Deserted(seen.row()) : grant(locks, seen.row());
     }
 
     /** Whether a dead holder left it, whose late deeds the next one is to be kept from. */
     private boolean isToBeDelayed(LockEntity row) {
         return row.owner() != null && !internals.lockDelay().isZero();
-    }
-
-    /** Frees it for the time after the delay. Whether that is done or somebody was faster, the next look tells. */
-    private Attempt delay(LockEntity row) {
-        boolean unused = internals.store().vacancies().vacate(row, row.vacated(), internals.lockDelay());
-        return new Overtaken();
     }
 
     private Attempt grant(LockRepository locks, LockEntity row) {
@@ -200,7 +295,8 @@ final class Acquisition {
                 sentAt,
                 Objects.requireNonNull(validFor, "without a node there is a lease"),
                 reconciliations,
-                sent != null && sent.acquiredAt() == null);
+                sent != null && sent != own && sent.acquiredAt() == null,
+                runsSince);
     }
 
     /** The node that keeps what the row shows, if it is this acquisition's; null if that is a lease. */
@@ -230,7 +326,8 @@ final class Acquisition {
 
     /** An earlier attempt of this acquisition had no answer, but was done. */
     private Attempt adopt(LockSnapshot seen, long readAt) {
-        return new Granted(seen.row(), through(seen.row()), readAt, seen.timeUntilOver(), reconciliations, false);
+        return new Granted(
+                seen.row(), through(seen.row()), readAt, seen.timeUntilOver(), reconciliations, false, runsSince);
     }
 
     /**
@@ -266,7 +363,7 @@ final class Acquisition {
 
     private void tellIfTakenOver(Grant grant) {
         LockEntity left = sent;
-        if (left != null && left.owner() != null && left.fencingToken() != grant.fencingToken()) {
+        if (left != null && left != own && left.owner() != null && left.fencingToken() != grant.fencingToken()) {
             internals.events().tell(l -> l.takenOver(grant.name(), grant.fencingToken(), left.holder()));
         }
     }

@@ -25,6 +25,7 @@ sealed interface Attempt {
      * @param validFor how long the lease, or that of the node, lasts from then
      * @param reconciliations how many there had been before the attempt
      * @param isFirst whether nobody was granted the lock since its row was created
+     * @param runsSince since when, by the local time, the lock has been going from one thread of this process to the next
      */
     record Granted(
             LockEntity row,
@@ -32,7 +33,8 @@ sealed interface Attempt {
             long validFrom,
             Duration validFor,
             long reconciliations,
-            boolean isFirst)
+            boolean isFirst,
+            long runsSince)
             implements Attempt {
 
         Grant grant() {
@@ -68,6 +70,9 @@ sealed interface Attempt {
 
     /** The lock is held through a node whose lease is over, and which must be ended before the lock can be taken. */
     record Overdue(String nodeId) implements Attempt {}
+
+    /** A dead holder has left the lock, which must be freed for the time after the delay. */
+    record Deserted(LockEntity row) implements Attempt {}
 
     /** Somebody was faster: the lock must be looked at again. */
     record Overtaken() implements Attempt {}

@@ -28,6 +28,10 @@ final class HeldLocks {
 
     private final Map<ThreadAndName, Hold> byThread = new ConcurrentHashMap<>();
     private final Map<Thread, Set<Hold>> ofThread = new ConcurrentHashMap<>();
+
+    /** The last of each name whose owner is its own, so that others wait for it. */
+    private final Map<String, Hold> byName = new ConcurrentHashMap<>();
+
     private final Set<Hold> holds = ConcurrentHashMap.newKeySet();
 
     /** The acquisitions under way. */
@@ -45,6 +49,9 @@ final class HeldLocks {
      */
     void add(Hold hold, Thread thread, Reentry reentry) {
         holds.add(hold);
+        if (!hold.isOwnerChosen()) {
+            byName.put(hold.name(), hold);
+        }
         hold.acquiredBy(thread);
         // Inside: the release of another one by another thread would remove the set meanwhile.
         ofThread.compute(thread, (key, existing) -> {
@@ -113,6 +120,11 @@ final class HeldLocks {
         return Optional.ofNullable(byThread.get(new ThreadAndName(Thread.currentThread(), name)));
     }
 
+    /** Returns the hold of this lock that others of this process wait for; it may be lost. */
+    Optional<Hold> ofName(String name) {
+        return Optional.ofNullable(byName.get(name));
+    }
+
     /**
      * Returns the holds that the current thread has acquired and not released, lost ones too: a transaction that begins under
      * a lost hold must not commit.
@@ -160,6 +172,7 @@ final class HeldLocks {
 
     void remove(Hold hold) {
         holds.remove(hold);
+        byName.remove(hold.name(), hold);
         detach(hold);
     }
 
@@ -180,6 +193,11 @@ final class HeldLocks {
 
     boolean isDraining() {
         return draining;
+    }
+
+    /** Whether threads that hold nothing may acquire locks. */
+    boolean isAccepting() {
+        return !draining && !closed;
     }
 
     /** Whether a hold is left that is not lost, and that somebody can still release. */

@@ -5,17 +5,22 @@ import io.github.holdfast.repository.LockRepository;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.service.Attempt.Granted;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The row of a hold as it was last written, and the compare-and-sets that change it. One thread at a time may write; any
  * may look.
  */
 final class HeldRow {
+
+    private static final Logger LOG = LoggerFactory.getLogger(HeldRow.class);
 
     /** How long a renewal or release goes on trying while the database does not answer. */
     static final Duration WRITE_LIMIT = Duration.ofSeconds(3);
@@ -31,6 +36,9 @@ final class HeldRow {
 
     /** What the last write was to make of the row. */
     private LockEntity sent;
+
+    /** Whether it was granted to the next one without an answer. */
+    private boolean isPassedOn;
 
     /** Whether an attempt of the last write had no answer, so that the row may be as it is through that attempt. */
     private boolean unanswered;
@@ -53,9 +61,37 @@ final class HeldRow {
         return current;
     }
 
+    /** Whether it was written last that nobody holds the lock. */
+    boolean isFree() {
+        return current.owner() == null;
+    }
+
     /** One of the compare-and-sets of {@link LockRepository}. */
     interface CompareAndSet {
         boolean write(LockRepository locks, LockEntity before, LockEntity after);
+    }
+
+    /**
+     * Grants the lock to the one who waits for it, in place of giving it back.
+     *
+     * @param runsSince since when the lock has been going from one thread of this process to the next
+     * @return empty if it is still to be given back
+     */
+    Optional<Granted> grantTo(Heir next, long runsSince, Ticker ticker) {
+        try {
+            return Patience.uninterruptibly(
+                    ticker,
+                    Duration.ZERO,
+                    patience -> next.write(store.standalone(patience.forOneStatement()), current, runsSince));
+        } catch (StoreException failed) {
+            isPassedOn = failed.failure().isAmbiguous();
+            return Optional.empty();
+        } catch (RuntimeException failed) {
+            // Whatever it was, the lock is still to be given back.
+            LOG.debug("Lock '{}' was not passed on", current.name(), failed);
+            isPassedOn = true;
+            return Optional.empty();
+        }
     }
 
     /**
@@ -74,8 +110,8 @@ final class HeldRow {
                             wakeUps::release,
                             snapshot -> true,
                             patience));
-            if (!done && unanswered && left == 0) {
-                // Freed by the attempt that had no answer.
+            if (!done && (unanswered || isPassedOn) && left == 0) {
+                // Freed, or granted to the next one, by the attempt that had no answer.
                 return ReleaseOutcome.RELEASED;
             }
             return done ? outcome(current) : ReleaseOutcome.LOST;
@@ -155,15 +191,25 @@ final class HeldRow {
     boolean write(UnaryOperator<LockEntity> next, CompareAndSet change, Predicate<LockSnapshot> fit, Patience patience)
             throws InterruptedException {
         unanswered = false;
-        Optional<LockEntity> written = patience.repeat(
-                () -> store.inTransaction(patience.forOneStatement(), locks -> attempt(locks, next, change, fit)),
-                failed -> {
+        Optional<LockEntity> written =
+                patience.repeat(() -> attempt(patience.forOneStatement(), next, change, fit), failed -> {
                     unanswered |= failed.failure().isAmbiguous();
                     return failed.failure().isTransient()
                             && !(ownerIsChosen && failed.failure().isAmbiguous());
                 });
         written.ifPresent(after -> current = after);
         return written.isPresent();
+    }
+
+    /**
+     * What was done in the name of an owner that others use too, the row cannot tell afterwards: so it is known as long as possible that
+     * it was not done. Who notifies others does so with the commit.
+     */
+    private Optional<LockEntity> attempt(
+            Duration atMost, UnaryOperator<LockEntity> next, CompareAndSet change, Predicate<LockSnapshot> fit) {
+        return ownerIsChosen || wakeUps.areNotified()
+                ? store.inTransaction(atMost, locks -> attempt(locks, next, change, fit))
+                : attempt(store.standalone(atMost), next, change, fit);
     }
 
     private Optional<LockEntity> attempt(

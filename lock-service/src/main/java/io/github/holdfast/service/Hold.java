@@ -22,6 +22,7 @@ final class Hold {
     private final boolean isFirst;
     private final boolean ownerIsChosen;
     private final Lifetime lifetime;
+    private final Succession succession;
     private final Coverage coverage = new Coverage();
     private final long acquiredAt;
     private volatile @Nullable Thread acquiredBy;
@@ -53,6 +54,7 @@ final class Hold {
         this.ownerIsChosen = request.owner().isPresent();
         this.isToBeFenced = request.fence() != LockRequest.Fence.NONE;
         this.row = new HeldRow(internals, written, ownerIsChosen);
+        this.succession = new Succession(internals, granted);
         this.acquiredAt = internals.ticker().nanoTime();
         this.lifetime =
                 new Lifetime(internals, granted, row, () -> internals.held().unbind(this));
@@ -81,6 +83,21 @@ final class Hold {
     /** Whether nobody was granted the lock before, as far as its row tells. */
     boolean isFirst() {
         return isFirst;
+    }
+
+    /** Whether the owner was given by the user, so that other processes may hold the lock in the same name. */
+    boolean isOwnerChosen() {
+        return ownerIsChosen;
+    }
+
+    /** Whether it is neither lost nor being given back. */
+    boolean isHeld() {
+        return !succession.hasBegun() && !lifetime.isLost();
+    }
+
+    /** The calling thread waits to have the lock after this hold. */
+    void expect(Heir next) {
+        succession.expect(next);
     }
 
     boolean isThrough(Node other) {
@@ -309,6 +326,20 @@ final class Hold {
         }
     }
 
+    /**
+     * Frees the lock because the service is closed. Its handles stay, and are lost: a transaction that has begun under them, or begins,
+     * must not commit.
+     */
+    ReleaseOutcome freeOnClose() {
+        writing.lock();
+        try {
+            succession.begin();
+            return row.isFree() ? ReleaseOutcome.LOST : row.giveBack(0, internals.ticker());
+        } finally {
+            writing.unlock();
+        }
+    }
+
     /** A transaction that ran under the hold has ended. */
     void completed(TransactionScope scope, boolean committedUnderGuard) {
         if (coverage.end(scope, committedUnderGuard)) {
@@ -331,13 +362,32 @@ final class Hold {
 
     private ReleaseOutcome free(boolean wasLost) {
         lifetime.end();
-        ReleaseOutcome outcome = told(row.giveBack(0, internals.ticker()), wasLost);
+        succession.begin();
+        boolean isPassedOn = isToBePassedOn(wasLost) && succession.passOn(row);
+        ReleaseOutcome outcome = isPassedOn ? ReleaseOutcome.RELEASED : givenBack(wasLost);
+        if (outcome == ReleaseOutcome.RELEASED && row.isFree()) {
+            succession.leave(row.current());
+        }
         // Not before: its thread would find neither this hold nor the lock free.
         internals.held().remove(this);
-        internals.givenBack(name());
+        if (!isPassedOn) {
+            internals.givenBack(name());
+        }
         Duration heldFor = Duration.ofNanos(internals.ticker().nanoTime() - acquiredAt);
         internals.events().tell(listener -> listener.released(name(), grant.fencingToken(), heldFor, outcome));
         return outcome;
+    }
+
+    private ReleaseOutcome givenBack(boolean wasLost) {
+        return row.isFree() ? ReleaseOutcome.LOST : told(row.giveBack(0, internals.ticker()), wasLost);
+    }
+
+    /** Whether nothing is open that only the row, given back, settles or keeps from everybody. */
+    private boolean isToBePassedOn(boolean wasLost) {
+        return !wasLost
+                && !ownerIsChosen
+                && !coverage.isUndecided()
+                && request.minimumHold().isEmpty();
     }
 
     private ReleaseOutcome told(ReleaseOutcome outcome, boolean wasLost) {

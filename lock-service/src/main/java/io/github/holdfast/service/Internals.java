@@ -14,6 +14,7 @@ import java.time.Duration;
  * @param held the holds of this service
  * @param rowLocks its row locks
  * @param queue in which threads of this process wait
+ * @param remembered how it has left the rows of locks
  * @param heartbeat keeps the node alive
  * @param wakeUps who waits, and is woken by other nodes
  * @param watch tells holders on time
@@ -28,6 +29,7 @@ record Internals(
         HeldLocks held,
         RowLocks rowLocks,
         LocalQueue queue,
+        Remembered remembered,
         Heartbeat heartbeat,
         WakeUps wakeUps,
         LossWatch watch,
@@ -51,6 +53,7 @@ record Internals(
                 held,
                 rowLocks,
                 new LocalQueue(ticker),
+                new Remembered(),
                 heartbeat,
                 WakeUps.through(channel, store, heartbeat, ticker),
                 new LossWatch(held.all(), ticker),

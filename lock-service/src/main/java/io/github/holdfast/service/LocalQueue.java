@@ -14,16 +14,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Threads of one service that want the same name, in the order in which they came: only the first of them asks the database, and
  * is woken when the lock is given back in this process. A name that nobody waits for leaves nothing behind. Thread-safe.
- *
- * <p>As long as threads queue up, a lock would never leave the process: whoever polls from another one sees it free for a
- * moment only. So after a while it is given back for them: the next in the queue looks only when they have had the time to.
  */
 final class LocalQueue {
 
-    /** How long the lock may go from one thread of this process to the next. */
-    private static final Duration LONGEST_RUN = Duration.ofSeconds(1);
-
-    /** How long it is then offered to other processes: a little longer than these pause between two looks. */
+    /** How long a lock is offered to other processes: a little longer than these pause between two looks. */
     private static final Duration OFFER = Patience.LONGEST_PAUSE.plusMillis(10);
 
     private final Map<String, Line> lines = new ConcurrentHashMap<>();
@@ -37,41 +31,10 @@ final class LocalQueue {
     private final class Line {
         private final Set<Place> places = new LinkedHashSet<>();
 
-        /** That of the last grant; 0 before the first. If the next one's is not the next, others had the lock meanwhile. */
-        private long token;
-
-        /** Since when the lock has been going from one thread of this process to the next. */
-        private long runsSince;
-
         private volatile long offeredUntil = ticker.nanoTime();
 
         /** Why the database did not tell who has the lock when it was asked last; null if it did. */
         private volatile @Nullable StoreException failure;
-
-        void granted(long newToken) {
-            // Whoever was looking already when the offer began may have been granted the lock before it was over.
-            boolean wasOffered = offeredUntil - runsSince > 0 && isOfferOver();
-            if (newToken != token + 1 || wasOffered) {
-                runsSince = ticker.nanoTime();
-            }
-            token = newToken;
-        }
-
-        boolean isRunOver() {
-            return token != 0 && ticker.nanoTime() - runsSince >= LONGEST_RUN.toNanos();
-        }
-
-        boolean isOfferOver() {
-            return ticker.nanoTime() - offeredUntil >= 0;
-        }
-
-        void released() {
-            if (isRunOver()) {
-                offeredUntil = ticker.nanoTime() + OFFER.toNanos();
-            } else {
-                LockSupport.unpark(places.iterator().next().thread);
-            }
-        }
     }
 
     /** One thread's place. */
@@ -94,19 +57,6 @@ final class LocalQueue {
             LockSupport.unpark(thread);
         }
 
-        /** Notes that the lock was granted to this thread, if it was. */
-        Optional<Hold> granted(Optional<Hold> hold) {
-            hold.ifPresent(granted -> granted(granted.grant().fencingToken()));
-            return hold;
-        }
-
-        void granted(long token) {
-            lines.computeIfPresent(name, (key, line) -> {
-                line.granted(token);
-                return line;
-            });
-        }
-
         /** Leaves the queue, wherever it is; the next one is woken. */
         @Override
         public void close() {
@@ -126,7 +76,7 @@ final class LocalQueue {
 
     /** What is done by the first in the queue. */
     interface Turn<T> {
-        Optional<T> take(Place place) throws InterruptedException;
+        Optional<T> take() throws InterruptedException;
     }
 
     /**
@@ -138,7 +88,7 @@ final class LocalQueue {
     <T> Optional<T> inTurn(String name, Patience patience, Turn<T> turn) throws InterruptedException {
         try (Place place = enter(name)) {
             if (patience.await(place::isFirst)) {
-                return turn.take(place);
+                return turn.take();
             }
             StoreException failure = failure(name);
             if (failure != null) {
@@ -180,20 +130,31 @@ final class LocalQueue {
         return place;
     }
 
-    /** Wakes the first in the queue, or lets others look first: the lock has just been given back by this process. */
+    /** Wakes the first in the queue: the lock has just been given back by this process. */
     void released(String name) {
         lines.computeIfPresent(name, (key, line) -> {
-            line.released();
+            LockSupport.unpark(line.places.iterator().next().thread);
+            return line;
+        });
+    }
+
+    /** Whether threads of this process wait. */
+    boolean isWaitedFor(String name) {
+        return lines.containsKey(name);
+    }
+
+    /** Lets others look first: the lock is about to be given back by this process, which has had it for long. */
+    void offer(String name) {
+        lines.computeIfPresent(name, (key, line) -> {
+            line.offeredUntil = ticker.nanoTime() + OFFER.toNanos();
             return line;
         });
     }
 
     /** For how long still nobody here looks, so that other processes may have the lock; mostly zero. */
-    Duration offer(String name) {
+    Duration offered(String name) {
         Line line = lines.get(name);
-        return line == null || line.isOfferOver()
-                ? Duration.ZERO
-                : Duration.ofNanos(line.offeredUntil - ticker.nanoTime());
+        return line == null ? Duration.ZERO : Duration.ofNanos(Math.max(0, line.offeredUntil - ticker.nanoTime()));
     }
 
     /** Returns for how many names threads are waiting. */

@@ -81,9 +81,9 @@ public final class LockService implements AutoCloseable {
     }
 
     /**
-     * Acquires a lock if it is free, without waiting for a holder. One statement if it is held, two if it is free (four
-     * the first time that a name is used), in a transaction of its own; lost races and conflicts are repeated until the
-     * lock was seen held or is acquired. Not interruptible.
+     * Acquires a lock if it is free, without waiting for a holder. One statement if it is held, or free since this service gave it
+     * back; two if it is free otherwise, four the first time that a name is used. Each is a transaction of its own; lost races and
+     * conflicts are repeated until the lock was seen held or is acquired. Not interruptible.
      *
      * <p>A write that has to wait for a transaction that has the row locked gives up after one second (on H2, after its lock
      * timeout).
@@ -110,14 +110,14 @@ public final class LockService implements AutoCloseable {
 
     /**
      * Acquires a lock, and waits for it as long as the request says ({@link LockRequest#DEFAULT_WAIT} if it does not say).
-     * Threads of this service are served in the order in which they came, unless the owner was chosen: only the first of them
-     * asks the database, at once when this service gives the lock back, every 50 milliseconds at the latest, earlier at
-     * first, and when the holder's lease ends; if it is {@linkplain LockServiceBuilder#wakeUpByNotification woken} when another
-     * service gives the lock back, every second at the latest. Each look costs one statement, and between them no connection is
-     * held.
-     * Between services no order is promised; after a second in which threads of this one had the lock in turn, the
-     * others may look first. A race that is lost at
-     * the end of the wait time is repeated until it is decided, for 3 seconds from the start at the most.
+     * Threads of this service are served in the order in which they came, unless the owner was chosen. As long as one of them holds
+     * the lock, nobody asks the database, and the release grants the lock to the next one by its one statement. When somebody else
+     * holds it, only the first of them asks, every 50 milliseconds at the latest, earlier at first, and when the holder's lease ends;
+     * if it is {@linkplain LockServiceBuilder#wakeUpByNotification woken} when another service gives the lock back, every second at
+     * the latest. Each look costs one statement, a grant after it another one, and between them no connection is held. Between
+     * services no order is promised; after a second in which threads of this one had the lock in turn, the others may look
+     * first. A race that is lost at the end of the wait time is repeated until it is decided, for 3 seconds from the start at the
+     * most.
      *
      * <p>A look takes a connection of its own, even inside a transaction, which has one already. Waiting for that connection
      * counts into the wait time, but only the pool's connection timeout ends it, perhaps that much after the wait time. Threads
@@ -274,7 +274,7 @@ public final class LockService implements AutoCloseable {
             return Patience.untilDecided(
                             internals.ticker(),
                             FIND_LIMIT,
-                            () -> internals.store().inTransaction(FIND_LIMIT, locks -> locks.read(lockName)))
+                            () -> internals.store().standalone(FIND_LIMIT).read(lockName))
                     .flatMap(LockInfo::ofHeld);
         } catch (StoreException failed) {
             throw new LockStoreException(lockName, "was not found out about", failed);
@@ -324,13 +324,15 @@ public final class LockService implements AutoCloseable {
      * Closes the service: waiting acquisitions fail, the locks that it holds are marked lost and are then free at once. Its
      * node is ended by one statement, whatever is held through it, and each lease is released by one (if there is a {@linkplain
      * LockServiceBuilder#lockDelay lock delay}, each lock without a lease too); if the database does
-     * not answer, they stay held until their leases, and the node's, are over. Closing again does nothing. It does not close
-     * the {@code EntityManagerFactory}.
+     * not answer, they stay held until their leases, and the node's, are over. Transactions under these locks do not commit, nor
+     * do those that a thread begins before it has released its handles. Closing again does nothing. It does not close the {@code
+     * EntityManagerFactory}.
      */
     @Override
     public void close() {
         housekeeping.close();
         List<Hold> holds = internals.held().close();
+        boolean isAnyRowLocked = internals.rowLocks().isAnyLeft();
         internals.rowLocks().close();
         holds.forEach(hold -> hold.lifetime().lose(LossCause.SERVICE_CLOSED));
         if (!internals.lockDelay().isZero()) {
@@ -340,7 +342,8 @@ public final class LockService implements AutoCloseable {
         internals.heartbeat().close();
         release(holds, Hold::isByLease);
         internals.wakeUps().close();
-        if (transactionManager != null) {
+        // As long as a thread may be in a transaction under a lock that was closed, or begin one, that must not commit.
+        if (transactionManager != null && holds.isEmpty() && !isAnyRowLocked) {
             internals.transactions().listenNoMoreTo(transactionManager);
         }
         internals.settler().close();
@@ -351,7 +354,7 @@ public final class LockService implements AutoCloseable {
     /** As long as the database answers. */
     private static void release(List<Hold> holds, Predicate<Hold> which) {
         for (Hold hold : holds) {
-            if (which.test(hold) && hold.releaseAll() == ReleaseOutcome.UNRESOLVED) {
+            if (which.test(hold) && hold.freeOnClose() == ReleaseOutcome.UNRESOLVED) {
                 return;
             }
         }

@@ -19,7 +19,7 @@ final class Patience implements AutoCloseable {
 
     private static final Duration FIRST_PAUSE = Duration.ofMillis(4);
 
-    /** A poll costs half of it on average between a release and the next grant, and one statement each time. */
+    /** A poll costs half of it on average between a release and the next grant, and one statement each time: 22 in a second. */
     static final Duration LONGEST_PAUSE = Duration.ofMillis(50);
 
     /** What a statement gets at least: the drivers count query timeouts in seconds. */
@@ -154,7 +154,7 @@ final class Patience implements AutoCloseable {
 
     private Duration nextPause(Duration longest) {
         Duration pause = shorter(nextPause, longest);
-        long jittered = ThreadLocalRandom.current().nextLong(pause.toNanos() / 2, pause.toNanos() + 1);
+        long jittered = ThreadLocalRandom.current().nextLong(pause.toNanos() * 4 / 5, pause.toNanos() + 1);
         nextPause = shorter(pause.multipliedBy(2), longest);
         // Once the time is over, attempts go on only to reach a decision, with the same pauses.
         long left = leftNanos() <= 0 ? Long.MAX_VALUE : leftNanos();
@@ -175,6 +175,15 @@ final class Patience implements AutoCloseable {
      */
     void pauseUntil(BooleanSupplier condition, Duration longest, Duration atMost) throws InterruptedException {
         parkUntil(condition, shorter(nextPause(longest), atMost));
+    }
+
+    /**
+     * Pauses for this long, or until that is so. Whoever makes it so unparks the thread.
+     *
+     * @throws InterruptedException if the call is interruptible and its thread was interrupted; never otherwise
+     */
+    void pauseUntil(BooleanSupplier condition, Duration atMost) throws InterruptedException {
+        parkUntil(condition, shorter(atMost, left()));
     }
 
     /** Pauses for this long, or as long as the patience lasts. */

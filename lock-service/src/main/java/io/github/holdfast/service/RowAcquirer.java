@@ -51,7 +51,7 @@ final class RowAcquirer {
     private Acquired inOwn(OwnRowAcquisition acquisition, Patience patience) throws InterruptedException {
         Optional<Locked> locked = patience.isOver()
                 ? acquisition.within(patience)
-                : internals.queue().inTurn(acquisition.name(), patience, place -> acquisition.within(patience));
+                : internals.queue().inTurn(acquisition.name(), patience, () -> acquisition.within(patience));
         return acquired(acquisition, locked, null, patience);
     }
 

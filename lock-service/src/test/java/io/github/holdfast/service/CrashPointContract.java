@@ -48,39 +48,50 @@ abstract class CrashPointContract {
 
     /** What is done while the connection breaks, after what was held before. */
     enum Operation {
-        TRY_ACQUIRE(0) {
+        TRY_ACQUIRE(0, 5) {
             @Override
             Optional<LockHandle> act(LockService locks, LockRequest request, List<LockHandle> held) {
                 return locks.tryAcquire(request);
             }
         },
-        ACQUIRE(0) {
+        ACQUIRE(0, 5) {
             @Override
             Optional<LockHandle> act(LockService locks, LockRequest request, List<LockHandle> held) throws Exception {
                 return Optional.of(locks.acquire(request.waitAtMost(ofSeconds(1))));
             }
         },
-        REENTER(1) {
+        ACQUIRE_AGAIN(0, 1) {
+            @Override
+            void prepare(LockService locks, LockRequest request) {
+                locks.tryAcquire(request).orElseThrow().close();
+            }
+
+            @Override
+            Optional<LockHandle> act(LockService locks, LockRequest request, List<LockHandle> held) {
+                return locks.tryAcquire(request);
+            }
+        },
+        REENTER(1, 2) {
             @Override
             Optional<LockHandle> act(LockService locks, LockRequest request, List<LockHandle> held) throws Exception {
                 return Optional.of(locks.acquire(request.waitAtMost(ofSeconds(1))));
             }
         },
-        RENEW(1) {
+        RENEW(1, 2) {
             @Override
             Optional<LockHandle> act(LockService locks, LockRequest request, List<LockHandle> held) {
                 held.get(0).renew(LEASE);
                 return Optional.empty();
             }
         },
-        RELEASE(1) {
+        RELEASE(1, 1) {
             @Override
             Optional<LockHandle> act(LockService locks, LockRequest request, List<LockHandle> held) {
                 assertThat(held.remove(0).release()).isIn(ReleaseOutcome.RELEASED, ReleaseOutcome.UNRESOLVED);
                 return Optional.empty();
             }
         },
-        RELEASE_NESTED(2) {
+        RELEASE_NESTED(2, 1) {
             @Override
             Optional<LockHandle> act(LockService locks, LockRequest request, List<LockHandle> held) {
                 assertThat(held.remove(0).release()).isIn(ReleaseOutcome.STILL_HELD, ReleaseOutcome.UNRESOLVED);
@@ -89,10 +100,14 @@ abstract class CrashPointContract {
         };
 
         private final int holdsBefore;
+        private final int fewestSteps;
 
-        Operation(int holdsBefore) {
+        Operation(int holdsBefore, int fewestSteps) {
             this.holdsBefore = holdsBefore;
+            this.fewestSteps = fewestSteps;
         }
+
+        void prepare(LockService locks, LockRequest request) {}
 
         abstract Optional<LockHandle> act(LockService locks, LockRequest request, List<LockHandle> held)
                 throws Exception;
@@ -107,7 +122,7 @@ abstract class CrashPointContract {
                     operation, step, fault, LockRequest.of("crash " + ++names).lease(LEASE))) {
                 step++;
             }
-            assertThat(step).as("steps of " + operation).isGreaterThan(operation.holdsBefore == 0 ? 4 : 2);
+            assertThat(step).as("steps of " + operation).isGreaterThan(operation.fewestSteps);
         }
     }
 
@@ -123,7 +138,7 @@ abstract class CrashPointContract {
                     LockRequest.of("shared " + ++names).lease(LEASE).owner("chosen"))) {
                 step++;
             }
-            assertThat(step).as("steps of " + operation).isGreaterThan(operation.holdsBefore == 0 ? 4 : 2);
+            assertThat(step).as("steps of " + operation).isGreaterThan(operation.fewestSteps);
         }
     }
 
@@ -134,6 +149,7 @@ abstract class CrashPointContract {
         for (int hold = 0; hold < operation.holdsBefore; hold++) {
             held.add(faulty.tryAcquire(request).orElseThrow());
         }
+        operation.prepare(faulty, request);
         long started = System.nanoTime();
         faults.arm(step, fault);
         try {
@@ -170,7 +186,7 @@ abstract class CrashPointContract {
         LockRequest request = LockRequest.of("late " + ++names).lease(ofSeconds(60));
         LockHandle before = other.tryAcquire(request).orElseThrow();
         before.close();
-        faults.arm(3, Fault.DELAYED);
+        faults.arm(2, Fault.DELAYED);
         assertThat(catchStoreFailure(() -> faulty.tryAcquire(request))).isNotNull();
         assertThat(faults.fired()).isTrue();
         faults.disarm();
@@ -184,7 +200,7 @@ abstract class CrashPointContract {
     void anAcquireThatNeverLandsIsMadeImpossible() throws Exception {
         LockRequest request = LockRequest.of("sunk " + ++names).lease(ofSeconds(60));
         other.tryAcquire(request).orElseThrow().close();
-        faults.arm(3, Fault.DELAYED);
+        faults.arm(2, Fault.DELAYED);
         assertThat(catchStoreFailure(() -> faulty.tryAcquire(request))).isNotNull();
         faults.disarm();
         faults.sink();
@@ -195,7 +211,7 @@ abstract class CrashPointContract {
     void aGrantWhoseAnswerIsLostIsAdoptedWithTheLeaseThatTheDatabaseHas() throws Exception {
         LockRequest request = LockRequest.of("adopted " + ++names).lease(ofSeconds(60));
         other.tryAcquire(request).orElseThrow().close();
-        faults.arm(3, Fault.ANSWER_LOST);
+        faults.arm(2, Fault.ANSWER_LOST);
         LockHandle lock = faulty.tryAcquire(request).orElseThrow();
         assertThat(faults.fired()).isTrue();
         LockInfo info = other.find(request.name()).orElseThrow();
@@ -211,7 +227,7 @@ abstract class CrashPointContract {
     void aReleaseThatLandsLateTouchesNobodyElse() throws Exception {
         LockRequest request = LockRequest.of("late release " + ++names).lease(ofSeconds(60));
         LockHandle lock = faulty.tryAcquire(request).orElseThrow();
-        faults.arm(2, Fault.DELAYED);
+        faults.arm(1, Fault.DELAYED);
         assertThat(lock.release()).isEqualTo(ReleaseOutcome.UNRESOLVED);
         assertThat(faults.fired()).isTrue();
         faults.disarm();

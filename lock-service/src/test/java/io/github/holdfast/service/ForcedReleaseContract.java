@@ -2,6 +2,7 @@ package io.github.holdfast.service;
 
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -27,7 +28,9 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -396,7 +399,12 @@ abstract class ForcedReleaseContract {
             LockRequest request = round % 2 == 0 ? plain : plain.lease(ofSeconds(60));
             LockHandle lock = mine.tryAcquire(request).orElseThrow();
             CyclicBarrier start = new CyclicBarrier(3);
-            Future<ReleaseOutcome> releasing = together(start, lock::release);
+            // A release is one statement, a forced one six: it needs a start that varies.
+            long later = ThreadLocalRandom.current().nextLong(1 + round * MICROSECONDS.toNanos(50));
+            Future<ReleaseOutcome> releasing = together(start, () -> {
+                LockSupport.parkNanos(later);
+                return lock.release();
+            });
             Future<Optional<LockInfo>> forcing = together(start, () -> force(request.name()));
             Future<Optional<LockHandle>> acquiring = together(start, () -> theirs.tryAcquire(request));
             Optional<LockInfo> forced = get(forcing);

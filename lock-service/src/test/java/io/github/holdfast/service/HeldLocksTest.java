@@ -38,7 +38,7 @@ class HeldLocksTest {
         return new Hold(
                 internals,
                 LockRequest.of(name).lease(LEASE),
-                new Attempt.Granted(row, null, ticker.nanoTime(), LEASE, 0, false));
+                new Attempt.Granted(row, null, ticker.nanoTime(), LEASE, 0, false, ticker.nanoTime()));
     }
 
     private Hold added(String name, Thread thread) {

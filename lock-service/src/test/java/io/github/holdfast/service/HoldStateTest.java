@@ -60,7 +60,10 @@ class HoldStateTest {
 
     private Hold unconfirmed(String name, long sentAt) {
         LockEntity row = new LockEntity(name, 7).granted("owner", node.id(), null);
-        return new Hold(internals, LockRequest.of(name), new Attempt.Granted(row, node, sentAt, LEASE, 0, false));
+        return new Hold(
+                internals,
+                LockRequest.of(name),
+                new Attempt.Granted(row, node, sentAt, LEASE, 0, false, ticker.nanoTime()));
     }
 
     private LockHandle handle(Hold hold) {
@@ -237,7 +240,7 @@ class HoldStateTest {
         Hold hold = new Hold(
                 internals,
                 LockRequest.of("order").lease(LEASE),
-                new Attempt.Granted(row, null, ticker.nanoTime(), LEASE, 0, false));
+                new Attempt.Granted(row, null, ticker.nanoTime(), LEASE, 0, false, ticker.nanoTime()));
         ticker.advance(VALID.minus(NANO));
         assertThat(handle(hold).state()).isEqualTo(LockState.HELD);
         assertThat(hold.lifetime().look()).isEqualTo(1);
@@ -280,7 +283,7 @@ class HoldStateTest {
         Hold early = new Hold(
                 internals,
                 LockRequest.of("early").lease(lease),
-                new Attempt.Granted(row, null, ticker.nanoTime(), lease, 0, false));
+                new Attempt.Granted(row, null, ticker.nanoTime(), lease, 0, false, ticker.nanoTime()));
         internals.held().add(early, Thread.currentThread(), Reentry.NONE);
         internals.watch().expect(early);
         ticker.advance(lease);

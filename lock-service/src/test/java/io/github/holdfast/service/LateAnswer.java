@@ -5,12 +5,13 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
-/** Connections on which one commit, of a chosen thread, is done at once and answered when the test says so. */
+/** Connections on which one update in autocommit mode, of a chosen thread, is done at once and answered when the test says so. */
 final class LateAnswer {
 
     private final DataSource real;
@@ -32,7 +33,16 @@ final class LateAnswer {
     private Connection late(Connection connection) {
         return proxy(Connection.class, (proxy, method, arguments) -> {
             Object result = invoke(connection, method, arguments);
-            if (method.getName().equals("commit") && Thread.currentThread() == chosen) {
+            return result instanceof PreparedStatement statement ? late(connection, statement) : result;
+        });
+    }
+
+    private PreparedStatement late(Connection connection, PreparedStatement statement) {
+        return proxy(PreparedStatement.class, (proxy, method, arguments) -> {
+            Object result = invoke(statement, method, arguments);
+            if (method.getName().equals("executeUpdate")
+                    && connection.getAutoCommit()
+                    && Thread.currentThread() == chosen) {
                 chosen = null;
                 done.countDown();
                 await(answered);
@@ -54,17 +64,17 @@ final class LateAnswer {
         }
     }
 
-    /** Chooses the next commit of the current thread. */
+    /** Chooses the next such update of the current thread. */
     void choose() {
         chosen = Thread.currentThread();
     }
 
-    /** Returns when the chosen commit is done. */
+    /** Returns when the chosen update is done. */
     void awaitDone() throws InterruptedException {
         await(done);
     }
 
-    /** Lets the chosen commit be answered. */
+    /** Lets the chosen update be answered. */
     void answer() {
         answered.countDown();
     }

@@ -9,7 +9,6 @@ import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Who is first, who is woken, and what stays behind. */
@@ -99,54 +98,19 @@ class LocalQueueTest {
         assertThat(first.isAlive()).isFalse();
     }
 
-    /** The first has the lock for so long, and gives it back. */
-    private void turn(LocalQueue.Place first, long token, int millis) {
-        first.granted(token);
-        first.close();
-        ticker.advance(Duration.ofMillis(millis));
-        queue.released("order");
-    }
-
     @Test
-    void afterASecondOfTurnsTheLockIsOfferedToOthersOnce() {
-        LocalQueue.Place[] places =
-                Stream.generate(() -> queue.enter("order")).limit(5).toArray(LocalQueue.Place[]::new);
-        ticker.advance(Duration.ofSeconds(10));
-        turn(places[0], 7, 999);
-        assertThat(queue.offer("order")).as("waiting was no turn").isZero();
-        turn(places[1], 8, 1);
-        assertThat(queue.offer("order")).isGreaterThan(Patience.LONGEST_PAUSE);
-        ticker.advance(queue.offer("order"));
-        assertThat(queue.offer("order")).isZero();
-        turn(places[2], 9, 999);
-        assertThat(queue.offer("order")).isZero();
-        turn(places[3], 10, 1);
-        assertThat(queue.offer("order")).isPositive();
-        places[4].close();
-        assertThat(queue.offer("order")).isZero();
+    void whileTheLockIsOfferedToOthersNobodyHereLooks() {
+        LocalQueue.Place waiting = queue.enter("order");
+        assertThat(queue.offered("order")).isZero();
+        queue.offer("order");
+        assertThat(queue.offered("order")).isGreaterThan(Patience.LONGEST_PAUSE);
+        assertThat(queue.offered("report")).isZero();
+        ticker.advance(queue.offered("order"));
+        assertThat(queue.offered("order")).isZero();
+        queue.offer("order");
+        waiting.close();
+        assertThat(queue.offered("order")).as("nobody waits").isZero();
         assertThat(queue.size()).isZero();
-    }
-
-    @Test
-    void anOfferThatNobodyCouldTakeIsRepeated() {
-        LocalQueue.Place[] places =
-                Stream.generate(() -> queue.enter("order")).limit(3).toArray(LocalQueue.Place[]::new);
-        turn(places[0], 7, 1000);
-        ticker.advance(Duration.ofMillis(1));
-        turn(places[1], 8, 1);
-        assertThat(queue.offer("order")).isGreaterThan(Patience.LONGEST_PAUSE);
-        places[2].close();
-    }
-
-    @Test
-    void turnsAreCountedFromTheLastTimeThatAnotherProcessHadTheLock() {
-        LocalQueue.Place[] places =
-                Stream.generate(() -> queue.enter("order")).limit(3).toArray(LocalQueue.Place[]::new);
-        turn(places[0], 7, 999);
-        ticker.advance(Duration.ofMillis(1));
-        turn(places[1], 9, 999);
-        assertThat(queue.offer("order")).isZero();
-        places[2].close();
     }
 
     @Test

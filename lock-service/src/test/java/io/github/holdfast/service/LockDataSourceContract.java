@@ -208,7 +208,7 @@ abstract class LockDataSourceContract {
                 assertThat(lockPool.getHikariPoolMXBean().getActiveConnections())
                         .isZero();
             } while (faults.fired());
-            assertThat(step).isGreaterThan(10);
+            assertThat(step).isGreaterThan(8);
             assertThat(watched.changed()).isZero();
             acquireAndRelease(mine);
         }
@@ -274,7 +274,7 @@ abstract class LockDataSourceContract {
         LockService mine = services.build(
                 poolOfTwo(), builder -> builder.withoutHousekeeping().lockDataSource(watched));
         watched.failNext("close", Then.GOES_ON);
-        try (CapturedLog log = CapturedLog.of(Class.forName("io.github.holdfast.repository.OwnUnit"));
+        try (CapturedLog log = CapturedLog.of(Class.forName("io.github.holdfast.repository.OwnConnections"));
                 LockHandle lock = mine.acquire(LEASED)) {
             assertThat(log.lines()).hasSize(1);
             assertThat(watched.hasFailed()).isTrue();

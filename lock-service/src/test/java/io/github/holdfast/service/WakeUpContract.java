@@ -154,7 +154,8 @@ abstract class WakeUpContract {
     void aReleaseOnTheSameNodeWakesTheOneWhoWaitsAndNotifiesNobody() throws Exception {
         LockService mine = sleeper();
         LockHandle held = mine.acquire(REQUEST);
-        Future<LockHandle> waiting = acquiring(mine, REQUEST);
+        // One whose owner is its own would be granted the lock by the release.
+        Future<LockHandle> waiting = acquiring(mine, REQUEST.owner("chosen"));
         awaitPausing(1);
         held.release();
         get(waiting).close();
@@ -247,7 +248,7 @@ abstract class WakeUpContract {
         assertThat(internals.wakeUps().size()).isZero();
         theirs.acquire(REQUEST);
         Future<?> refused = threads.submit(() -> Patience.uninterruptibly(
-                endless, ofMillis(300), patience -> acquirer.acquire(REQUEST, GrantStep.NONE, patience)));
+                endless, ofSeconds(2), patience -> acquirer.acquire(REQUEST, GrantStep.NONE, patience)));
         soon().until(() -> internals.wakeUps().size() == 1);
         // It would pause for ever.
         soon().until(() -> {

@@ -54,6 +54,13 @@ final class FaultyConnection extends InterceptedConnection {
             owner.delay(real);
             throw failure(null);
         }
+        if (fault == Fault.DELAYED && real.getAutoCommit()) {
+            // Executed but not committed it is as one that has not arrived, except that it has the row locked.
+            real.setAutoCommit(false);
+            call.proceed();
+            owner.delay(real);
+            throw failure(null);
+        }
         if (fault == Fault.BEFORE_SEND || fault == Fault.DELAYED) {
             end();
             throw failure(null);

@@ -55,8 +55,8 @@ public final class FaultyDataSource extends InterceptedDataSource {
         /** The step is executed (a commit commits), but the call throws. */
         ANSWER_LOST,
         /**
-         * The commit's call throws at once, but the server gets to it only at {@link #land()}. For a statement this is the same
-         * as {@link #BEFORE_SEND}.
+         * The commit's call throws at once, but the server gets to it only at {@link #land()}; so for a statement that commits by
+         * itself. For any other this is the same as {@link #BEFORE_SEND}.
          */
         DELAYED
     }

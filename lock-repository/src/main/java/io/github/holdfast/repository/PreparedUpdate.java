@@ -1,0 +1,182 @@
+package io.github.holdfast.repository;
+
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Method;
+import java.lang.reflect.Parameter;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.sql.Types;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.function.UnaryOperator;
+import org.hibernate.Session;
+import org.hibernate.engine.spi.SessionFactoryImplementor;
+import org.hibernate.query.MutationQuery;
+import org.jspecify.annotations.Nullable;
+import org.springframework.data.jpa.repository.Query;
+import org.springframework.data.repository.query.Param;
+
+/**
+ * An update of a repository as JDBC executes it. The SQL and the order of its parameters are learned from Hibernate, which
+ * executes the method's query once on a connection that leads nowhere: so mapping, naming strategies, schema and dialect are those
+ * of the persistence unit, and an execution costs what it would if the SQL had been written by hand. Thread-safe.
+ */
+final class PreparedUpdate {
+
+    private final String sql;
+    private final String sqlInAutocommit;
+    private final List<Argument> markers;
+
+    /** What is bound to a parameter marker: the method's argument of this number. */
+    private record Argument(int number, int jdbcType) {}
+
+    private PreparedUpdate(String sql, String sqlInAutocommit, List<Argument> markers) {
+        this.sql = sql;
+        this.sqlInAutocommit = sqlInAutocommit;
+        this.markers = markers;
+    }
+
+    /**
+     * Learns an update.
+     *
+     * @param method with a {@link Query} that updates, and {@link Param}s that are strings, ints and longs
+     * @param clock of the database
+     */
+    static PreparedUpdate of(SessionFactoryImplementor factory, Method method, SqlClock clock) {
+        Parameter[] parameters = method.getParameters();
+        List<Object> samples = new ArrayList<>();
+        for (int number = 0; number < parameters.length; number++) {
+            samples.add(sample(parameters[number].getType(), number));
+        }
+        Listening listening = new Listening();
+        try (Session session = factory.withOptions()
+                .connection(listening.connection())
+                .noStatementInspector()
+                .openSession()) {
+            session.beginTransaction();
+            MutationQuery query = session.createMutationQuery(
+                    method.getAnnotation(Query.class).value());
+            for (int number = 0; number < parameters.length; number++) {
+                query.setParameter(parameters[number].getAnnotation(Param.class).value(), samples.get(number));
+            }
+            query.executeUpdate();
+            session.getTransaction().rollback();
+        }
+        List<Argument> markers = listening.bound.values().stream()
+                .map(value -> new Argument(samples.indexOf(value), jdbcType(value)))
+                .toList();
+        if (markers.size()
+                        != listening
+                                .sql
+                                .chars()
+                                .filter(character -> character == '?')
+                                .count()
+                || markers.stream().anyMatch(argument -> argument.number() < 0)) {
+            throw new IllegalStateException("Not understood how Hibernate binds " + listening.sql);
+        }
+        return new PreparedUpdate(listening.sql, clock.inAutocommit(listening.sql), markers);
+    }
+
+    private static Object sample(Class<?> type, int number) {
+        if (type == String.class) {
+            return "sample " + number;
+        }
+        return type == int.class ? (Object) (1000 + number) : (Object) (1000L + number);
+    }
+
+    private static int jdbcType(Object sample) {
+        return sample instanceof String ? Types.VARCHAR : sample instanceof Long ? Types.BIGINT : Types.INTEGER;
+    }
+
+    /**
+     * Executes it.
+     *
+     * @param inspector which changes each SQL that is sent
+     * @param timeoutInSeconds how long it may take before the database is asked to cancel it; 0 for no limit
+     * @param arguments those of the method
+     * @return how many rows it changed
+     */
+    int execute(
+            Connection connection, UnaryOperator<String> inspector, int timeoutInSeconds, @Nullable Object... arguments)
+            throws SQLException {
+        String text = inspector.apply(connection.getAutoCommit() ? sqlInAutocommit : sql);
+        try (PreparedStatement statement = connection.prepareStatement(text)) {
+            if (timeoutInSeconds > 0) {
+                statement.setQueryTimeout(timeoutInSeconds);
+            }
+            for (int marker = 1; marker <= markers.size(); marker++) {
+                bind(statement, marker, markers.get(marker - 1), arguments);
+            }
+            return statement.executeUpdate();
+        }
+    }
+
+    private static void bind(PreparedStatement statement, int marker, Argument argument, @Nullable Object[] arguments)
+            throws SQLException {
+        Object value = arguments[argument.number()];
+        if (value instanceof String text) {
+            statement.setString(marker, text);
+        } else if (value instanceof Long number) {
+            statement.setLong(marker, number);
+        } else if (value instanceof Integer number) {
+            statement.setInt(marker, number);
+        } else {
+            statement.setNull(marker, argument.jdbcType());
+        }
+    }
+
+    /** A connection on which every update changes nothing, and what is bound to the parameters of the last one. */
+    private static final class Listening {
+
+        private final TreeMap<Integer, Object> bound = new TreeMap<>();
+        private String sql = "";
+
+        Connection connection() {
+            return proxy(Connection.class, (proxy, method, arguments) -> {
+                if (method.getName().equals("prepareStatement")) {
+                    sql = (String) Objects.requireNonNull(arguments)[0];
+                    return statement();
+                }
+                return nothing(method);
+            });
+        }
+
+        private PreparedStatement statement() {
+            return proxy(PreparedStatement.class, (proxy, method, arguments) -> {
+                if (isBinding(method, arguments)) {
+                    bound.put((Integer) arguments[0], arguments[1]);
+                }
+                return nothing(method);
+            });
+        }
+
+        /** Of the setters, only those of parameters take a number and a value. */
+        private static boolean isBinding(Method method, @Nullable Object @Nullable [] arguments) {
+            return method.getName().startsWith("set") && arguments != null && arguments.length == 2;
+        }
+
+        private static <T> T proxy(Class<T> type, InvocationHandler handler) {
+            return type.cast(
+                    Proxy.newProxyInstance(PreparedUpdate.class.getClassLoader(), new Class<?>[] {type}, handler));
+        }
+
+        private static @Nullable Object nothing(Method method) {
+            return switch (method.getReturnType().getName()) {
+                case "boolean" -> false;
+                case "int" -> 0;
+                case "long" -> 0L;
+                default -> null;
+            };
+        }
+    }
+
+    @Override
+    public String toString() {
+        return sql + " " + Arrays.toString(markers.toArray());
+    }
+}

@@ -1,0 +1,136 @@
+package io.github.holdfast.repository;
+
+import io.github.holdfast.entity.LockEntity;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The rows of the locks, where each call is a transaction of its own; those that every acquisition and release makes are single
+ * statements of {@link OwnConnections}.
+ *
+ * @param atMost how long each call may take
+ */
+record StandaloneLocks(LockStore store, StandaloneStatements statements, Duration atMost) implements LockRepository {
+
+    private static final Logger LOG = LoggerFactory.getLogger(StandaloneLocks.class);
+
+    private <T> T inTransaction(Function<LockRepository, T> work) {
+        return store.inTransaction(atMost, work);
+    }
+
+    @Override
+    public Optional<LockSnapshot> read(String name) {
+        return statements.read(name, atMost);
+    }
+
+    @Override
+    public int grant(
+            String name,
+            long version,
+            long expectedToken,
+            @Nullable String expectedOwner,
+            @Nullable String owner,
+            @Nullable String nodeId,
+            @Nullable String holder,
+            long token,
+            @Nullable Long leaseMicros,
+            @Nullable Long minimumHoldMicros) {
+        return statements.grant(
+                atMost,
+                name,
+                version,
+                expectedToken,
+                expectedOwner,
+                owner,
+                nodeId,
+                holder,
+                token,
+                leaseMicros,
+                minimumHoldMicros);
+    }
+
+    /** Where others are to be kept out for a time, both statements that this may need belong together. */
+    @Override
+    public boolean grant(
+            LockEntity before, LockEntity after, @Nullable Duration lease, @Nullable Duration minimumHold) {
+        return minimumHold == null
+                ? LockRepository.super.grant(before, after, lease, null)
+                : inTransaction(locks -> locks.grant(before, after, lease, minimumHold));
+    }
+
+    /** The grant is committed, and lasts from before it waited, which is what its holder goes by: this only makes it last longer. */
+    @Override
+    public int grantFromNow(String name, long version, @Nullable Long leaseMicros, @Nullable Long minimumHoldMicros) {
+        try {
+            return inTransaction(locks -> locks.grantFromNow(name, version, leaseMicros, minimumHoldMicros));
+        } catch (StoreException failed) {
+            LOG.debug("The lease of lock '{}' counts from before its grant waited for the row", name, failed);
+            return 0;
+        }
+    }
+
+    @Override
+    public int release(
+            String name,
+            long version,
+            long expectedToken,
+            @Nullable String expectedOwner,
+            @Nullable String owner,
+            @Nullable String nodeId,
+            @Nullable String holder,
+            int holdCount) {
+        return statements.release(
+                atMost, name, version, expectedToken, expectedOwner, owner, nodeId, holder, holdCount);
+    }
+
+    @Override
+    public boolean extend(LockEntity before, LockEntity after, Duration lease) {
+        return inTransaction(locks -> locks.extend(before, after, lease));
+    }
+
+    @Override
+    public int extend(
+            String name,
+            long version,
+            long expectedToken,
+            @Nullable String expectedOwner,
+            int holdCount,
+            @Nullable Long leaseMicros) {
+        return inTransaction(
+                locks -> locks.extend(name, version, expectedToken, expectedOwner, holdCount, leaseMicros));
+    }
+
+    @Override
+    public int extendFromNow(String name, long version, @Nullable Long leaseMicros) {
+        return inTransaction(locks -> locks.extendFromNow(name, version, leaseMicros));
+    }
+
+    @Override
+    public int moveOn(String name, long version) {
+        return inTransaction(locks -> locks.moveOn(name, version));
+    }
+
+    @Override
+    public int createIfMissing(String name) {
+        return inTransaction(locks -> locks.createIfMissing(name));
+    }
+
+    @Override
+    public Optional<LockEntity> findForUpdate(String name) {
+        return inTransaction(locks -> locks.findForUpdate(name));
+    }
+
+    @Override
+    public Optional<LockEntity> findForUpdateNoWait(String name) {
+        return inTransaction(locks -> locks.findForUpdateNoWait(name));
+    }
+
+    @Override
+    public Optional<LockEntity> findForUpdateSkipLocked(String name) {
+        return inTransaction(locks -> locks.findForUpdateSkipLocked(name));
+    }
+}

@@ -1,0 +1,90 @@
+package io.github.holdfast.repository;
+
+import java.lang.reflect.Method;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.UnaryOperator;
+import javax.sql.DataSource;
+import org.hibernate.Session;
+import org.hibernate.SessionBuilder;
+import org.hibernate.engine.spi.SessionFactoryImplementor;
+import org.hibernate.resource.jdbc.spi.StatementInspector;
+import org.jspecify.annotations.Nullable;
+
+/** The statements of {@link LockRepository} that nearly every acquisition and release makes, each as a transaction of its own. Thread-safe. */
+final class StandaloneStatements {
+
+    private final LockStore store;
+    private final SessionFactoryImplementor factory;
+    private final OwnConnections connections;
+    private final SqlClock clock;
+    private final UnaryOperator<String> inspector;
+    private final PreparedUpdate grant;
+    private final PreparedUpdate release;
+
+    StandaloneStatements(LockStore store, SessionFactoryImplementor factory, @Nullable DataSource dataSource) {
+        this.store = store;
+        this.factory = factory;
+        connections = OwnConnections.of(factory, dataSource);
+        clock = SqlClock.of(factory.getJdbcServices().getDialect()).orElseThrow();
+        inspector = inspector(factory.getSessionFactoryOptions().getStatementInspector());
+        grant = PreparedUpdate.of(factory, query("grant"), clock);
+        release = PreparedUpdate.of(factory, query("release"), clock);
+    }
+
+    /** The application's. What it does not change, it may answer with null. */
+    private static UnaryOperator<String> inspector(@Nullable StatementInspector applications) {
+        return sql -> {
+            String inspected = applications == null ? null : applications.inspect(sql);
+            return inspected == null ? sql : inspected;
+        };
+    }
+
+    private static Method query(String name) {
+        return Arrays.stream(LockRepository.class.getMethods())
+                .filter(method -> method.getName().equals(name) && !method.isDefault())
+                .findAny()
+                .orElseThrow();
+    }
+
+    /** See {@link LockRepository#grant}; the arguments are those of the query. */
+    int grant(Duration atMost, @Nullable Object... arguments) {
+        return update(grant, atMost, arguments);
+    }
+
+    /** See {@link LockRepository#release}; the arguments are those of the query. */
+    int release(Duration atMost, @Nullable Object... arguments) {
+        return update(release, atMost, arguments);
+    }
+
+    /** The first two arguments are the lock's name and the version that the row has until it is written. */
+    private int update(PreparedUpdate update, Duration atMost, @Nullable Object... arguments) {
+        String name = (String) Objects.requireNonNull(arguments[0]);
+        return connections.write(
+                connection -> update.execute(connection, inspector, clock.timeoutInSeconds(atMost), arguments),
+                connection -> read(connection, name, atMost)
+                        .filter(seen -> Objects.equals(seen.row().version(), arguments[1]))
+                        .isPresent());
+    }
+
+    /** See {@link LockRepository#read}. */
+    Optional<LockSnapshot> read(String name, Duration atMost) {
+        return connections.read(connection -> read(connection, name, atMost));
+    }
+
+    private Optional<LockSnapshot> read(Connection connection, String name, Duration atMost) throws SQLException {
+        try (Session session = session(connection)) {
+            return store.with(session, atMost, locks -> locks.read(name));
+        }
+    }
+
+    private Session session(Connection connection) throws SQLException {
+        SessionBuilder session = factory.withOptions().connection(connection);
+        UnaryOperator<String> inAutocommit = sql -> clock.inAutocommit(inspector.apply(sql));
+        return (connection.getAutoCommit() ? session.statementInspector(inAutocommit) : session).openSession();
+    }
+}

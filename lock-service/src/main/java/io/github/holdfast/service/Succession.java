@@ -1,0 +1,88 @@
+package io.github.holdfast.service;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.service.Attempt.Granted;
+import java.time.Duration;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Who has a lock after a hold: the thread of this process that waits for it, which it is granted to by the one that gives it back, or
+ * whoever looks first. Thread-safe.
+ *
+ * <p>As long as threads wait, a lock would never leave the process: nobody else sees it free. So after a while it is given back for
+ * others, and those who wait here look only when they have had the time to.
+ */
+final class Succession {
+
+    /** How long the lock may go from one thread of this process to the next. */
+    private static final Duration LONGEST_RUN = Duration.ofSeconds(1);
+
+    private final String name;
+    private final Internals internals;
+    private final long runsSince;
+    private volatile boolean hasBegun;
+    private volatile @Nullable Heir heir;
+
+    Succession(Internals internals, Granted granted) {
+        this.internals = internals;
+        this.name = granted.row().name();
+        this.runsSince = granted.runsSince();
+    }
+
+    /** The calling thread waits; only the first in the queue does. */
+    void expect(Heir next) {
+        heir = next;
+    }
+
+    /** Whether the hold is being given back. From then on nobody is chosen that was not expected before. */
+    boolean hasBegun() {
+        return hasBegun;
+    }
+
+    /** The hold is being given back. */
+    void begin() {
+        hasBegun = true;
+    }
+
+    /**
+     * Grants the lock to the one who waits for it.
+     *
+     * @param row that is this hold's
+     * @return false if the row is to be given back: nobody waits here, or others are to have the lock, or it was not written
+     */
+    boolean passOn(HeldRow row) {
+        Heir next = heir;
+        return next != null && internals.held().isAccepting() && !isRunOver() && next.choose() && isPassedOn(row, next);
+    }
+
+    /**
+     * The lock was given back.
+     *
+     * @param row as it was written
+     */
+    void leave(LockEntity row) {
+        boolean isWaitedFor = internals.queue().isWaitedFor(name);
+        if (isWaitedFor && isRunOver()) {
+            internals.queue().offer(name);
+        } else {
+            internals
+                    .remembered()
+                    .put(row, isWaitedFor ? runsSince : internals.ticker().nanoTime());
+        }
+    }
+
+    private boolean isRunOver() {
+        return internals.ticker().nanoTime() - runsSince >= LONGEST_RUN.toNanos();
+    }
+
+    private boolean isPassedOn(HeldRow row, Heir next) {
+        Optional<Granted> granted = Optional.empty();
+        try {
+            granted = row.grantTo(next, runsSince, internals.ticker());
+        } finally {
+            next.answer(granted);
+        }
+        return granted.isPresent();
+    }
+}

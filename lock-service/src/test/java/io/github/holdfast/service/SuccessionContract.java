@@ -1,0 +1,251 @@
+package io.github.holdfast.service;
+
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+import io.github.holdfast.test.CountingDataSource;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.FaultyDataSource;
+import io.github.holdfast.test.FaultyDataSource.Fault;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** How a lock goes from one thread of a process to the next that waits for it. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+abstract class SuccessionContract {
+
+    private Services services;
+    private CountingDataSource counting;
+    private FaultyDataSource faults;
+    private LockService mine;
+    private LockService theirs;
+    private ExecutorService threads;
+    private int names;
+
+    @BeforeEach
+    void open(Database database) {
+        services = Services.on(database);
+        faults = new FaultyDataSource(database.dataSource());
+        counting = new CountingDataSource(faults);
+        mine = services.openOver(counting);
+        theirs = services.open();
+        threads = Executors.newCachedThreadPool();
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        faults.disarm();
+        threads.shutdownNow();
+        services.close();
+    }
+
+    private LockRequest request() {
+        return LockRequest.of("succession " + ++names).waitAtMost(ofSeconds(20));
+    }
+
+    /** A thread that acquires, and waits for a holder of this process until this returns. */
+    private Waiting waiting(LockRequest request) {
+        Waiting waiting = new Waiting(() -> mine.acquire(request));
+        await().until(waiting::isHeir);
+        return waiting;
+    }
+
+    private static final class Waiting extends FutureTask<LockHandle> {
+
+        private final Thread thread = new Thread(this);
+
+        Waiting(Callable<LockHandle> acquisition) {
+            super(acquisition);
+            thread.start();
+        }
+
+        boolean isHeir() {
+            return Arrays.stream(thread.getStackTrace())
+                    .anyMatch(frame -> frame.getClassName().equals(Heir.class.getName()));
+        }
+
+        LockHandle lock() throws Exception {
+            return get(20, TimeUnit.SECONDS);
+        }
+    }
+
+    private LockInfo row(LockHandle lock) {
+        return theirs.find(lock.name()).orElseThrow();
+    }
+
+    private void assertFreeAfter(LockHandle lock) throws Exception {
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        theirs.acquire(LockRequest.of(lock.name()).waitAtMost(ofSeconds(10))).close();
+    }
+
+    @Test
+    void theNextOneIsGrantedTheLockByTheOneWriteOfTheRelease() throws Exception {
+        LockRequest request = request();
+        LockHandle first = mine.acquire(request);
+        Waiting next = waiting(request);
+        counting.reset();
+        assertThat(first.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        LockHandle second = next.lock();
+        assertThat(counting.sql()).hasSize(1);
+        assertThat(second.fencingToken()).isEqualTo(first.fencingToken() + 1);
+        assertThat(second.owner())
+                .isNotEqualTo(first.owner())
+                .isEqualTo(row(second).owner());
+        assertThat(row(second).fencingToken()).isEqualTo(second.fencingToken());
+        assertThat(second.state()).isEqualTo(LockState.HELD);
+        assertThat(first.state()).isEqualTo(LockState.RELEASED);
+        assertThat(first.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        assertThat(theirs.tryAcquire(LockRequest.of(request.name()))).isEmpty();
+        assertFreeAfter(second);
+    }
+
+    @Test
+    void eachHasTheLeaseOfItsOwnRequest() throws Exception {
+        LockRequest request = request();
+        LockHandle first = mine.acquire(request);
+        Waiting next = waiting(request.lease(ofSeconds(60)));
+        first.close();
+        LockHandle second = next.lock();
+        assertThat(second.remaining()).isBetween(ofSeconds(40), ofSeconds(60));
+        assertThat(row(second).nodeId()).isNull();
+        Waiting last = waiting(request);
+        second.close();
+        assertThat(row(last.lock()).nodeId()).isNotNull();
+        assertFreeAfter(last.lock());
+    }
+
+    @Test
+    void whoWaitsForThisProcessAsksTheDatabaseNothing() throws Exception {
+        LockRequest request = request();
+        try (LockHandle held = mine.acquire(request)) {
+            Waiting next = waiting(request.waitAtMost(ofSeconds(1)));
+            counting.reset();
+            assertThatExceptionOfType(ExecutionException.class)
+                    .isThrownBy(next::lock)
+                    .withCauseInstanceOf(LockNotAcquiredException.class);
+            assertThat(counting.sql())
+                    .as("the last look, which tells who holds it")
+                    .hasSize(1);
+            assertThat(held.state()).isEqualTo(LockState.HELD);
+        }
+        theirs.tryAcquire(LockRequest.of(request.name())).orElseThrow().close();
+    }
+
+    @ParameterizedTest
+    @EnumSource(Fault.class)
+    void withoutAnAnswerTheNextOneHasTheLockOnceAndNobodyElse(Fault fault) throws Exception {
+        LockRequest request = request();
+        LockHandle first = mine.acquire(request);
+        Waiting next = waiting(request);
+        faults.arm(1, fault);
+        assertThat(first.release()).isIn(ReleaseOutcome.RELEASED, ReleaseOutcome.UNRESOLVED);
+        assertThat(faults.fired()).isTrue();
+        faults.disarm();
+        if (fault == Fault.DELAYED) {
+            faults.land();
+        }
+        LockHandle second = next.lock();
+        assertThat(second.holdCount()).isEqualTo(1);
+        assertThat(row(second).owner()).isEqualTo(second.owner());
+        assertThat(row(second).fencingToken()).isEqualTo(second.fencingToken()).isGreaterThan(first.fencingToken());
+        assertThat(theirs.tryAcquire(LockRequest.of(request.name()))).isEmpty();
+        assertFreeAfter(second);
+    }
+
+    @Test
+    void whoseLockIsGoneIsToldSoAlthoughAnotherOneWaits() throws Exception {
+        LockRequest request = request().lease(ofSeconds(60));
+        LockHandle first = mine.acquire(request);
+        Waiting next = waiting(request);
+        theirs.admin().forceRelease(request.name(), "to see what happens");
+        assertThat(first.release()).isEqualTo(ReleaseOutcome.LOST);
+        next.cancel(true);
+    }
+
+    @Test
+    void whoIsInterruptedOrLateHasNothingAndTheLockIsFree() throws Exception {
+        LockRequest request = request();
+        LockHandle first = mine.acquire(request);
+        Waiting interrupted = waiting(request);
+        interrupted.thread.interrupt();
+        assertThatExceptionOfType(ExecutionException.class)
+                .isThrownBy(interrupted::lock)
+                .withCauseInstanceOf(InterruptedException.class);
+        Waiting late = waiting(request.waitAtMost(ofMillis(300)));
+        assertThatExceptionOfType(ExecutionException.class)
+                .isThrownBy(late::lock)
+                .withCauseInstanceOf(LockNotAcquiredException.class);
+        assertFreeAfter(first);
+    }
+
+    @Test
+    void whatKeepsEverybodyOutForAWhileKeepsTheNextOneOutToo() throws Exception {
+        LockRequest request = request();
+        LockHandle first = mine.acquire(request.minimumHold(ofSeconds(2)));
+        Waiting next = waiting(request);
+        long released = System.nanoTime();
+        first.close();
+        LockHandle second = next.lock();
+        assertThat(System.nanoTime() - released).isGreaterThan(ofSeconds(1).toNanos());
+        assertFreeAfter(second);
+    }
+
+    @Test
+    void whoWaitsWhenTheServiceIsClosedIsToldSo() throws Exception {
+        LockRequest request = request();
+        LockHandle held = mine.acquire(request);
+        Waiting next = waiting(request);
+        mine.close();
+        assertThatExceptionOfType(ExecutionException.class)
+                .isThrownBy(next::lock)
+                .withCauseInstanceOf(IllegalStateException.class);
+        assertThat(held.state()).isEqualTo(LockState.LOST);
+        theirs.acquire(request).close();
+    }
+
+    @Test
+    void threadsThatComeAndGoNeverHaveItTogetherAndLeaveNothing() throws Exception {
+        LockRequest request = request();
+        AtomicInteger inside = new AtomicInteger();
+        List<Future<?>> work = new ArrayList<>();
+        for (int thread = 0; thread < 6; thread++) {
+            LockService service = thread < 4 ? mine : theirs;
+            long wait = 1 + thread * 7L;
+            work.add(threads.submit(() -> {
+                for (int turn = 0; turn < 100; turn++) {
+                    try (LockHandle lock = service.acquire(request.waitAtMost(ofMillis(wait * 20)))) {
+                        assertThat(inside.incrementAndGet()).isEqualTo(1);
+                        assertThat(lock.state()).isEqualTo(LockState.HELD);
+                        inside.decrementAndGet();
+                    } catch (LockNotAcquiredException refused) {
+                        assertThat(refused.getMessage()).contains(request.name());
+                    }
+                }
+                return null;
+            }));
+        }
+        for (Future<?> thread : work) {
+            thread.get(60, TimeUnit.SECONDS);
+        }
+        assertThat(mine.admin().waiters()).isEmpty();
+        theirs.acquire(request).close();
+    }
+}
