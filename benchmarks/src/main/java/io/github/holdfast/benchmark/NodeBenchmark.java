@@ -16,7 +16,6 @@ import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 /**
  * What a heartbeat costs with 1 and with 1,000 locks held, and what an acquisition and release cost while 10,000 idle names
@@ -53,12 +52,7 @@ public final class NodeBenchmark {
      * @throws Exception if anything goes wrong
      */
     public static void main(String[] arguments) throws Exception {
-        List<TestDatabase> chosen = Stream.of(arguments)
-                .flatMap(argument -> Stream.of(argument.split(",")))
-                .filter(name -> !name.isBlank() && !name.equals("true"))
-                .map(name -> TestDatabase.valueOf(name.strip().toUpperCase(Locale.ROOT)))
-                .toList();
-        for (TestDatabase kind : chosen.isEmpty() ? DEFAULT : chosen) {
+        for (TestDatabase kind : Databases.chosen(arguments, DEFAULT)) {
             on(kind);
         }
     }

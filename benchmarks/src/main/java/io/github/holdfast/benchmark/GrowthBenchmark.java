@@ -1,0 +1,157 @@
+package io.github.holdfast.benchmark;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.service.LockHandle;
+import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.service.LockService;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.TestDatabase;
+import jakarta.persistence.EntityManagerFactory;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.SplittableRandom;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/**
+ * W6 to W8: what a nested acquisition costs; what staying alive costs with 1, 1,000 and 10,000 locks held; and what acquisitions cost as the
+ * table grows to a million names. The arguments are {@link TestDatabase kinds of databases}, separated by commas.
+ */
+public final class GrowthBenchmark {
+
+    private static final List<TestDatabase> DEFAULT =
+            List.of(TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL, TestDatabase.H2_MEMORY);
+
+    /** So long that no beat comes by itself. */
+    private static final Duration NODE_LEASE = Duration.ofHours(12);
+
+    private static final List<Integer> HELD = List.of(1, 1_000, 10_000);
+    private static final List<Integer> NAMES = List.of(1_000, 30_000, 1_000_000);
+    private static final int BATCH = 1_000;
+    private static final int WARM_UP = 2_000;
+    private static final int TIMES = 2_000;
+
+    private final SplittableRandom random = new SplittableRandom(8);
+    private final Database database;
+    private final LockService locks;
+
+    private GrowthBenchmark(Database database, LockService locks) {
+        this.database = database;
+        this.locks = locks;
+    }
+
+    /**
+     * Runs it, on databases that wait for the disk with each commit.
+     *
+     * @param arguments kinds of databases; none, or {@code true} as Maven gives it, for the default
+     * @throws Exception if anything goes wrong
+     */
+    public static void main(String[] arguments) throws Exception {
+        System.setProperty("holdfast.test.durable", "true");
+        for (TestDatabase kind : Databases.chosen(arguments, DEFAULT)) {
+            on(kind);
+        }
+    }
+
+    private static void on(TestDatabase kind) throws Exception {
+        try (Database database = kind.create()) {
+            LockSchema.on(database.dataSource()).createIfMissing();
+            try (HikariDataSource pool = database.pool(config -> {});
+                    EntityManagerFactory unit = HoldfastLocks.unit(pool);
+                    LockService locks = LockService.builder(unit)
+                            .nodeLease(NODE_LEASE)
+                            .withoutHousekeeping()
+                            .build()) {
+                print("%s %s", kind.label(), database.version());
+                GrowthBenchmark benchmark = new GrowthBenchmark(database, locks);
+                benchmark.reentry();
+                benchmark.heartbeats();
+                benchmark.names();
+            }
+        }
+    }
+
+    private void reentry() throws Exception {
+        Latencies outermost = new Latencies();
+        Latencies nested = new Latencies();
+        LockHandle outer = acquire("nested");
+        for (int time = 0; time < WARM_UP; time++) {
+            acquire("nested").release();
+            acquire("outermost").release();
+        }
+        for (int time = 0; time < TIMES; time++) {
+            nested.measure(() -> acquire("nested").release());
+            outermost.measure(() -> acquire("outermost").release());
+        }
+        outer.release();
+        print("  W6 acquire and release, outermost     %s", outermost);
+        print("  W6 acquire and release, nested        %s", nested);
+    }
+
+    private void heartbeats() throws Exception {
+        LockHandle first = acquire("held 0");
+        List<LockHandle> others = new ArrayList<>();
+        measureBeats(first, new Latencies(), WARM_UP);
+        for (int held : HELD) {
+            while (others.size() < held - 1) {
+                others.add(acquire("held " + (others.size() + 1)));
+            }
+            Latencies beats = new Latencies();
+            measureBeats(first, beats, TIMES);
+            print("  W7 heartbeat, %,9d locks held     %s", held, beats);
+        }
+        others.forEach(LockHandle::release);
+        first.release();
+    }
+
+    private static void measureBeats(LockHandle lock, Latencies latencies, int times) throws Exception {
+        for (int beat = 0; beat < times; beat++) {
+            latencies.measure(() -> lock.renew(NODE_LEASE));
+        }
+    }
+
+    private void names() throws Exception {
+        int present = 0;
+        for (int names : NAMES) {
+            for (; present < names; present += BATCH) {
+                insert(present);
+            }
+            measureNames(names, new Latencies(), new Latencies());
+            Latencies known = new Latencies();
+            Latencies random = new Latencies();
+            measureNames(names, known, random);
+            print("  W8 acquire and release, %,9d names: the same one  %s", names, known);
+            print("  W8 acquire and release, %,9d names: any of them   %s", names, random);
+        }
+    }
+
+    private void measureNames(int names, Latencies known, Latencies any) throws Exception {
+        for (int time = 0; time < TIMES; time++) {
+            String name = name(random.nextInt(names));
+            any.measure(() -> acquire(name).release());
+            known.measure(() -> acquire(name(0)).release());
+        }
+    }
+
+    private LockHandle acquire(String name) {
+        return locks.tryAcquire(LockRequest.of(name)).orElseThrow();
+    }
+
+    private static String name(int number) {
+        return "order:" + number;
+    }
+
+    private void insert(int from) {
+        database.execute("insert into distributed_lock (name, hold_count, fencing_token, expires_at, version) values "
+                + IntStream.range(from, from + BATCH)
+                        .mapToObj(number -> "('" + name(number) + "', 0, 1, timestamp '2020-01-01 00:00:00', 1)")
+                        .collect(Collectors.joining(", ")));
+    }
+
+    private static void print(String format, Object... values) {
+        System.out.println(String.format(Locale.ROOT, format, values));
+    }
+}
