@@ -20,6 +20,8 @@ enum Action {
     COMMIT,
     /** A fault that a worker does not survive. */
     KILL,
+    /** A worker closes its service in the middle of its work; from when it begins, what it holds counts as given back. */
+    CLOSE,
     /** A fault that needs no exemption. */
     FAULT,
     /** Rows were deleted by hand. */
@@ -32,6 +34,8 @@ enum Action {
     CALM,
     /** Afterwards, the lock was asked for by somebody new. */
     PROBE,
+    /** What a worker has left when its clients are done; it fails if that is something. */
+    LEFT,
     /** Afterwards, what the lock's row shows; it fails if the row names a node that is dead. */
     ROW,
     /** Afterwards, what the guarded transactions have counted. */

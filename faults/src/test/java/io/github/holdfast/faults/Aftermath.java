@@ -11,6 +11,9 @@ record Aftermath(long calmNanos, Duration freeWithin, Verdict verdict) {
             if (operation.action() == Action.PROBE && !isInTime(operation)) {
                 verdict.violated(Promise.BECOMES_FREE, operation);
             }
+            if (operation.action() == Action.LEFT && operation.outcome() != Phase.OK) {
+                verdict.violated(Promise.NOTHING_LEAKED, operation);
+            }
             if (operation.is(Action.ROW, Phase.FAIL)) {
                 verdict.violated(Promise.NOTHING_LEFT_BY_THE_DEAD, operation);
             }

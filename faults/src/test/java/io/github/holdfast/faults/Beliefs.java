@@ -7,13 +7,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.PriorityQueue;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What holders of a name believed. By each answer a holder knows until when it has the lock, unless it gives it back, is told that it
- * is lost, or is killed. A row lock counts only if it was given back unbroken: its loss is noticed no earlier.
+ * is lost, is killed, or closes its service. A row lock counts only if it was given back unbroken: its loss is noticed no earlier.
+ *
+ * @param ends of each worker, by the time when they were over
  */
-record Beliefs(Exemptions exemptions, Map<Integer, NavigableMap<Long, Operation>> kills, Verdict verdict) {
+record Beliefs(Exemptions exemptions, Map<Integer, NavigableMap<Long, Operation>> ends, Verdict verdict) {
 
     private record GrantOfWorker(int worker, long token) {}
 
@@ -50,16 +53,17 @@ record Beliefs(Exemptions exemptions, Map<Integer, NavigableMap<Long, Operation>
 
     private List<Belief> beliefs(List<Operation> ofName) {
         Map<GrantOfWorker, Followed> leases = new HashMap<>();
-        Map<Integer, Operation> rowLocks = new HashMap<>();
+        Map<GrantOfWorker, Operation> rowLocks = new HashMap<>();
         List<Belief> beliefs = new ArrayList<>();
         for (Operation operation : ofName) {
             Facts facts = operation.facts();
             int worker = operation.begin().worker();
-            Followed lease = leases.get(new GrantOfWorker(worker, facts.token()));
+            GrantOfWorker grant = new GrantOfWorker(worker, facts.token());
+            Followed lease = leases.get(grant);
             switch (operation.action()) {
                 case ACQUIRE -> {
                     if (operation.outcome() == Phase.OK) {
-                        leases.put(new GrantOfWorker(worker, facts.token()), new Followed(operation));
+                        leases.put(grant, new Followed(operation));
                     }
                 }
                 case REENTER, LOOK, RENEW -> follow(lease, operation);
@@ -70,11 +74,11 @@ record Beliefs(Exemptions exemptions, Map<Integer, NavigableMap<Long, Operation>
                 }
                 case ROW_ACQUIRE -> {
                     if (operation.outcome() == Phase.OK) {
-                        rowLocks.put(worker, operation);
+                        rowLocks.put(grant, operation);
                     }
                 }
                 case ROW_RELEASE -> {
-                    Operation lock = rowLocks.remove(worker);
+                    Operation lock = rowLocks.remove(grant);
                     if (lock != null && operation.outcome() == Phase.OK) {
                         beliefs.add(new Belief(lock, operation.begin().nanos()));
                     }
@@ -101,8 +105,15 @@ record Beliefs(Exemptions exemptions, Map<Integer, NavigableMap<Long, Operation>
 
     private long end(Followed lease) {
         long until = Math.min(lease.until, lease.over);
-        NavigableMap<Long, Operation> ofWorker = kills.get(lease.grant.begin().worker());
-        Long killed = ofWorker == null ? null : ofWorker.higherKey(lease.grant.endNanos());
-        return killed == null ? until : Math.min(until, killed);
+        NavigableMap<Long, Operation> ofWorker =
+                ends.getOrDefault(lease.grant.begin().worker(), new TreeMap<>());
+        return ofWorker.tailMap(lease.grant.endNanos(), false).values().stream()
+                .mapToLong(Beliefs::lastMoment)
+                .reduce(until, Math::min);
+    }
+
+    /** A killed worker may go on until it is dead; one that closes its service knows before it does. */
+    private static long lastMoment(Operation end) {
+        return end.action() == Action.CLOSE ? end.begin().nanos() : end.endNanos();
     }
 }

@@ -38,13 +38,13 @@ final class HistoryChecker {
                 .mapToLong(Operation::endNanos)
                 .findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("The faults have no end"));
-        Map<Integer, NavigableMap<Long, Operation>> kills = kills(operations);
+        Map<Integer, NavigableMap<Long, Operation>> ends = ends(operations);
         Map<String, List<Operation>> byName = byName(operations);
         List<Operation> ofAll = byName.getOrDefault(Facts.ALL, List.of());
         byName.forEach((name, ofName) -> {
             Exemptions exemptions = new Exemptions(ofName, ofAll);
             new GrantOrder(exemptions, verdict).judge(ofName);
-            new Beliefs(exemptions, kills, verdict).judge(ofName);
+            new Beliefs(exemptions, ends, verdict).judge(ofName);
             new Commits(verdict).judge(ofName);
             new HoldCounts(verdict).judge(ofName);
             new Aftermath(calm, freeWithin, verdict).judge(ofName);
@@ -57,14 +57,14 @@ final class HistoryChecker {
                 .collect(Collectors.groupingBy(Operation::name, LinkedHashMap::new, Collectors.toList()));
     }
 
-    private static Map<Integer, NavigableMap<Long, Operation>> kills(List<Operation> operations) {
-        Map<Integer, NavigableMap<Long, Operation>> kills = new HashMap<>();
+    private static Map<Integer, NavigableMap<Long, Operation>> ends(List<Operation> operations) {
+        Map<Integer, NavigableMap<Long, Operation>> ends = new HashMap<>();
         for (Operation operation : operations) {
-            if (operation.action() == Action.KILL) {
-                kills.computeIfAbsent(operation.begin().worker(), worker -> new TreeMap<>())
+            if (operation.action() == Action.KILL || operation.action() == Action.CLOSE) {
+                ends.computeIfAbsent(operation.begin().worker(), worker -> new TreeMap<>())
                         .put(operation.endNanos(), operation);
             }
         }
-        return kills;
+        return ends;
     }
 }

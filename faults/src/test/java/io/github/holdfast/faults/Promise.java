@@ -17,5 +17,7 @@ enum Promise {
     /** When the faults are over, every lock can be had soon. */
     BECOMES_FREE,
     /** When the faults are over, no row names a node that is dead. */
-    NOTHING_LEFT_BY_THE_DEAD
+    NOTHING_LEFT_BY_THE_DEAD,
+    /** When the work is done, no thread, connection, hold or place in a queue is left. */
+    NOTHING_LEAKED
 }
