@@ -30,14 +30,14 @@ final class Client {
 
     static final int NAMES = 4;
 
-    private static final Duration WAIT = Duration.ofMillis(400);
+    private static final int MAX_WAIT_MILLIS = 400;
 
     private final LockService locks;
     private final EntityManagerFactory unit;
     private final TransactionTemplate transaction;
     private final DataSource pool;
     private final Recorder recorder;
-    private final Duration lease;
+    private final Duration lease = Fleet.NODE_LEASE;
     private final Random random;
 
     Client(
@@ -46,14 +46,12 @@ final class Client {
             JpaTransactionManager manager,
             DataSource pool,
             Recorder recorder,
-            Duration lease,
             Random random) {
         this.locks = locks;
         this.unit = unit;
         this.transaction = new TransactionTemplate(manager);
         this.pool = pool;
         this.recorder = recorder;
-        this.lease = lease;
         this.random = random;
     }
 
@@ -70,7 +68,14 @@ final class Client {
                 default -> lease(request(name), name);
             }
             pause(20);
+            // Whoever was interrupted has its next operation undisturbed.
+            boolean unused = Thread.interrupted();
         }
+    }
+
+    /** Some have hardly any time. */
+    private Duration patience() {
+        return Duration.ofMillis(random.nextInt(5) == 0 ? random.nextInt(6) : MAX_WAIT_MILLIS);
     }
 
     /** With the property {@code faults.unfenced}, which breaks G, to see that a run finds it. */
@@ -84,21 +89,29 @@ final class Client {
     }
 
     private void rowLock(String name) {
-        LockHandle lock = acquire(LockRequest.of(name).rowLock(), Action.ROW_ACQUIRE, Facts.of(name));
+        LockRequest request = LockRequest.of(name).rowLock().waitAtMost(patience());
+        long acquire = recorder.begin(Action.ROW_ACQUIRE, Facts.of(name));
+        // It has no token to tell it from others by.
+        Facts facts = Facts.of(name).token(acquire);
+        LockHandle lock = acquire(request, acquire, Action.ROW_ACQUIRE, facts);
         if (lock == null) {
             return;
         }
+        recorder.end(acquire, Action.ROW_ACQUIRE, Phase.OK, facts);
         pause(40);
-        long release = recorder.begin(Action.ROW_RELEASE, Facts.of(name));
+        long release = recorder.begin(Action.ROW_RELEASE, facts);
         Phase outcome = lock.release() == ReleaseOutcome.RELEASED ? Phase.OK : Phase.FAIL;
-        recorder.end(release, Action.ROW_RELEASE, outcome, Facts.of(name));
+        recorder.end(release, Action.ROW_RELEASE, outcome, facts);
     }
 
     private void lease(LockRequest request, String name) {
-        LockHandle lock = acquire(request, Action.ACQUIRE, Facts.of(name));
+        long acquire = recorder.begin(Action.ACQUIRE, Facts.of(name));
+        LockHandle lock = acquire(request.waitAtMost(patience()), acquire, Action.ACQUIRE, Facts.of(name));
         if (lock == null) {
             return;
         }
+        long answered = recorder.now();
+        recorder.write(acquire, Action.ACQUIRE, Phase.OK, answered, known(lock));
         for (int i = random.nextInt(5); i > 0; i--) {
             switch (random.nextInt(8)) {
                 case 0, 1, 2 -> commit(lock);
@@ -112,21 +125,19 @@ final class Client {
         release(lock, 0);
     }
 
-    /** Returns null if it was not acquired. */
-    private @Nullable LockHandle acquire(LockRequest request, Action action, Facts facts) {
-        long acquire = recorder.begin(action, facts);
+    /** Returns null if it was not acquired, and records that. */
+    private @Nullable LockHandle acquire(LockRequest request, long operation, Action action, Facts facts) {
         try {
-            LockHandle lock = locks.acquire(request.waitAtMost(WAIT));
-            long answered = recorder.now();
-            Facts known = action == Action.ROW_ACQUIRE ? facts : known(lock);
-            recorder.write(acquire, action, Phase.OK, answered, known);
-            return lock;
+            return locks.acquire(request);
         } catch (LockNotAcquiredException refused) {
-            recorder.end(acquire, action, Phase.REFUSED, facts);
-        } catch (LockStoreException | LockLostException failed) {
-            recorder.end(acquire, action, Phase.FAIL, facts);
-        } catch (InterruptedException unexpected) {
-            throw new IllegalStateException(unexpected);
+            recorder.end(operation, action, Phase.REFUSED, facts);
+        } catch (LockStoreException | LockLostException | InterruptedException failed) {
+            recorder.end(operation, action, Phase.FAIL, facts);
+        } catch (IllegalStateException failed) {
+            if (!Worker.isClosing()) {
+                throw failed;
+            }
+            recorder.end(operation, action, Phase.FAIL, facts);
         }
         return null;
     }
@@ -145,7 +156,7 @@ final class Client {
                 return stored.databaseMicros(TimeUnit.MILLISECONDS.toMicros(
                         locks.admin().databaseClock().toEpochMilli()));
             }
-        } catch (SQLException | LockStoreException unknown) {
+        } catch (SQLException | LockStoreException | IllegalStateException unknown) {
             return believed;
         }
     }
@@ -179,26 +190,20 @@ final class Client {
     /** Entered again by the same thread, unless the lock is lost: then it is acquired anew, or not. */
     private void nested(LockRequest request, LockHandle outer) {
         Facts facts = Facts.of(outer.name());
-        long enter = recorder.begin(Action.REENTER, facts.token(outer.fencingToken()));
-        LockHandle inner;
-        try {
-            inner = locks.acquire(request.waitAtMost(WAIT));
-        } catch (LockNotAcquiredException refused) {
-            recorder.end(enter, Action.REENTER, Phase.REFUSED, facts.token(outer.fencingToken()));
+        Facts ofOuter = facts.token(outer.fencingToken());
+        long asked = recorder.now();
+        long enter = recorder.begun(Action.REENTER, asked, ofOuter);
+        LockHandle inner = acquire(request.waitAtMost(patience()), enter, Action.REENTER, ofOuter);
+        if (inner == null) {
             return;
-        } catch (LockStoreException | LockLostException failed) {
-            recorder.end(enter, Action.REENTER, Phase.FAIL, facts.token(outer.fencingToken()));
-            return;
-        } catch (InterruptedException unexpected) {
-            throw new IllegalStateException(unexpected);
         }
         long answered = recorder.now();
         boolean isSame = inner.fencingToken() == outer.fencingToken();
         if (isSame) {
             recorder.write(enter, Action.REENTER, Phase.OK, answered, believed(inner));
         } else {
-            recorder.write(enter, Action.REENTER, Phase.FAIL, answered, facts.token(outer.fencingToken()));
-            long acquire = recorder.begin(Action.ACQUIRE, facts);
+            recorder.write(enter, Action.REENTER, Phase.FAIL, answered, ofOuter);
+            long acquire = recorder.begun(Action.ACQUIRE, asked, facts);
             recorder.end(acquire, Action.ACQUIRE, Phase.OK, known(inner));
         }
         pause(20);

@@ -2,6 +2,7 @@ package io.github.holdfast.faults;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.service.LockAdmin;
 import io.github.holdfast.service.LockHandle;
 import io.github.holdfast.service.LockNotAcquiredException;
 import io.github.holdfast.service.LockRequest;
@@ -19,15 +20,17 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 /** One run: workers use locks while faults happen, then all is calm, and it is looked what is left. */
 record FaultRun(TestDatabase kind, long seed, Duration duration, Path directory) {
 
-    /** How long after the faults a lock may still be held: the lease, and a second. */
-    static final Duration FREE_WITHIN = Fleet.NODE_LEASE.plusSeconds(1);
+    /** How long after the faults a lock may still be held: the lease, the lock delay, and a second. */
+    static final Duration FREE_WITHIN = Fleet.NODE_LEASE.plus(Fleet.LOCK_DELAY).plusSeconds(1);
 
     private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final Duration TIDYING = Duration.ofMinutes(2);
 
     /** Returns what happened, which is also in {@code history.txt}. */
     History history() throws Exception {
@@ -38,9 +41,10 @@ record FaultRun(TestDatabase kind, long seed, Duration duration, Path directory)
                     EntityManagerFactory unit = Units.on(pool);
                     LockService locks = LockService.builder(unit)
                             .nodeLease(Fleet.NODE_LEASE)
+                            .lockDelay(Fleet.LOCK_DELAY)
                             .withoutHousekeeping()
                             .build();
-                    Recorder recorder = new Recorder(0, Duration.ZERO, directory.resolve("nemesis.txt"));
+                    Recorder recorder = new Recorder(0, directory.resolve("nemesis.txt"));
                     Fleet fleet = new Fleet(server.database(), directory, seed)) {
                 fleet.start();
                 new Nemesis(server, fleet, locks.admin(), recorder, seed)
@@ -48,7 +52,11 @@ record FaultRun(TestDatabase kind, long seed, Duration duration, Path directory)
                 fleet.stop();
                 Facts all = Facts.of(Facts.ALL);
                 recorder.end(recorder.begin(Action.CALM, all), Action.CALM, Phase.OK, all);
+                long calm = System.nanoTime();
                 probe(locks, recorder);
+                fleet.lookForLeftovers();
+                LockSupport.parkNanos(calm + FREE_WITHIN.toNanos() - System.nanoTime());
+                tidyUp(locks.admin());
                 look(server, recorder);
                 System.out.println("Answers to COMMIT that were dropped: " + fleet.droppedReplies());
             }
@@ -79,12 +87,28 @@ record FaultRun(TestDatabase kind, long seed, Duration duration, Path directory)
         }
     }
 
+    /** Whoever was killed while it tidied up keeps others from it for a minute. */
+    private static void tidyUp(LockAdmin admin) throws InterruptedException {
+        long deadline = System.nanoTime() + TIDYING.toNanos();
+        while (true) {
+            try {
+                var unused = admin.housekeep();
+                return;
+            } catch (LockNotAcquiredException refused) {
+                if (System.nanoTime() - deadline > 0) {
+                    throw refused;
+                }
+            }
+        }
+    }
+
     private static void look(RestartableDatabase server, Recorder recorder) throws SQLException {
         try (Connection connection = server.database().dataSource().getConnection();
                 Statement statement = connection.createStatement()) {
             try (ResultSet rows = statement.executeQuery(
                     "select l.name, l.owner, l.node_id, l.hold_count, l.version, l.fencing_token, n.ended"
-                            + " from distributed_lock l left join lock_node n on n.id = l.node_id")) {
+                            + " from distributed_lock l left join lock_node n on n.id = l.node_id"
+                            + " where l.name like 'lock-%'")) {
                 while (rows.next()) {
                     String node = rows.getString(3);
                     boolean isAlive = !rows.getBoolean(7) && !rows.wasNull();
@@ -106,10 +130,14 @@ record FaultRun(TestDatabase kind, long seed, Duration duration, Path directory)
         }
     }
 
+    private static boolean isOfOneProcess(Path file) {
+        return file.toString().endsWith(".txt") && !file.endsWith("history.txt");
+    }
+
     private History collected() throws IOException {
         List<Event> events = new ArrayList<>();
         try (Stream<Path> files = Files.list(directory)) {
-            for (Path file : files.filter(path -> !path.endsWith("history.txt")).toList()) {
+            for (Path file : files.filter(FaultRun::isOfOneProcess).toList()) {
                 String text = Files.readString(file);
                 // A line without an end is where a worker was killed.
                 text.substring(0, text.lastIndexOf('\n') + 1)

@@ -1,22 +1,22 @@
 package io.github.holdfast.faults;
 
 import io.github.holdfast.test.Database;
-import io.github.holdfast.test.FakeTime;
 import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.JavaProcessBuilder;
 import io.github.holdfast.test.TestDatabase;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The workers of a run, each behind a network of its own. The last one's clock is an hour ahead. */
+/**
+ * The workers of a run, each behind a network of its own. The first one keeps house, the second one has two connections, the last
+ * one's wall clock can be set and is an hour ahead at first.
+ */
 final class Fleet implements AutoCloseable {
 
     /** A property: the workers' transactions are not guarded. */
@@ -24,14 +24,15 @@ final class Fleet implements AutoCloseable {
 
     static final int SIZE = 3;
     static final Duration NODE_LEASE = Duration.ofSeconds(2);
+    static final Duration LOCK_DELAY = Duration.ofMillis(300);
 
-    private static final Duration AHEAD = Duration.ofHours(1);
     private static final Duration START = Duration.ofMinutes(3);
     private static final Pattern ADDRESS = Pattern.compile("//[^:/]+:(\\d+)/");
 
     private final Database database;
     private final Path directory;
     private final Random seeds;
+    private final WallClock clock;
     private final List<Proxy> proxies = new ArrayList<>();
     private final List<JavaProcess> processes = new ArrayList<>();
     private final List<Integer> numbers = new ArrayList<>();
@@ -41,6 +42,7 @@ final class Fleet implements AutoCloseable {
         this.database = database;
         this.directory = directory;
         this.seeds = new Random(seed);
+        this.clock = new WallClock(directory.resolve("clock"), Duration.ofHours(1));
         Matcher address = ADDRESS.matcher(database.url());
         if (!address.find()) {
             throw new IllegalArgumentException("No port in " + database.url());
@@ -50,32 +52,41 @@ final class Fleet implements AutoCloseable {
         }
     }
 
+    static boolean keepsHouse(int index) {
+        return index == 0;
+    }
+
+    static int poolSize(int index) {
+        return index == 1 ? 2 : 8;
+    }
+
+    private static boolean hasWrongClock(int index) {
+        return index == SIZE - 1;
+    }
+
     void start() throws InterruptedException {
         for (int i = 0; i < SIZE; i++) {
             processes.add(process(i));
             numbers.add(started);
         }
+        await("ready");
+    }
+
+    private void await(String answer) throws InterruptedException {
         for (JavaProcess process : processes) {
-            String unused = process.awaitLine("ready"::equals, START);
+            String unused = process.awaitLine(answer::equals, START);
         }
     }
 
     private JavaProcess process(int index) {
         int number = ++started;
-        Duration ahead = index == SIZE - 1 ? AHEAD : Duration.ZERO;
         JavaProcessBuilder builder = JavaProcess.of(Worker.class)
                 .jvmArgs("-Xmx96m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
                 .jvmArgs("-D" + UNFENCED + "=" + Boolean.getBoolean(UNFENCED))
                 .args(url(index), database.user(), database.password(), String.valueOf(number))
-                .args(String.valueOf(seeds.nextLong()), String.valueOf(NODE_LEASE.toMillis()))
-                .args(String.valueOf(ahead.toMillis()))
-                .args(directory.resolve("worker-" + number + ".txt").toString())
-                .args(String.valueOf(wallNanos() - System.nanoTime()));
-        return (ahead.isZero() ? builder : builder.env(FakeTime.environment(ahead))).start();
-    }
-
-    static long wallNanos() {
-        return ChronoUnit.NANOS.between(Instant.EPOCH, Instant.now());
+                .args(String.valueOf(seeds.nextLong()), String.valueOf(index))
+                .args(directory.resolve("worker-" + number + ".txt").toString());
+        return (hasWrongClock(index) ? builder.env(clock.environment()) : builder).start();
     }
 
     /** Without prepared statements the network sees which request is a COMMIT. */
@@ -96,21 +107,51 @@ final class Fleet implements AutoCloseable {
         return processes.get(index);
     }
 
+    /** Sets the wall clock of the last worker. */
+    void setClock(Duration ahead) {
+        clock.set(ahead);
+    }
+
     /** Kills it and starts another one in its place, which is not waited for. */
     void replace(int index, Recorder recorder) {
         long from = recorder.now();
+        checkAlive(index);
         processes.get(index).kill();
         recorder.killed(numbers.get(index), from);
+        startAnother(index);
+    }
+
+    /** Has it close its service in the middle of its work, and starts another one in its place, which is not waited for. */
+    void shutDown(int index) throws InterruptedException {
+        JavaProcess process = processes.get(index);
+        process.send("close");
+        String unused = process.awaitLine("closed"::equals, START);
+        process.kill();
+        startAnother(index);
+    }
+
+    private void startAnother(int index) {
         processes.set(index, process(index));
         numbers.set(index, started);
+    }
+
+    private void checkAlive(int index) {
+        List<String> output = processes.get(index).lines();
+        if (output.stream().anyMatch(line -> line.startsWith(Worker.DIED))) {
+            throw new AssertionError(String.join("\n", output));
+        }
     }
 
     /** Lets all give back what they hold, and go on living. */
     void stop() throws InterruptedException {
         processes.forEach(process -> process.send("stop"));
-        for (JavaProcess process : processes) {
-            String unused = process.awaitLine("stopped"::equals, START);
-        }
+        await("stopped");
+    }
+
+    /** Lets all look for what they have left. */
+    void lookForLeftovers() throws InterruptedException {
+        processes.forEach(process -> process.send("look"));
+        await("looked");
     }
 
     int droppedReplies() {

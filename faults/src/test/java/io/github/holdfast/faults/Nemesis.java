@@ -1,14 +1,9 @@
 package io.github.holdfast.faults;
 
 import io.github.holdfast.service.LockAdmin;
-import io.github.holdfast.test.Database;
 import io.github.holdfast.test.RestartableDatabase;
-import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
-import java.util.ArrayList;
-import java.util.List;
+import java.time.Duration;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -24,10 +19,14 @@ final class Nemesis {
         BLACK_HOLE(false),
         DELAY(false),
         DROP_COMMIT_REPLY(false),
+        INTERRUPT(false),
+        SET_WALL_CLOCK(false),
         KILL_SESSIONS(false),
         SIT_ON_ROWS(false),
+        TAKE_ALL_CONNECTIONS(false),
         DELETE_ROWS(false),
         FORCE_RELEASE(false),
+        CLOSE(true),
         RESTART_SERVER(true);
 
         /** Whether it takes seconds until everything runs again: then it is done less often. */
@@ -38,7 +37,10 @@ final class Nemesis {
         }
     }
 
+    private static final Duration FARTHEST = Duration.ofHours(2);
+
     private final RestartableDatabase server;
+    private final Sessions sessions;
     private final Fleet fleet;
     private final LockAdmin admin;
     private final Recorder recorder;
@@ -46,6 +48,7 @@ final class Nemesis {
 
     Nemesis(RestartableDatabase server, Fleet fleet, LockAdmin admin, Recorder recorder, long seed) {
         this.server = server;
+        this.sessions = new Sessions(server.database());
         this.fleet = fleet;
         this.admin = admin;
         this.recorder = recorder;
@@ -84,8 +87,19 @@ final class Nemesis {
             case BLACK_HOLE -> record(fault, () -> pass(worker, Proxy.Mode.BLACK_HOLE));
             case DELAY -> record(fault, () -> pass(worker, Proxy.Mode.DELAY));
             case DROP_COMMIT_REPLY -> record(fault, () -> pass(worker, Proxy.Mode.DROP_COMMIT_REPLY));
-            case KILL_SESSIONS -> record(fault, this::killSessions);
-            case SIT_ON_ROWS -> record(fault, this::sitOnRows);
+            case KILL_SESSIONS -> record(fault, () -> sessions.kill(id -> random.nextBoolean()));
+            case SIT_ON_ROWS -> record(fault, () -> sessions.sitOnRows(() -> rest(100, 1500)));
+            case INTERRUPT -> record(fault, () -> interrupt(worker));
+            case SET_WALL_CLOCK -> record(fault, () -> fleet.setClock(someTimeAhead()));
+            case TAKE_ALL_CONNECTIONS ->
+                record(
+                        fault,
+                        () -> sessions.takeAll(() -> {
+                            // Whoever has a connection does not need another one.
+                            fleet.proxy(worker).cut();
+                            rest(200, 1500);
+                        }));
+            case CLOSE -> record(fault, () -> fleet.shutDown(worker));
             case DELETE_ROWS ->
                 record(
                         Action.DELETE_ROWS,
@@ -104,6 +118,18 @@ final class Nemesis {
         }
     }
 
+    private void interrupt(int worker) {
+        for (int i = 1 + random.nextInt(10); i > 0; i--) {
+            fleet.worker(worker).send("interrupt");
+            rest(1, 100);
+        }
+    }
+
+    /** Ahead or behind. */
+    private Duration someTimeAhead() {
+        return Duration.ofSeconds(random.nextInt((int) FARTHEST.toSeconds())).minus(FARTHEST.dividedBy(2));
+    }
+
     /** What was swallowed is missing from the connections, so they end with it. */
     private void pass(int worker, Proxy.Mode mode) {
         fleet.proxy(worker).set(mode);
@@ -115,7 +141,7 @@ final class Nemesis {
     }
 
     private interface Deed {
-        void run() throws SQLException;
+        void run() throws SQLException, InterruptedException;
     }
 
     private void record(Fault fault, Deed deed) {
@@ -127,51 +153,11 @@ final class Nemesis {
         try {
             deed.run();
             recorder.end(operation, action, Phase.OK, facts);
+        } catch (InterruptedException unexpected) {
+            throw new IllegalStateException(unexpected);
         } catch (SQLException | RuntimeException failed) {
             // A fault may come in the way of another one; it may have happened all the same.
             recorder.end(operation, action, Phase.UNKNOWN, facts);
         }
-    }
-
-    private void sitOnRows() throws SQLException {
-        try (Connection session = server.database().dataSource().getConnection();
-                Statement statement = session.createStatement()) {
-            session.setAutoCommit(false);
-            boolean unused = statement.execute("select name from distributed_lock for update");
-            rest(100, 1500);
-            session.rollback();
-        }
-    }
-
-    private void killSessions() throws SQLException {
-        Database database = server.database();
-        String query = switch (database.kind()) {
-            case POSTGRESQL ->
-                "select pid from pg_stat_activity where datname = current_database()"
-                        + " and backend_type = 'client backend' and pid <> pg_backend_pid()";
-            default -> "select id from information_schema.processlist where db = database() and id <> connection_id()";
-        };
-        String kill = switch (database.kind()) {
-            case POSTGRESQL -> "select pg_terminate_backend(%d)";
-            default -> "kill connection %d";
-        };
-        try (Connection session = database.dataSource().getConnection();
-                Statement statement = session.createStatement()) {
-            for (long id : ids(statement, query)) {
-                if (random.nextBoolean()) {
-                    boolean unused = statement.execute(kill.formatted(id));
-                }
-            }
-        }
-    }
-
-    private static List<Long> ids(Statement statement, String query) throws SQLException {
-        List<Long> ids = new ArrayList<>();
-        try (ResultSet rows = statement.executeQuery(query)) {
-            while (rows.next()) {
-                ids.add(rows.getLong(1));
-            }
-        }
-        return ids;
     }
 }

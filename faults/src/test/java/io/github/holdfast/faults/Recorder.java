@@ -6,13 +6,11 @@ import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.time.Duration;
 
 /** Writes what one process does into a file, each event at once, so that it is there when the process is killed. Thread-safe. */
 final class Recorder implements AutoCloseable {
 
     private final int worker;
-    private final long ahead;
     private final OutputStream file;
     private long operations;
 
@@ -20,23 +18,26 @@ final class Recorder implements AutoCloseable {
      * A recorder of a new file.
      *
      * @param worker its number, which no other process has
-     * @param ahead how far the process's monotonic clock is ahead of the machine's
      */
-    Recorder(int worker, Duration ahead, Path file) throws IOException {
+    Recorder(int worker, Path file) throws IOException {
         this.worker = worker;
-        this.ahead = ahead.toNanos();
         this.file = new FileOutputStream(file.toFile());
     }
 
     /** The machine's monotonic clock. */
     long now() {
-        return System.nanoTime() - ahead;
+        return System.nanoTime();
     }
 
     /** An operation begins; returns its number. */
-    synchronized long begin(Action action, Facts facts) {
+    long begin(Action action, Facts facts) {
+        return begun(action, now(), facts);
+    }
+
+    /** An operation began at that time; returns its number. */
+    synchronized long begun(Action action, long nanos, Facts facts) {
         long operation = worker * 1_000_000_000L + ++operations;
-        write(operation, action, Phase.INVOKE, now(), facts);
+        write(operation, action, Phase.INVOKE, nanos, facts);
         return operation;
     }
 
