@@ -133,6 +133,7 @@ final class Client {
             recorder.end(operation, action, Phase.REFUSED, facts);
         } catch (LockStoreException | LockLostException | InterruptedException failed) {
             recorder.end(operation, action, Phase.FAIL, facts);
+            System.out.println(operation + " failed: " + failed);
         } catch (IllegalStateException failed) {
             if (!Worker.isClosing()) {
                 throw failed;

@@ -1,5 +1,6 @@
 package io.github.holdfast.faults;
 
+import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.service.LockAdmin;
@@ -7,7 +8,6 @@ import io.github.holdfast.service.LockHandle;
 import io.github.holdfast.service.LockNotAcquiredException;
 import io.github.holdfast.service.LockRequest;
 import io.github.holdfast.service.LockService;
-import io.github.holdfast.test.RestartableDatabase;
 import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManagerFactory;
 import java.io.IOException;
@@ -35,9 +35,9 @@ record FaultRun(TestDatabase kind, long seed, Duration duration, Path directory)
     /** Returns what happened, which is also in {@code history.txt}. */
     History history() throws Exception {
         Files.createDirectories(directory);
-        try (RestartableDatabase server = RestartableDatabase.start(kind)) {
+        try (Server server = Server.start(kind, directory)) {
             createTables(server);
-            try (HikariDataSource pool = server.database().pool(config -> config.setConnectionTimeout(2000));
+            try (HikariDataSource pool = pool(server);
                     EntityManagerFactory unit = Units.on(pool);
                     LockService locks = LockService.builder(unit)
                             .nodeLease(Fleet.NODE_LEASE)
@@ -45,7 +45,7 @@ record FaultRun(TestDatabase kind, long seed, Duration duration, Path directory)
                             .withoutHousekeeping()
                             .build();
                     Recorder recorder = new Recorder(0, directory.resolve("nemesis.txt"));
-                    Fleet fleet = new Fleet(server.database(), directory, seed)) {
+                    Fleet fleet = new Fleet(server, directory, seed)) {
                 fleet.start();
                 new Nemesis(server, fleet, locks.admin(), recorder, seed)
                         .rageUntil(System.nanoTime() + duration.toNanos());
@@ -66,11 +66,22 @@ record FaultRun(TestDatabase kind, long seed, Duration duration, Path directory)
         return history;
     }
 
-    private static void createTables(RestartableDatabase server) {
-        LockSchema.on(server.database().dataSource()).createIfMissing();
-        server.database().execute("create table fault_counter (name varchar(50) primary key, n bigint not null)");
+    private static HikariDataSource pool(Server server) {
+        HikariConfig config = new HikariConfig();
+        config.setJdbcUrl(server.url());
+        config.setUsername(server.user());
+        config.setPassword(server.password());
+        config.setConnectionTimeout(2000);
+        return new HikariDataSource(config);
+    }
+
+    private static void createTables(Server server) throws SQLException {
+        try (HikariDataSource pool = pool(server)) {
+            LockSchema.on(pool).createIfMissing();
+        }
+        server.execute("create table fault_counter (name varchar(50) primary key, n bigint not null)");
         for (int i = 0; i < Client.NAMES; i++) {
-            server.database().execute("insert into fault_counter values ('" + Client.name(i) + "', 0)");
+            server.execute("insert into fault_counter values ('" + Client.name(i) + "', 0)");
         }
     }
 
@@ -102,8 +113,8 @@ record FaultRun(TestDatabase kind, long seed, Duration duration, Path directory)
         }
     }
 
-    private static void look(RestartableDatabase server, Recorder recorder) throws SQLException {
-        try (Connection connection = server.database().dataSource().getConnection();
+    private static void look(Server server, Recorder recorder) throws SQLException {
+        try (Connection connection = server.connection();
                 Statement statement = connection.createStatement()) {
             try (ResultSet rows = statement.executeQuery(
                     "select l.name, l.owner, l.node_id, l.hold_count, l.version, l.fencing_token, n.ended"

@@ -1,10 +1,9 @@
 package io.github.holdfast.faults;
 
-import io.github.holdfast.test.Database;
 import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.JavaProcessBuilder;
-import io.github.holdfast.test.TestDatabase;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -29,7 +28,7 @@ final class Fleet implements AutoCloseable {
     private static final Duration START = Duration.ofMinutes(3);
     private static final Pattern ADDRESS = Pattern.compile("//[^:/]+:(\\d+)/");
 
-    private final Database database;
+    private final Server server;
     private final Path directory;
     private final Random seeds;
     private final WallClock clock;
@@ -38,14 +37,14 @@ final class Fleet implements AutoCloseable {
     private final List<Integer> numbers = new ArrayList<>();
     private int started;
 
-    Fleet(Database database, Path directory, long seed) throws IOException {
-        this.database = database;
+    Fleet(Server server, Path directory, long seed) throws IOException {
+        this.server = server;
         this.directory = directory;
         this.seeds = new Random(seed);
         this.clock = new WallClock(directory.resolve("clock"), Duration.ofHours(1));
-        Matcher address = ADDRESS.matcher(database.url());
+        Matcher address = ADDRESS.matcher(server.url());
         if (!address.find()) {
-            throw new IllegalArgumentException("No port in " + database.url());
+            throw new IllegalArgumentException("No port in " + server.url());
         }
         for (int i = 0; i < SIZE; i++) {
             proxies.add(new Proxy(Integer.parseInt(address.group(1))));
@@ -82,8 +81,11 @@ final class Fleet implements AutoCloseable {
         int number = ++started;
         JavaProcessBuilder builder = JavaProcess.of(Worker.class)
                 .jvmArgs("-Xmx96m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+                // The pool must ask each time: H2's errors do not tell it that a connection is broken.
+                .jvmArgs("-Dcom.zaxxer.hikari.aliveBypassWindowMs="
+                        + (server.kind().isH2() ? 0 : 500))
                 .jvmArgs("-D" + UNFENCED + "=" + Boolean.getBoolean(UNFENCED))
-                .args(url(index), database.user(), database.password(), String.valueOf(number))
+                .args(url(index), server.user(), server.password(), String.valueOf(number))
                 .args(String.valueOf(seeds.nextLong()), String.valueOf(index))
                 .args(directory.resolve("worker-" + number + ".txt").toString());
         return (hasWrongClock(index) ? builder.env(clock.environment()) : builder).start();
@@ -91,12 +93,14 @@ final class Fleet implements AutoCloseable {
 
     /** Without prepared statements the network sees which request is a COMMIT. */
     private String url(int index) {
-        String url = ADDRESS.matcher(database.url())
+        String url = ADDRESS.matcher(server.url())
                 .replaceFirst("//127.0.0.1:" + proxies.get(index).port() + "/");
-        String timeouts = database.kind() == TestDatabase.POSTGRESQL
-                ? "socketTimeout=2&connectTimeout=2&prepareThreshold=0"
-                : "socketTimeout=2000&connectTimeout=2000";
-        return url + (url.contains("?") ? "&" : "?") + timeouts;
+        String more = url.contains("?") ? "&" : "?";
+        return switch (server.kind()) {
+            case POSTGRESQL -> url + more + "socketTimeout=2&connectTimeout=2&prepareThreshold=0";
+            case MARIADB, MYSQL -> url + more + "socketTimeout=2000&connectTimeout=2000";
+            case H2_MEMORY, H2_FILE, H2_TCP -> url + ";NETWORK_TIMEOUT=2000";
+        };
     }
 
     Proxy proxy(int index) {
@@ -113,7 +117,7 @@ final class Fleet implements AutoCloseable {
     }
 
     /** Kills it and starts another one in its place, which is not waited for. */
-    void replace(int index, Recorder recorder) {
+    void replace(int index, Recorder recorder) throws IOException {
         long from = recorder.now();
         checkAlive(index);
         processes.get(index).kill();
@@ -122,7 +126,7 @@ final class Fleet implements AutoCloseable {
     }
 
     /** Has it close its service in the middle of its work, and starts another one in its place, which is not waited for. */
-    void shutDown(int index) throws InterruptedException {
+    void shutDown(int index) throws InterruptedException, IOException {
         JavaProcess process = processes.get(index);
         process.send("close");
         String unused = process.awaitLine("closed"::equals, START);
@@ -130,9 +134,16 @@ final class Fleet implements AutoCloseable {
         startAnother(index);
     }
 
-    private void startAnother(int index) {
+    private void startAnother(int index) throws IOException {
+        keepOutput(index);
         processes.set(index, process(index));
         numbers.set(index, started);
+    }
+
+    private void keepOutput(int index) throws IOException {
+        Files.write(
+                directory.resolve("worker-" + numbers.get(index) + ".log"),
+                processes.get(index).lines());
     }
 
     private void checkAlive(int index) {
@@ -160,7 +171,10 @@ final class Fleet implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
-        processes.forEach(JavaProcess::close);
+        for (int i = 0; i < processes.size(); i++) {
+            processes.get(i).close();
+            keepOutput(i);
+        }
         for (Proxy proxy : proxies) {
             proxy.close();
         }

@@ -1,10 +1,14 @@
 package io.github.holdfast.faults;
 
 import io.github.holdfast.service.LockAdmin;
-import io.github.holdfast.test.RestartableDatabase;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.EnumSet;
+import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
@@ -27,6 +31,7 @@ final class Nemesis {
         DELETE_ROWS(false),
         FORCE_RELEASE(false),
         CLOSE(true),
+        SET_CLOCK(true),
         RESTART_SERVER(true);
 
         /** Whether it takes seconds until everything runs again: then it is done less often. */
@@ -37,18 +42,22 @@ final class Nemesis {
         }
     }
 
-    private static final Duration FARTHEST = Duration.ofHours(2);
+    /** H2 has no limit of connections, and its protocol has no COMMIT to be seen. */
+    private static final Set<Fault> NOT_ON_H2 = EnumSet.of(Fault.DROP_COMMIT_REPLY, Fault.TAKE_ALL_CONNECTIONS);
 
-    private final RestartableDatabase server;
+    private static final Duration FARTHEST = Duration.ofHours(2);
+    private static final Duration STEP = Duration.ofSeconds(30);
+
+    private final Server server;
     private final Sessions sessions;
     private final Fleet fleet;
     private final LockAdmin admin;
     private final Recorder recorder;
     private final Random random;
 
-    Nemesis(RestartableDatabase server, Fleet fleet, LockAdmin admin, Recorder recorder, long seed) {
+    Nemesis(Server server, Fleet fleet, LockAdmin admin, Recorder recorder, long seed) {
         this.server = server;
-        this.sessions = new Sessions(server.database());
+        this.sessions = new Sessions(server);
         this.fleet = fleet;
         this.admin = admin;
         this.recorder = recorder;
@@ -56,13 +65,21 @@ final class Nemesis {
     }
 
     void rageUntil(long end) {
-        Fault[] faults = Fault.values();
+        Set<Fault> possible = EnumSet.allOf(Fault.class);
+        if (server.kind().isH2()) {
+            possible.removeAll(NOT_ON_H2);
+        }
+        List<Fault> faults = List.copyOf(possible);
         while (System.nanoTime() - end < 0) {
             rest(100, 600);
-            Fault fault = faults[random.nextInt(faults.length)];
+            Fault fault = faults.get(random.nextInt(faults.size()));
             if (!fault.isCostly || random.nextInt(3) == 0) {
                 cause(fault);
             }
+        }
+        // What was granted when the clock was ahead lasts for longer when it is not.
+        if (!server.ahead().equals(server.farthestAhead())) {
+            setClock(server.farthestAhead());
         }
     }
 
@@ -75,7 +92,7 @@ final class Nemesis {
         int worker = random.nextInt(Fleet.SIZE);
         String name = Client.name(random.nextInt(Client.NAMES));
         switch (fault) {
-            case KILL -> fleet.replace(worker, recorder);
+            case KILL -> kill(worker);
             case PAUSE ->
                 record(fault, () -> {
                     fleet.worker(worker).pause();
@@ -100,11 +117,8 @@ final class Nemesis {
                             rest(200, 1500);
                         }));
             case CLOSE -> record(fault, () -> fleet.shutDown(worker));
-            case DELETE_ROWS ->
-                record(
-                        Action.DELETE_ROWS,
-                        Facts.of(name),
-                        () -> server.database().execute("delete from distributed_lock where name = '" + name + "'"));
+            case SET_CLOCK -> setClock(server.ahead().isZero() ? someStep() : Duration.ZERO);
+            case DELETE_ROWS -> record(Action.DELETE_ROWS, Facts.of(name), () -> deleteRow(name));
             case FORCE_RELEASE ->
                 record(Action.FORCE_RELEASE, Facts.of(name), () -> {
                     var unused = admin.forceRelease(name, "nemesis");
@@ -115,6 +129,30 @@ final class Nemesis {
                     rest(100, 500);
                     server.restart();
                 });
+        }
+    }
+
+    private Duration someStep() {
+        return random.nextBoolean() ? STEP : STEP.negated();
+    }
+
+    /** Until all sessions have noticed, one of them is ahead of another, in whichever direction it is set. */
+    private void setClock(Duration ahead) {
+        record(Action.SET_CLOCK_FORWARD, Facts.of(Facts.ALL).owner(ahead.toString()), () -> server.setClock(ahead));
+    }
+
+    /** Not while the clock is behind: a token of the new row could be one that there was. */
+    private void deleteRow(String name) throws SQLException {
+        if (server.ahead().equals(server.farthestAhead())) {
+            server.execute("delete from distributed_lock where name = '" + name + "'");
+        }
+    }
+
+    private void kill(int worker) {
+        try {
+            fleet.replace(worker, recorder);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 
@@ -141,7 +179,7 @@ final class Nemesis {
     }
 
     private interface Deed {
-        void run() throws SQLException, InterruptedException;
+        void run() throws SQLException, IOException, InterruptedException;
     }
 
     private void record(Fault fault, Deed deed) {
@@ -155,7 +193,7 @@ final class Nemesis {
             recorder.end(operation, action, Phase.OK, facts);
         } catch (InterruptedException unexpected) {
             throw new IllegalStateException(unexpected);
-        } catch (SQLException | RuntimeException failed) {
+        } catch (SQLException | IOException | RuntimeException failed) {
             // A fault may come in the way of another one; it may have happened all the same.
             recorder.end(operation, action, Phase.UNKNOWN, facts);
         }

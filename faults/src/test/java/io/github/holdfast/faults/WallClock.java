@@ -1,6 +1,7 @@
 package io.github.holdfast.faults;
 
 import io.github.holdfast.test.FakeTime;
+import io.github.holdfast.test.TestDatabase;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -36,6 +37,17 @@ final class WallClock {
         environment.put("FAKETIME_DONT_FAKE_MONOTONIC", "1");
         // Otherwise each wait of a JVM ends at once.
         environment.put("FAKETIME_FORCE_MONOTONIC_FIX", "0");
+        return environment;
+    }
+
+    /** The environment of a process that starts a server, and of the server's processes. */
+    Map<String, String> environmentOfServer(TestDatabase kind) {
+        Map<String, String> environment = environment();
+        if (kind == TestDatabase.POSTGRESQL) {
+            // It looks at the clock in signal handlers, where the lock of the multi-threaded library could deadlock.
+            environment.computeIfPresent(
+                    "LD_PRELOAD", (name, library) -> library.replace("libfaketimeMT.so", "libfaketime.so"));
+        }
         return environment;
     }
 
