@@ -30,8 +30,8 @@ final class Nemesis {
         TAKE_ALL_CONNECTIONS(false),
         DELETE_ROWS(false),
         FORCE_RELEASE(false),
-        CLOSE(true),
-        SET_CLOCK(true),
+        CLOSE(false),
+        SET_CLOCK(false),
         RESTART_SERVER(true);
 
         /** Whether it takes seconds until everything runs again: then it is done less often. */

@@ -33,7 +33,7 @@ final class WallClock {
         Map<String, String> environment = new HashMap<>(FakeTime.environment(Duration.ZERO));
         environment.remove("FAKETIME");
         environment.put("FAKETIME_TIMESTAMP_FILE", file.toAbsolutePath().toString());
-        environment.put("FAKETIME_CACHE_DURATION", "1");
+        environment.put("FAKETIME_CACHE_DURATION", "0");
         environment.put("FAKETIME_DONT_FAKE_MONOTONIC", "1");
         // Otherwise each wait of a JVM ends at once.
         environment.put("FAKETIME_FORCE_MONOTONIC_FIX", "0");
