@@ -44,10 +44,15 @@ final class PreparedUpdate {
     /**
      * Learns an update.
      *
-     * @param method with a {@link Query} that updates, and {@link Param}s that are strings, ints and longs
+     * @param repository that declares it
+     * @param name of its method, with a {@link Query} that updates and {@link Param}s that are strings, ints and longs
      * @param clock of the database
      */
-    static PreparedUpdate of(SessionFactoryImplementor factory, Method method, SqlClock clock) {
+    static PreparedUpdate of(SessionFactoryImplementor factory, Class<?> repository, String name, SqlClock clock) {
+        Method method = Arrays.stream(repository.getMethods())
+                .filter(candidate -> candidate.getName().equals(name) && !candidate.isDefault())
+                .findAny()
+                .orElseThrow();
         Parameter[] parameters = method.getParameters();
         List<Object> samples = new ArrayList<>();
         for (int number = 0; number < parameters.length; number++) {

@@ -22,6 +22,11 @@ record StandaloneLocks(LockStore store, StandaloneStatements statements, Duratio
         return store.inTransaction(atMost, work);
     }
 
+    /** Executes another update of a lock's row; see {@link StandaloneStatements#update}. */
+    int update(PreparedUpdate update, @Nullable Object... arguments) {
+        return statements.update(update, atMost, arguments);
+    }
+
     @Override
     public Optional<LockSnapshot> read(String name) {
         return statements.read(name, atMost);

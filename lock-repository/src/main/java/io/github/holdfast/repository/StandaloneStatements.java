@@ -1,10 +1,8 @@
 package io.github.holdfast.repository;
 
-import java.lang.reflect.Method;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
@@ -32,8 +30,8 @@ final class StandaloneStatements {
         connections = OwnConnections.of(factory, dataSource);
         clock = SqlClock.of(factory.getJdbcServices().getDialect()).orElseThrow();
         inspector = inspector(factory.getSessionFactoryOptions().getStatementInspector());
-        grant = PreparedUpdate.of(factory, query("grant"), clock);
-        release = PreparedUpdate.of(factory, query("release"), clock);
+        grant = PreparedUpdate.of(factory, LockRepository.class, "grant", clock);
+        release = PreparedUpdate.of(factory, LockRepository.class, "release", clock);
     }
 
     /** The application's. What it does not change, it may answer with null. */
@@ -42,13 +40,6 @@ final class StandaloneStatements {
             String inspected = applications == null ? null : applications.inspect(sql);
             return inspected == null ? sql : inspected;
         };
-    }
-
-    private static Method query(String name) {
-        return Arrays.stream(LockRepository.class.getMethods())
-                .filter(method -> method.getName().equals(name) && !method.isDefault())
-                .findAny()
-                .orElseThrow();
     }
 
     /** See {@link LockRepository#grant}; the arguments are those of the query. */
@@ -61,8 +52,12 @@ final class StandaloneStatements {
         return update(release, atMost, arguments);
     }
 
-    /** The first two arguments are the lock's name and the version that the row has until it is written. */
-    private int update(PreparedUpdate update, Duration atMost, @Nullable Object... arguments) {
+    /**
+     * Executes an update of a lock's row.
+     *
+     * @param arguments the first two are the lock's name and the version that the row has until it is written
+     */
+    int update(PreparedUpdate update, Duration atMost, @Nullable Object... arguments) {
         String name = (String) Objects.requireNonNull(arguments[0]);
         return connections.write(
                 connection -> update.execute(connection, inspector, clock.timeoutInSeconds(atMost), arguments),

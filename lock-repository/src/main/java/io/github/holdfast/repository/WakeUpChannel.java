@@ -29,12 +29,18 @@ public final class WakeUpChannel {
     private final LockStore store;
     private final EntityManagerFactory unit;
     private final LockWakeUpRepository notifying;
+    private final PreparedUpdate release;
     private final String name;
 
     private WakeUpChannel(LockStore store, EntityManagerFactory unit, LockWakeUpRepository notifying, String name) {
         this.store = store;
         this.unit = unit;
         this.notifying = notifying;
+        this.release = PreparedUpdate.of(
+                unit.unwrap(SessionFactoryImplementor.class),
+                LockWakeUpRepository.class,
+                "release",
+                SqlClock.POSTGRESQL);
         this.name = name;
     }
 
@@ -93,18 +99,22 @@ public final class WakeUpChannel {
     }
 
     /**
-     * As {@link LockRepository#release(LockEntity, LockEntity)}, for work inside a transaction of the store; if the row becomes
-     * free and another node waits, whatever for, the commit notifies the channel. One statement.
+     * As {@link LockRepository#release(LockEntity, LockEntity)}; if the row becomes free and another node waits, whatever for, the
+     * commit notifies the channel. One statement.
      *
-     * @param locks of the transaction
+     * @param locks of a transaction of the store, or {@linkplain LockStore#standalone standalone}
      * @param nodeId the node that does not count as waiting, because it is the caller's; empty if there is none
      */
     public boolean release(LockRepository locks, LockEntity before, LockEntity after, String nodeId) {
         if (after.owner() != null) {
             return locks.release(before, after);
         }
-        return notifying.release(before.name(), before.version(), before.fencingToken(), before.owner(), name, nodeId)
-                == 1;
+        int released = locks instanceof StandaloneLocks standalone
+                ? standalone.update(
+                        release, before.name(), before.version(), before.fencingToken(), before.owner(), name, nodeId)
+                : notifying.release(
+                        before.name(), before.version(), before.fencingToken(), before.owner(), name, nodeId);
+        return released == 1;
     }
 
     /** Hears what is sent, on the thread that {@linkplain #listen listens}. */

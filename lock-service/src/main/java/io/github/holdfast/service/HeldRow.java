@@ -203,11 +203,11 @@ final class HeldRow {
 
     /**
      * What was done in the name of an owner that others use too, the row cannot tell afterwards: so it is known as long as possible that
-     * it was not done. Who notifies others does so with the commit.
+     * it was not done.
      */
     private Optional<LockEntity> attempt(
             Duration atMost, UnaryOperator<LockEntity> next, CompareAndSet change, Predicate<LockSnapshot> fit) {
-        return ownerIsChosen || wakeUps.areNotified()
+        return ownerIsChosen
                 ? store.inTransaction(atMost, locks -> attempt(locks, next, change, fit))
                 : attempt(store.standalone(atMost), next, change, fit);
     }

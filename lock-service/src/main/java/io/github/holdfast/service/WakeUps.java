@@ -54,11 +54,6 @@ final class WakeUps implements AutoCloseable {
         return channel.release(locks, before, after, own == null ? "" : own.id());
     }
 
-    /** Whether releases notify other nodes. */
-    boolean areNotified() {
-        return channel != null;
-    }
-
     /** The calling thread, which is about to acquire this lock. */
     Waiter waiter(String name) {
         return new Waiter(this, name);
