@@ -1,8 +1,10 @@
 package io.github.holdfast.benchmark;
 
+import com.sun.management.ThreadMXBean;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -16,6 +18,7 @@ final class Arena implements AutoCloseable {
 
     private static final Pattern PORT = Pattern.compile("(?<=127\\.0\\.0\\.1:)\\d+");
     private static final int NODES = 2;
+    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
     private final Database database;
     private final Map<Kind, List<Node>> nodes = new EnumMap<>(Kind.class);
@@ -63,19 +66,21 @@ final class Arena implements AutoCloseable {
         return workload.load().run(locks, time);
     }
 
-    /** How often a client waits for the server to acquire and release a name that it had before. */
-    double roundTrips(Kind kind) throws Exception {
-        int cycles = 300;
+    /** Counts what it costs to acquire and release a name that the client had before. */
+    Cycle count(Kind kind) throws Exception {
+        int cycles = 2000;
         try (CountedNode counted = counted(kind)) {
             Contestant locks = counted.node().locks();
             for (int warmUp = 0; warmUp < cycles; warmUp++) {
                 locks.acquire("trips").release();
             }
             long before = counted.proxy().roundTrips();
+            long allocatedBefore = THREADS.getCurrentThreadAllocatedBytes();
             for (int cycle = 0; cycle < cycles; cycle++) {
                 locks.acquire("trips").release();
             }
-            return (counted.proxy().roundTrips() - before) / (double) cycles;
+            long allocated = THREADS.getCurrentThreadAllocatedBytes() - allocatedBefore;
+            return new Cycle((counted.proxy().roundTrips() - before) / (double) cycles, allocated / (double) cycles);
         }
     }
 

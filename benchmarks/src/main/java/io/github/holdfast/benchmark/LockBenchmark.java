@@ -26,7 +26,7 @@ public final class LockBenchmark {
     /**
      * Runs it and writes what it measured to {@code locks.md} and {@code locks.json} in {@code target} of the working directory.
      *
-     * @param arguments at most one: names of {@link TestDatabase} separated by commas, and {@code quick}
+     * @param arguments at most one: names of {@link TestDatabase} separated by commas, and {@code quick} or {@code short}
      * @throws Exception if anything goes wrong, also if two have a lock at the same time
      */
     public static void main(String[] arguments) throws Exception {
@@ -35,7 +35,7 @@ public final class LockBenchmark {
                 arguments.length == 0
                         ? new String[0]
                         : arguments[0].toUpperCase(Locale.ROOT).split(",", -1)));
-        Effort effort = words.remove("QUICK") ? Effort.QUICK : Effort.FULL;
+        Effort effort = words.remove("QUICK") ? Effort.QUICK : words.remove("SHORT") ? Effort.SHORT : Effort.FULL;
         words.removeAll(List.of("", "TRUE"));
         if (words.isEmpty()) {
             words = List.of("H2_MEMORY", "POSTGRESQL", "MARIADB", "MYSQL");
@@ -54,13 +54,13 @@ public final class LockBenchmark {
                 report.workload(workload, compare(arena, workload));
             }
             if (arena.hasServer()) {
-                Map<Kind, Double> roundTrips = new EnumMap<>(Kind.class);
+                Map<Kind, Cycle> cycles = new EnumMap<>(Kind.class);
                 Map<Kind, Waiting> waiting = new EnumMap<>(Kind.class);
                 for (Kind kind : Kind.values()) {
-                    roundTrips.put(kind, arena.roundTrips(kind));
+                    cycles.put(kind, arena.count(kind));
                     waiting.put(kind, Waiting.measure(arena, kind, effort.waiting(), effort.wakeUps()));
                 }
-                report.network(roundTrips, waiting);
+                report.network(cycles, waiting);
             }
         }
     }
@@ -84,6 +84,8 @@ public final class LockBenchmark {
     private record Effort(int rounds, Duration warmUp, Duration time, Duration waiting, int wakeUps) {
         static final Effort FULL =
                 new Effort(7, Duration.ofSeconds(4), Duration.ofSeconds(3), Duration.ofSeconds(5), 30);
+        static final Effort SHORT =
+                new Effort(5, Duration.ofSeconds(3), Duration.ofMillis(1500), Duration.ofSeconds(3), 20);
         static final Effort QUICK =
                 new Effort(3, Duration.ofMillis(200), Duration.ofMillis(200), Duration.ofMillis(500), 3);
     }

@@ -47,14 +47,15 @@ final class Report {
         }
     }
 
-    void network(Map<Kind, Double> roundTrips, Map<Kind, Waiting> waiting) {
-        current.put("roundTrips", roundTrips);
-        print("%n**W1, counted** round trips of a cycle; **W5** 32 threads wait for a lock of another node%n%n");
+    void network(Map<Kind, Cycle> cycles, Map<Kind, Waiting> waiting) {
+        current.put("cycles", cycles);
+        print("%n**W1, counted** what a cycle costs; **W5** 32 threads wait for a lock of another node%n%n");
         print(
-                "| | round trips per cycle | round trips of waiting, per second | connections | wake-up: median, p90 |%n");
-        print("|---|---|---|---|---|%n");
+                "| | round trips per cycle | bytes allocated | round trips of waiting, per second | connections | wake-up: median, p90 |%n");
+        print("|---|---|---|---|---|---|%n");
         waiting.forEach((kind, figures) -> {
             Latencies wakeUps = figures.wakeUps();
+            Cycle cycle = cycles.getOrDefault(kind, new Cycle(Double.NaN, Double.NaN));
             current.put(
                     "W5 " + kind,
                     Map.of(
@@ -63,9 +64,10 @@ final class Report {
                             "wakeUpMedian", wakeUps.quantile(0.5),
                             "wakeUpP90", wakeUps.quantile(0.9)));
             print(
-                    "| %s | %.1f | %.0f | %d | %.1f, %.1f ms |%n",
+                    "| %s | %.1f | %,.0f | %.0f | %d | %.1f, %.1f ms |%n",
                     kind.label(),
-                    roundTrips.getOrDefault(kind, Double.NaN),
+                    cycle.roundTrips(),
+                    cycle.allocatedBytes(),
                     figures.roundTripsPerSecond(),
                     figures.connections(),
                     wakeUps.quantile(0.5),
