@@ -76,7 +76,7 @@ final class Heir {
         }
         boolean interrupted = false;
         while (state.get() == State.CHOSEN) {
-            LockSupport.park(this);
+            internals.ticker().park(this, LOOK.toNanos());
             interrupted |= Thread.interrupted();
         }
         if (interrupted) {

@@ -76,14 +76,14 @@ class PatienceTest {
     }
 
     @Test
-    void pausesAreSpreadOverTheUpperHalf() throws InterruptedException {
+    void pausesAreSpreadOverTheUpperFifth() throws InterruptedException {
         for (int repeat = 0; repeat < REPEATS; repeat++) {
             Patience.interruptible(ticker, LONG).pause(null);
         }
         List<Duration> firstPauses = ticker.slept;
 
-        assertThat(firstPauses).anyMatch(pause -> pause.compareTo(Duration.ofNanos(2_200_000)) < 0);
-        assertThat(firstPauses).anyMatch(pause -> pause.compareTo(Duration.ofNanos(3_800_000)) > 0);
+        assertThat(firstPauses).anyMatch(pause -> pause.compareTo(Duration.ofNanos(3_300_000)) < 0);
+        assertThat(firstPauses).anyMatch(pause -> pause.compareTo(Duration.ofNanos(3_900_000)) > 0);
         assertThat(firstPauses.stream().collect(toSet())).hasSizeGreaterThan(REPEATS / 2);
     }
 
