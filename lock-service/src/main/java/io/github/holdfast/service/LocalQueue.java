@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class LocalQueue {
 
-    /** How long a lock is offered to other processes: a little longer than these pause between two looks. */
-    private static final Duration OFFER = Patience.LONGEST_PAUSE.plusMillis(10);
+    /** How long a lock is offered to other processes: long enough for these to look and be granted it, even if they are slow. */
+    private static final Duration OFFER = Patience.LONGEST_PAUSE.multipliedBy(2);
 
     private final Map<String, Line> lines = new ConcurrentHashMap<>();
     private final Ticker ticker;
