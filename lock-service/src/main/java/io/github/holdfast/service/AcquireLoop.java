@@ -16,6 +16,7 @@ import io.github.holdfast.service.Attempt.Overdue;
 import io.github.holdfast.service.Attempt.Overtaken;
 import io.github.holdfast.service.Attempt.Refused;
 import io.github.holdfast.service.Attempt.TooLate;
+import java.time.Duration;
 import java.util.function.Function;
 
 /**
@@ -50,7 +51,7 @@ final class AcquireLoop {
         boolean wasPrepared = false;
         while (true) {
             internals.checkAccepting();
-            patience.pauseFor(internals.queue().offered(name));
+            awaitOffer(patience);
             Attempt attempt = prepared(attempts.apply(patience), patience);
             if (attempt instanceof Failed && patience.takeInterrupt()) {
                 continue;
@@ -69,6 +70,14 @@ final class AcquireLoop {
             if (!isPrepared) {
                 waiter.pause(patience, attempt instanceof Refused refused ? refused.seen() : null);
             }
+        }
+    }
+
+    private void awaitOffer(Patience patience) throws InterruptedException {
+        Duration offered = internals.queue().offered(name);
+        while (!offered.isZero() && !patience.isOver()) {
+            patience.pauseFor(offered);
+            offered = internals.queue().offered(name);
         }
     }
 

@@ -40,8 +40,11 @@ final class Succession {
         return hasBegun;
     }
 
-    /** The hold is being given back. */
+    /** The hold is being given back. If others are to have the lock, those who wait here must know that before they look themselves. */
     void begin() {
+        if (isRunOver()) {
+            internals.queue().offer(name);
+        }
         hasBegun = true;
     }
 
