@@ -8,8 +8,6 @@ import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManagerFactory;
-import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.SplittableRandom;
@@ -17,18 +15,14 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * W6 to W8: what a nested acquisition costs; what staying alive costs with 1, 1,000 and 10,000 locks held; and what acquisitions cost as the
- * table grows to a million names. The arguments are {@link TestDatabase kinds of databases}, separated by commas.
+ * W6 and W8: what a nested acquisition costs, and what acquisitions cost as the table grows to a million names. The arguments are
+ * {@link TestDatabase kinds of databases}, separated by commas.
  */
 public final class GrowthBenchmark {
 
     private static final List<TestDatabase> DEFAULT =
             List.of(TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL, TestDatabase.H2_MEMORY);
 
-    /** So long that no beat comes by itself. */
-    private static final Duration NODE_LEASE = Duration.ofHours(12);
-
-    private static final List<Integer> HELD = List.of(1, 1_000, 10_000);
     private static final List<Integer> NAMES = List.of(1_000, 30_000, 1_000_000);
     private static final int BATCH = 1_000;
     private static final int WARM_UP = 2_000;
@@ -61,14 +55,11 @@ public final class GrowthBenchmark {
             LockSchema.on(database.dataSource()).createIfMissing();
             try (HikariDataSource pool = database.pool(config -> {});
                     EntityManagerFactory unit = HoldfastLocks.unit(pool);
-                    LockService locks = LockService.builder(unit)
-                            .nodeLease(NODE_LEASE)
-                            .withoutHousekeeping()
-                            .build()) {
+                    LockService locks =
+                            LockService.builder(unit).withoutHousekeeping().build()) {
                 print("%s %s", kind.label(), database.version());
                 GrowthBenchmark benchmark = new GrowthBenchmark(database, locks);
                 benchmark.reentry();
-                benchmark.heartbeats();
                 benchmark.names();
             }
         }
@@ -89,28 +80,6 @@ public final class GrowthBenchmark {
         outer.release();
         print("  W6 acquire and release, outermost     %s", outermost);
         print("  W6 acquire and release, nested        %s", nested);
-    }
-
-    private void heartbeats() throws Exception {
-        LockHandle first = acquire("held 0");
-        List<LockHandle> others = new ArrayList<>();
-        measureBeats(first, new Latencies(), WARM_UP);
-        for (int held : HELD) {
-            while (others.size() < held - 1) {
-                others.add(acquire("held " + (others.size() + 1)));
-            }
-            Latencies beats = new Latencies();
-            measureBeats(first, beats, TIMES);
-            print("  W7 heartbeat, %,9d locks held     %s", held, beats);
-        }
-        others.forEach(LockHandle::release);
-        first.release();
-    }
-
-    private static void measureBeats(LockHandle lock, Latencies latencies, int times) throws Exception {
-        for (int beat = 0; beat < times; beat++) {
-            latencies.measure(() -> lock.renew(NODE_LEASE));
-        }
     }
 
     private void names() throws Exception {

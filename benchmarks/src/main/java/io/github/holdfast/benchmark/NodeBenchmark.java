@@ -18,7 +18,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * What a heartbeat costs with 1 and with 1,000 locks held, and what an acquisition and release cost while 10,000 idle names
+ * What a heartbeat costs with 1, 1,000 and 10,000 locks held (W7), and what an acquisition and release cost while 10,000 idle names
  * are purged. The arguments are {@link TestDatabase kinds of databases}, separated by commas; by default PostgreSQL and H2.
  */
 public final class NodeBenchmark {
@@ -31,7 +31,7 @@ public final class NodeBenchmark {
     private static final int WARM_UP = 1000;
     private static final int BEATS = 600;
     private static final int ROUNDS = 2000;
-    private static final int MANY_LOCKS = 1000;
+    private static final List<Integer> MANY_LOCKS = List.of(1_000, 10_000);
     private static final int IDLE_NAMES = 10_000;
     private static final int PURGES = 3;
 
@@ -66,7 +66,9 @@ public final class NodeBenchmark {
                     LockService purging = service(unit)) {
                 print("%s %s", kind.label(), database.version());
                 NodeBenchmark benchmark = new NodeBenchmark(database, locks, purging);
-                benchmark.heartbeats();
+                for (int many : MANY_LOCKS) {
+                    benchmark.heartbeats(many);
+                }
                 benchmark.purges();
             }
         }
@@ -80,7 +82,7 @@ public final class NodeBenchmark {
     }
 
     /** In turn, so that what changes in the meantime changes both. */
-    private void heartbeats() throws Exception {
+    private void heartbeats(int many) throws Exception {
         LockHandle first = acquire("one of many 0");
         measureBeats(first, new Latencies(), WARM_UP);
         Latencies withOne = new Latencies();
@@ -88,7 +90,7 @@ public final class NodeBenchmark {
         for (int turn = 0; turn < 3; turn++) {
             measureBeats(first, withOne, BEATS / 3);
             List<LockHandle> others = new ArrayList<>();
-            for (int lock = 1; lock < MANY_LOCKS; lock++) {
+            for (int lock = 1; lock < many; lock++) {
                 others.add(acquire("one of many " + lock));
             }
             measureBeats(first, withMany, BEATS / 3);
@@ -96,7 +98,7 @@ public final class NodeBenchmark {
         }
         first.release();
         print("  heartbeat, 1 lock held            %s", withOne);
-        print("  heartbeat, %,d locks held       %s", MANY_LOCKS, withMany);
+        print("  heartbeat, %,d locks held       %s", many, withMany);
         print(
                 "  ratio                             median %7.2f      p99 %8.2f",
                 withMany.quantile(0.5) / withOne.quantile(0.5), withMany.quantile(0.99) / withOne.quantile(0.99));

@@ -23,16 +23,20 @@ final class OwnConnections {
 
     private static final Logger LOG = LoggerFactory.getLogger(OwnConnections.class);
 
-    private final Source source;
+    private final Opening opening;
+    private final Closing closing;
 
-    private interface Source {
-        Connection get() throws SQLException;
-
-        void giveBack(Connection connection) throws SQLException;
+    private interface Opening {
+        Connection open() throws SQLException;
     }
 
-    private OwnConnections(Source source) {
-        this.source = source;
+    private interface Closing {
+        void close(Connection connection) throws SQLException;
+    }
+
+    private OwnConnections(Opening opening, Closing closing) {
+        this.opening = opening;
+        this.closing = closing;
     }
 
     /**
@@ -41,36 +45,11 @@ final class OwnConnections {
      * @param dataSource where they come from; null for where the application has its own
      */
     static OwnConnections of(SessionFactoryImplementor factory, @Nullable DataSource dataSource) {
-        return new OwnConnections(dataSource != null ? of(dataSource) : of(factory));
-    }
-
-    private static Source of(DataSource dataSource) {
-        return new Source() {
-            @Override
-            public Connection get() throws SQLException {
-                return dataSource.getConnection();
-            }
-
-            @Override
-            public void giveBack(Connection connection) throws SQLException {
-                connection.close();
-            }
-        };
-    }
-
-    private static Source of(SessionFactoryImplementor factory) {
+        if (dataSource != null) {
+            return new OwnConnections(dataSource::getConnection, Connection::close);
+        }
         ConnectionProvider provider = factory.getServiceRegistry().requireService(ConnectionProvider.class);
-        return new Source() {
-            @Override
-            public Connection get() throws SQLException {
-                return provider.getConnection();
-            }
-
-            @Override
-            public void giveBack(Connection connection) throws SQLException {
-                provider.closeConnection(connection);
-            }
-        };
+        return new OwnConnections(provider::getConnection, provider::closeConnection);
     }
 
     /** One statement. */
@@ -142,7 +121,7 @@ final class OwnConnections {
 
     private Connection get() {
         try {
-            return source.get();
+            return opening.open();
         } catch (SQLException | RuntimeException thrown) {
             throw StoreException.of(SqlErrors.ofBegin(thrown), thrown);
         }
@@ -191,7 +170,7 @@ final class OwnConnections {
 
     private void giveBack(Connection connection) {
         try {
-            source.giveBack(connection);
+            closing.close(connection);
         } catch (SQLException | RuntimeException leaked) {
             LOG.warn("A connection could not be given back: {}", leaked.getMessage());
         }

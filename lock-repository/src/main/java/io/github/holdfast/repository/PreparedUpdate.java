@@ -179,9 +179,4 @@ final class PreparedUpdate {
             };
         }
     }
-
-    @Override
-    public String toString() {
-        return sql + " " + Arrays.toString(markers.toArray());
-    }
 }

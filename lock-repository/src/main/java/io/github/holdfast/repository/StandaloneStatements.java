@@ -21,6 +21,7 @@ final class StandaloneStatements {
     private final OwnConnections connections;
     private final SqlClock clock;
     private final UnaryOperator<String> inspector;
+    private final UnaryOperator<String> inAutocommit;
     private final PreparedUpdate grant;
     private final PreparedUpdate release;
 
@@ -30,6 +31,7 @@ final class StandaloneStatements {
         connections = OwnConnections.of(factory, dataSource);
         clock = SqlClock.of(factory.getJdbcServices().getDialect()).orElseThrow();
         inspector = inspector(factory.getSessionFactoryOptions().getStatementInspector());
+        inAutocommit = sql -> clock.inAutocommit(inspector.apply(sql));
         grant = PreparedUpdate.of(factory, LockRepository.class, "grant", clock);
         release = PreparedUpdate.of(factory, LockRepository.class, "release", clock);
     }
@@ -79,7 +81,6 @@ final class StandaloneStatements {
 
     private Session session(Connection connection) throws SQLException {
         SessionBuilder session = factory.withOptions().connection(connection);
-        UnaryOperator<String> inAutocommit = sql -> clock.inAutocommit(inspector.apply(sql));
         return (connection.getAutoCommit() ? session.statementInspector(inAutocommit) : session).openSession();
     }
 }

@@ -155,9 +155,7 @@ final class Acquisition {
         }
         reconciliations = internals.heartbeat().reconciliations();
         try {
-            own = row;
-            runsSince = since;
-            return grant(locks, row) instanceof Granted granted ? Optional.of(granted) : Optional.empty();
+            return grantWithoutLook(locks, row, since);
         } catch (StoreException failed) {
             if (failed.failure().isAmbiguous()) {
                 unanswered = row;
@@ -210,25 +208,24 @@ final class Acquisition {
         Optional<Remembered.Row> remembered =
                 unanswered == null ? internals.remembered().take(request.name()) : Optional.empty();
         return remembered
-                .map(row -> {
-                    hasAsked = true;
-                    return grantAgain(locks, row);
-                })
-                .filter(Granted.class::isInstance)
+                .flatMap(row -> grantWithoutLook(locks, row.free(), row.runsSince()))
+                .<Attempt>map(granted -> granted)
                 .orElseGet(() -> judge(locks));
     }
 
-    private Attempt grantAgain(LockRepository locks, Remembered.Row row) {
-        own = row.free();
+    /** Grants the lock on its row as this process has written it last; empty if that is no longer how it stands. */
+    private Optional<Granted> grantWithoutLook(LockRepository locks, LockEntity row, long since) {
+        hasAsked = true;
         long now = runsSince;
-        runsSince = row.runsSince();
-        Attempt attempt = grant(locks, row.free());
-        if (!(attempt instanceof Granted)) {
-            own = null;
-            sent = null;
-            runsSince = now;
+        own = row;
+        runsSince = since;
+        if (grant(locks, row) instanceof Granted granted) {
+            return Optional.of(granted);
         }
-        return attempt;
+        own = null;
+        sent = null;
+        runsSince = now;
+        return Optional.empty();
     }
 
     /** Who was too late once might be again and again, behind one that need not look. */

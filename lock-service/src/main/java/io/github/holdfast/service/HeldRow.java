@@ -88,7 +88,10 @@ final class HeldRow {
             return Optional.empty();
         } catch (RuntimeException failed) {
             // Whatever it was, the lock is still to be given back.
-            LOG.debug("Lock '{}' was not passed on", current.name(), failed);
+            LogEvent.INTERNAL_FAILED
+                    .of(current.name(), LOG.atWarn())
+                    .setCause(failed)
+                    .log("Lock '{}' was not granted to the thread that waits for it", current.name());
             isPassedOn = true;
             return Optional.empty();
         }

@@ -365,7 +365,7 @@ final class Hold {
         succession.begin();
         boolean isPassedOn = isToBePassedOn(wasLost) && succession.passOn(row);
         ReleaseOutcome outcome = isPassedOn ? ReleaseOutcome.RELEASED : givenBack(wasLost);
-        if (outcome == ReleaseOutcome.RELEASED && row.isFree()) {
+        if (!isPassedOn && outcome == ReleaseOutcome.RELEASED && row.isFree()) {
             succession.leave(row.current());
         }
         // Not before: its thread would find neither this hold nor the lock free.

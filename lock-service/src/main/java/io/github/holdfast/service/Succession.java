@@ -22,6 +22,10 @@ final class Succession {
     private final Internals internals;
     private final long runsSince;
     private volatile boolean hasBegun;
+
+    /** Whether others are to have the lock; known when this has begun. */
+    private volatile boolean isRunOver;
+
     private volatile @Nullable Heir heir;
 
     Succession(Internals internals, Granted granted) {
@@ -42,7 +46,8 @@ final class Succession {
 
     /** The hold is being given back. If others are to have the lock, those who wait here must know that before they look themselves. */
     void begin() {
-        if (isRunOver()) {
+        isRunOver = internals.ticker().nanoTime() - runsSince >= LONGEST_RUN.toNanos();
+        if (isRunOver) {
             internals.queue().offer(name);
         }
         hasBegun = true;
@@ -56,7 +61,7 @@ final class Succession {
      */
     boolean passOn(HeldRow row) {
         Heir next = heir;
-        return next != null && internals.held().isAccepting() && !isRunOver() && next.choose() && isPassedOn(row, next);
+        return next != null && internals.held().isAccepting() && !isRunOver && next.choose() && isPassedOn(row, next);
     }
 
     /**
@@ -66,17 +71,13 @@ final class Succession {
      */
     void leave(LockEntity row) {
         boolean isWaitedFor = internals.queue().isWaitedFor(name);
-        if (isWaitedFor && isRunOver()) {
+        if (isWaitedFor && isRunOver) {
             internals.queue().offer(name);
         } else {
             internals
                     .remembered()
                     .put(row, isWaitedFor ? runsSince : internals.ticker().nanoTime());
         }
-    }
-
-    private boolean isRunOver() {
-        return internals.ticker().nanoTime() - runsSince >= LONGEST_RUN.toNanos();
     }
 
     private boolean isPassedOn(HeldRow row, Heir next) {
