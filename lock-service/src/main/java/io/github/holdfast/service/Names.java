@@ -14,18 +14,35 @@ final class Names {
             throw invalid(what, name, "must not begin or end with white space");
         }
         // PostgreSQL refuses NUL; no database can store half a surrogate pair.
-        name.codePoints().filter(Names::isUnstorable).findFirst().ifPresent(codePoint -> {
+        int unstorable = indexOfUnstorable(name);
+        if (unstorable >= 0) {
             throw invalid(
                     what,
                     name,
                     "must not contain control characters or broken surrogate pairs, but has U+%04X"
-                            .formatted(codePoint));
-        });
+                            .formatted(name.codePointAt(unstorable)));
+        }
         return name;
+    }
+
+    /** Each acquisition asks this, mostly in vain: it allocates nothing. */
+    private static int indexOfUnstorable(String text) {
+        int index = 0;
+        while (index < text.length()) {
+            int codePoint = text.codePointAt(index);
+            if (isUnstorable(codePoint)) {
+                return index;
+            }
+            index += Character.charCount(codePoint);
+        }
+        return -1;
     }
 
     /** What people read, with a question mark for each character that a database may refuse. */
     static String storable(String text) {
+        if (indexOfUnstorable(text) < 0) {
+            return text;
+        }
         return text.codePoints()
                 .map(codePoint -> isUnstorable(codePoint) ? '?' : codePoint)
                 .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
