@@ -49,7 +49,7 @@ abstract class GuardedProcessContract {
     @ParameterizedTest
     @CsvSource({"BEFORE_THE_TRANSACTION, BY_LEASE", "INSIDE, BY_NODE"})
     void noUpdateIsLostAndNoTokenGoesBackWhoeverIsFrozenOrLosesTheLock(Acquire acquire, Kept kept) throws Exception {
-        GuardedWork work = new GuardedWork(500, acquire, kept, Fence.ON, Isolation.OF_THE_SERVER);
+        GuardedWork work = new GuardedWork(200, acquire, kept, Fence.ON, Isolation.OF_THE_SERVER);
         prepare(work);
         workers.forEach(GuardedProcess::go);
         for (int freeze = 0; freeze < FREEZES_OF_EACH; freeze++) {
@@ -115,7 +115,7 @@ abstract class GuardedProcessContract {
     @CsvSource({"BEFORE_AND_INSIDE, BY_LEASE", "INSIDE, BY_NODE"})
     void noUpdateIsLostAtIsolationLevelsThatReadFromASnapshot(Acquire acquire, Kept kept) throws Exception {
         for (Isolation isolation : Isolation.ofSnapshots(database.kind())) {
-            GuardedWork work = new GuardedWork(100, acquire, kept, Fence.ON, isolation);
+            GuardedWork work = new GuardedWork(40, acquire, kept, Fence.ON, isolation);
             prepare(work);
             workers.get(0).tellToStop();
             workers.forEach(GuardedProcess::go);

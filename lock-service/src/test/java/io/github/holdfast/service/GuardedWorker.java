@@ -5,12 +5,16 @@ import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.service.GuardedWork.Figures;
 import io.github.holdfast.test.JavaProcess;
 import jakarta.persistence.EntityManager;
+import jakarta.persistence.PersistenceException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.springframework.dao.ConcurrencyFailureException;
+import org.springframework.dao.support.DataAccessUtils;
+import org.springframework.dao.support.PersistenceExceptionTranslator;
+import org.springframework.orm.jpa.vendor.HibernateJpaDialect;
 
 /**
  * A process that posts to the {@link Ledger}, each time in one transaction under the lock, and tries again what was not
@@ -21,6 +25,7 @@ final class GuardedWorker {
 
     private static final ExecutorService WORKING = Executors.newSingleThreadExecutor(Daemons.named("working"));
     private static final Semaphore GO = new Semaphore(0);
+    private static final PersistenceExceptionTranslator AS_AT_COMMIT = new HibernateJpaDialect();
     private static volatile boolean isToStop;
 
     private final GuardedWork work;
@@ -104,8 +109,13 @@ final class GuardedWorker {
         add(new Figures(1, 0, 0, 0));
     }
 
+    /** Who lost the lease before the flush is told so there, and not at the commit, by the database that reads from a snapshot. */
     private static void post(EntityManager em, LockHandle lock) {
-        Ledger.post(em, lock.fencingToken(), () -> stopIfTold(lock));
+        try {
+            Ledger.post(em, lock.fencingToken(), () -> stopIfTold(lock));
+        } catch (PersistenceException failed) {
+            throw DataAccessUtils.translateIfNecessary(failed, AS_AT_COMMIT);
+        }
     }
 
     private static void stopIfTold(LockHandle lock) {
