@@ -1,0 +1,46 @@
+package io.github.holdfast.service;
+
+import static org.awaitility.Awaitility.await;
+
+import io.github.holdfast.test.CountingDataSource;
+import io.github.holdfast.test.OnDatabase;
+import io.github.holdfast.test.TestDatabase;
+import org.junit.jupiter.api.Nested;
+
+/** What must be the same when waiting threads are woken by notifications; {@link WakeUpTest} has the rest. */
+class AsWithoutWakeUpTest {
+
+    @Nested
+    @OnDatabase(TestDatabase.POSTGRESQL)
+    class CountsOnPostgres extends StatementCountContract {
+        @Override
+        LockServiceBuilder settings(LockServiceBuilder builder) {
+            return builder.wakeUpByNotification();
+        }
+
+        /** The connection that listens is set up by statements of its own. */
+        @Override
+        void awaitReady(CountingDataSource counting) {
+            await().until(() -> counting.sql().stream().anyMatch(sql -> sql.contains("pg_notify")));
+            await().until(() -> counting.commits() == 1);
+        }
+    }
+
+    @Nested
+    @OnDatabase(TestDatabase.POSTGRESQL)
+    class IsolationOnPostgres extends IsolationContract {
+        @Override
+        LockServiceBuilder settings(LockServiceBuilder builder) {
+            return builder.wakeUpByNotification();
+        }
+    }
+
+    @Nested
+    @OnDatabase(TestDatabase.POSTGRESQL)
+    class WaitingOnPostgres extends WaitingContract {
+        @Override
+        LockServiceBuilder settings(LockServiceBuilder builder) {
+            return builder.wakeUpByNotification();
+        }
+    }
+}
