@@ -57,21 +57,26 @@ public final class LockSchema {
      * connection is given back in the mode it came in. Call it outside a transaction: if the data source hands out the
      * connection of a transaction in progress, that transaction is committed.
      *
+     * @return the names of those that it has created; nobody else has
      * @throws IllegalStateException if the database is none of PostgreSQL, MySQL, MariaDB and H2, if it cannot be
      *     reached, or if a table can be neither read nor created; the message says which and what to do
      */
-    public void createIfMissing() {
+    public List<String> createIfMissing() {
+        List<String> created = new ArrayList<>();
         try (Connection connection = dataSource.getConnection()) {
             SchemaScript script = SchemaScript.of(connection);
             boolean autoCommit = connection.getAutoCommit();
             connection.setAutoCommit(true);
             try {
                 for (String table : script.tables()) {
-                    createIfMissing(connection, script, table);
+                    if (createIfMissing(connection, script, table)) {
+                        created.add(table);
+                    }
                 }
             } finally {
                 connection.setAutoCommit(autoCommit);
             }
+            return created;
         } catch (SQLException failure) {
             throw new IllegalStateException("The lock tables could not be checked: " + failure.getMessage(), failure);
         }
@@ -109,13 +114,15 @@ public final class LockSchema {
         }
     }
 
-    private static void createIfMissing(Connection connection, SchemaScript script, String table) throws SQLException {
+    private static boolean createIfMissing(Connection connection, SchemaScript script, String table)
+            throws SQLException {
         if (exists(connection, script, table)) {
-            return;
+            return false;
         }
         try {
             execute(connection, script.creationOf(table));
             LOG.info("Created table {} in {}", table, script.database());
+            return true;
         } catch (SQLException failure) {
             // Another node may have been faster. Looking again is surer than the code: PostgreSQL answers 42P07, 42710
             // or 23505, depending on how far the other is, and "if not exists" would not help there
@@ -126,6 +133,7 @@ public final class LockSchema {
                                 .formatted(table, script.database(), script.path(), CHANGELOG),
                         failure);
             }
+            return false;
         }
     }
 

@@ -1,0 +1,55 @@
+package io.github.holdfast.contract;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.IntFunction;
+
+/** Several threads that begin at the same time. */
+final class Threads {
+
+    private Threads() {}
+
+    /** Has each thread do its work, and returns what they have returned, in the order of their numbers from 0. */
+    static <T> List<T> together(int threads, IntFunction<Callable<T>> work) throws Exception {
+        ExecutorService executor = Executors.newFixedThreadPool(threads);
+        CyclicBarrier start = new CyclicBarrier(threads);
+        try {
+            List<Future<T>> futures = new ArrayList<>();
+            for (int thread = 0; thread < threads; thread++) {
+                Callable<T> own = work.apply(thread);
+                futures.add(executor.submit(() -> {
+                    start.await();
+                    return own.call();
+                }));
+            }
+            List<T> results = new ArrayList<>();
+            for (Future<T> future : futures) {
+                results.add(resultOf(future));
+            }
+            return results;
+        } finally {
+            executor.shutdownNow();
+        }
+    }
+
+    /** What the thread has thrown is the failure of the test, not that it was in another thread. */
+    static <T> T resultOf(Future<T> future) throws Exception {
+        try {
+            return future.get();
+        } catch (ExecutionException failed) {
+            if (failed.getCause() instanceof Error error) {
+                throw error;
+            }
+            if (failed.getCause() instanceof Exception exception) {
+                throw exception;
+            }
+            throw failed;
+        }
+    }
+}

@@ -1,0 +1,56 @@
+package io.github.holdfast.contract;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.holdfast.contract.BrokenDataSource.Defect;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.OnDatabase;
+import io.github.holdfast.test.TestDatabase;
+import java.util.Objects;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The contract fails, and says why, on a database that does not keep to it. */
+@OnDatabase(TestDatabase.H2_MEMORY)
+class BrokenDatabaseTest {
+
+    private static @Nullable DataSource broken;
+
+    private final Database database;
+
+    BrokenDatabaseTest(Database database) {
+        this.database = database;
+    }
+
+    static class OnBroken extends LockContract {
+        @Override
+        protected DataSource dataSource() {
+            return Objects.requireNonNull(broken, "broken");
+        }
+    }
+
+    private void breaks(Defect defect) {
+        broken = new BrokenDataSource(database.dataSource(), defect);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "UPDATES_COMPARE_THE_NAME_ONLY, atMostOneOwnerHoldsALock, Owners who hold the lock at the same time",
+        "UPDATES_ALWAYS_ANSWER_ONE, atMostOneOwnerHoldsALock, Owners who hold the lock at the same time",
+        "AUTO_COMMIT_IS_SAID_TO_BE_ON, nestedAcquisitionsAreCounted, Hold count in the row",
+        "ROWS_ARE_NOT_LOCKED, nobodyTakesOverBetweenTheGuardOfATransactionAndItsCommit, Granted before the commit",
+        "ROWS_ARE_NOT_LOCKED, aRowLockExcludesOthersUntilItIsReleased, has locked a row that is locked",
+        "READS_ARE_DIRTY, whatIsNotCommittedIsNotSeen, Seen to be released before that was committed"
+    })
+    void isFound(Defect defect, String test, String message) {
+        breaks(Defect.NONE);
+        assertThat(ContractRun.of(OnBroken.class, test).failed())
+                .as("without the defect")
+                .isEmpty();
+        breaks(defect);
+        assertThat(ContractRun.of(OnBroken.class, test).failed())
+                .hasEntrySatisfying(test, why -> assertThat(why).contains(message));
+    }
+}

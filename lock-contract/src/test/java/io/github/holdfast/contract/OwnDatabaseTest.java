@@ -1,0 +1,101 @@
+package io.github.holdfast.contract;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.OnDatabase;
+import io.github.holdfast.test.TestDatabase;
+import java.io.IOException;
+import java.lang.reflect.Method;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+
+/** The class that the documentation shows passes on each database that Holdfast is for. */
+class OwnDatabaseTest {
+
+    private static final Path SOURCE = Path.of("src/test/java/example/OurDatabaseTest.java");
+
+    @Nested
+    @OnDatabase(TestDatabase.H2_MEMORY)
+    class OnH2 extends DocumentedClass {}
+
+    @Nested
+    @OnDatabase(TestDatabase.POSTGRESQL)
+    class OnPostgresql extends DocumentedClass {}
+
+    @Nested
+    @OnDatabase(TestDatabase.MARIADB)
+    class OnMariaDb extends DocumentedClass {}
+
+    @Nested
+    @OnDatabase(TestDatabase.MYSQL)
+    class OnMysql extends DocumentedClass {}
+
+    abstract static class DocumentedClass {
+
+        private static final List<String> TABLES = List.of("distributed_lock", "lock_node", "lock_audit", "lock_run");
+
+        @Test
+        void passesAndLeavesNothingBehind(Database database) throws Exception {
+            ContractRun run = ContractRun.of(documented(database));
+            assertThat(run.failed()).isEmpty();
+            assertThat(run.passed()).containsExactlyInAnyOrderElementsOf(tests());
+            assertThat(tables(database))
+                    .as("tables that the contract has created")
+                    .isZero();
+        }
+
+        @Test
+        void leavesTablesThatWereThereAndOthersRows(Database database) throws Exception {
+            LockSchema.on(database.dataSource()).createIfMissing();
+            database.execute("insert into distributed_lock (name, hold_count, fencing_token, version)"
+                    + " values ('somebody''s', 0, 1, 1)");
+            try {
+                assertThat(ContractRun.of(documented(database), "aTaskRunsOnceInAPeriod")
+                                .passed())
+                        .hasSize(1);
+                assertThat(database.queryForLong("select count(*) from distributed_lock"))
+                        .isEqualTo(1);
+                assertThat(database.queryForLong("select count(*) from lock_run"))
+                        .isZero();
+                assertThat(database.queryForLong("select count(*) from lock_node"))
+                        .isZero();
+            } finally {
+                TABLES.forEach(table -> database.execute("drop table " + table));
+            }
+        }
+
+        /** The class, with this database as the user's. */
+        private static Class<? extends LockContract> documented(Database database) throws ClassNotFoundException {
+            System.setProperty("database.url", database.url());
+            System.setProperty("database.user", database.user());
+            System.setProperty("database.password", database.password());
+            return Class.forName("example.OurDatabaseTest").asSubclass(LockContract.class);
+        }
+
+        private static List<String> tests() {
+            return Arrays.stream(LockContract.class.getDeclaredMethods())
+                    .filter(method -> method.isAnnotationPresent(Test.class))
+                    .map(Method::getName)
+                    .toList();
+        }
+
+        private static long tables(Database database) {
+            return database.queryForLong("select count(*) from information_schema.tables where lower(table_name) in ('"
+                    + String.join("', '", TABLES) + "')");
+        }
+    }
+
+    @Test
+    void theDocumentationShowsThatClassInLessThanTwentyLines() throws IOException {
+        String source = Files.readString(SOURCE);
+
+        assertThat(Files.readString(Path.of("../docs/testing.md"))).contains("```java\n" + source + "```\n");
+        assertThat(source.lines()).hasSizeLessThan(20);
+    }
+}
