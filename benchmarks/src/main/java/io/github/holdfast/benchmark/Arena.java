@@ -1,27 +1,28 @@
 package io.github.holdfast.benchmark;
 
 import com.sun.management.ThreadMXBean;
+import com.zaxxer.hikari.HikariConfig;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A database on which all contestants have their nodes at the same time. */
+/** A database on which all contestants have a node at the same time. */
 final class Arena implements AutoCloseable {
 
     private static final Pattern PORT = Pattern.compile("(?<=127\\.0\\.0\\.1:)\\d+");
-    private static final int NODES = 2;
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
     private final Database database;
-    private final Map<Kind, List<Node>> nodes = new EnumMap<>(Kind.class);
+    private final Map<Kind, Node> nodes = new EnumMap<>(Kind.class);
 
     private Arena(Database database) {
         this.database = database;
@@ -32,11 +33,7 @@ final class Arena implements AutoCloseable {
         arena.checkDurability();
         for (Kind kind : Kind.values()) {
             kind.createTables(arena.database);
-            List<Node> own = new ArrayList<>();
-            for (int node = 0; node < NODES; node++) {
-                own.add(Node.of(kind, arena.database, arena.database.url()));
-            }
-            arena.nodes.put(kind, own);
+            arena.nodes.put(kind, arena.node(kind, arena.database.url()));
         }
         return arena;
     }
@@ -56,14 +53,33 @@ final class Arena implements AutoCloseable {
         return database.kind().label() + " " + database.version();
     }
 
-    List<Node> nodes(Kind kind) {
-        return nodes.getOrDefault(kind, List.of());
+    private Node node(Kind kind, String url) {
+        HikariConfig config = new HikariConfig();
+        config.setJdbcUrl(url);
+        config.setUsername(database.user());
+        config.setPassword(database.password());
+        return Node.of(kind, database.kind(), config);
     }
 
-    Measurement run(Workload workload, Kind kind, Duration time) throws Exception {
-        List<Contestant> locks =
-                nodes(kind).stream().limit(workload.nodes()).map(Node::locks).toList();
-        return workload.load().run(locks, time);
+    /** The contestant's locks in this process. */
+    Contestant locks(Kind kind) {
+        return Objects.requireNonNull(nodes.get(kind)).locks();
+    }
+
+    /** Runs a load on the contestant's node in this process. */
+    Measurement run(Load load, Kind kind, Duration time) throws Exception {
+        Map<String, Exclusion> exclusions = new HashMap<>();
+        long start = System.nanoTime();
+        Latencies waits =
+                load.run(locks(kind), name -> exclusions.computeIfAbsent(name, key -> Exclusion.inProcess()), time);
+        long handOvers =
+                exclusions.values().stream().mapToLong(Exclusion::handOvers).sum();
+        return Measurement.of(waits, handOvers, Duration.ofNanos(System.nanoTime() - start));
+    }
+
+    /** Starts the contestant's nodes in processes of their own. */
+    Cluster cluster(Kind kind, Workload workload) throws Exception {
+        return Cluster.start(kind, database, workload);
     }
 
     /** Counts what it costs to acquire and release a name that the client had before. */
@@ -96,12 +112,12 @@ final class Arena implements AutoCloseable {
             throw new IllegalStateException(label() + " has no server");
         }
         CountingProxy proxy = CountingProxy.to(Integer.parseInt(port.group()));
-        return new CountedNode(Node.of(kind, database, port.replaceFirst(String.valueOf(proxy.port()))), proxy);
+        return new CountedNode(node(kind, port.replaceFirst(String.valueOf(proxy.port()))), proxy);
     }
 
     @Override
     public void close() {
-        nodes.values().forEach(own -> own.forEach(Node::close));
+        nodes.values().forEach(Node::close);
         database.close();
     }
 

@@ -1,37 +1,65 @@
 package io.github.holdfast.benchmark;
 
-import java.util.concurrent.atomic.AtomicReference;
-import org.jspecify.annotations.Nullable;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileChannel.MapMode;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 
-/** Sees that one thread at a time is inside, and who comes after whom. */
+/** Sees that one thread at a time is inside, and who comes after whom; of several processes too, which share a file in memory. */
 final class Exclusion {
 
-    private final String name;
-    private final AtomicReference<@Nullable Thread> inside = new AtomicReference<>();
-    private @Nullable Thread last;
-    private long handOvers;
+    private static final VarHandle LONGS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
+    private static final long PROCESS = ProcessHandle.current().pid() << 32;
+    private static final int INSIDE = 0;
+    private static final int LAST = Long.BYTES;
+    private static final int HAND_OVERS = 2 * Long.BYTES;
+    private static final int SIZE = 3 * Long.BYTES;
 
-    Exclusion(String name) {
-        this.name = name;
+    private final ByteBuffer memory;
+
+    private Exclusion(ByteBuffer memory) {
+        this.memory = memory;
+    }
+
+    /** For threads of this process. */
+    static Exclusion inProcess() {
+        return new Exclusion(ByteBuffer.allocateDirect(SIZE));
+    }
+
+    /** For threads of all processes that name the same file. */
+    static Exclusion in(Path file) {
+        try (FileChannel channel =
+                FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            return new Exclusion(channel.map(MapMode.READ_WRITE, 0, SIZE));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     void enter() {
-        Thread me = Thread.currentThread();
-        Thread other = inside.compareAndExchange(null, me);
-        if (other != null) {
-            throw new IllegalStateException(me + " and " + other + " have lock '" + name + "' at the same time");
+        long me = PROCESS | Thread.currentThread().getId();
+        long other = (long) LONGS.compareAndExchange(memory, INSIDE, 0L, me);
+        if (other != 0) {
+            throw new IllegalStateException("Threads " + Long.toHexString(me) + " and " + Long.toHexString(other)
+                    + " are inside at the same time");
         }
-        if (last != me) {
-            handOvers++;
+        if ((long) LONGS.getVolatile(memory, LAST) != me) {
+            LONGS.setVolatile(memory, HAND_OVERS, handOvers() + 1);
         }
-        last = me;
+        LONGS.setVolatile(memory, LAST, me);
     }
 
     void leave() {
-        inside.set(null);
+        LONGS.setVolatile(memory, INSIDE, 0L);
     }
 
     long handOvers() {
-        return handOvers;
+        return (long) LONGS.getVolatile(memory, HAND_OVERS);
     }
 }

@@ -2,6 +2,7 @@ package io.github.holdfast.benchmark;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.test.Database;
+import io.github.holdfast.test.TestDatabase;
 
 /** What is compared. Each is set up as its users would: with the database's clock and what it waits with by default. */
 enum Kind {
@@ -13,8 +14,8 @@ enum Kind {
         }
 
         @Override
-        Contestant open(Database database, HikariDataSource pool) {
-            return new Floor(database.kind(), pool);
+        Contestant open(TestDatabase database, HikariDataSource pool) {
+            return new Floor(database, pool);
         }
     },
     HOLDFAST("Holdfast") {
@@ -24,7 +25,7 @@ enum Kind {
         }
 
         @Override
-        Contestant open(Database database, HikariDataSource pool) {
+        Contestant open(TestDatabase database, HikariDataSource pool) {
             return new HoldfastLocks(pool);
         }
     },
@@ -35,7 +36,7 @@ enum Kind {
         }
 
         @Override
-        Contestant open(Database database, HikariDataSource pool) {
+        Contestant open(TestDatabase database, HikariDataSource pool) {
             return new ShedLock(pool);
         }
     },
@@ -46,7 +47,7 @@ enum Kind {
         }
 
         @Override
-        Contestant open(Database database, HikariDataSource pool) {
+        Contestant open(TestDatabase database, HikariDataSource pool) {
             return new SpringIntegration(pool);
         }
     };
@@ -64,5 +65,5 @@ enum Kind {
     abstract void createTables(Database database);
 
     /** Opens a node, which does not close the pool. */
-    abstract Contestant open(Database database, HikariDataSource pool);
+    abstract Contestant open(TestDatabase database, HikariDataSource pool);
 }

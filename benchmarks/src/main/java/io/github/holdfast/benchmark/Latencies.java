@@ -2,9 +2,15 @@ package io.github.holdfast.benchmark;
 
 import java.util.Arrays;
 import java.util.Locale;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
 
 /** How long one thing took, each of many times. Not thread-safe. */
 final class Latencies {
+
+    /** How its {@link #line} begins. */
+    static final String MARK = "waits";
 
     private long[] nanos = new long[1024];
     private int count;
@@ -12,6 +18,18 @@ final class Latencies {
     /** What is measured. */
     interface Work {
         void run() throws Exception;
+    }
+
+    /** Reads a line that {@link #line} has written. */
+    static Latencies of(String line) {
+        Latencies latencies = new Latencies();
+        Stream.of(line.split(" ", -1)).skip(1).mapToLong(Long::parseLong).forEach(latencies::add);
+        return latencies;
+    }
+
+    /** All of them in one line, for another process. */
+    String line() {
+        return LongStream.of(nanos).limit(count).mapToObj(time -> " " + time).collect(Collectors.joining("", MARK, ""));
     }
 
     void measure(Work work) throws Exception {

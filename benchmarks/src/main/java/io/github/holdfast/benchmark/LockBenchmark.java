@@ -6,9 +6,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 
 /**
  * Holdfast beside two peers and the floor, taking turns in each round, on databases that wait for the disk. Compare ratios
@@ -16,17 +19,24 @@ import java.util.Map;
  */
 public final class LockBenchmark {
 
+    private static final List<String> WORKLOADS = List.of("W1", "W2", "W3", "W4", "W5");
+    private static final int PARTS = 6;
+
     private final Effort effort;
     private final Report report = new Report();
 
-    private LockBenchmark(Effort effort) {
+    private final Set<String> workloads;
+
+    private LockBenchmark(Effort effort, Set<String> workloads) {
         this.effort = effort;
+        this.workloads = workloads;
     }
 
     /**
      * Runs it and writes what it measured to {@code locks.md} and {@code locks.json} in {@code target} of the working directory.
      *
-     * @param arguments at most one: names of {@link TestDatabase} separated by commas, and {@code quick} or {@code short}
+     * @param arguments at most one: separated by commas: names of {@link TestDatabase}, of workloads ({@code W1} to {@code W5}), and
+     *     {@code quick} or {@code short}
      * @throws Exception if anything goes wrong, also if two have a lock at the same time
      */
     public static void main(String[] arguments) throws Exception {
@@ -37,10 +47,15 @@ public final class LockBenchmark {
                         : arguments[0].toUpperCase(Locale.ROOT).split(",", -1)));
         Effort effort = words.remove("QUICK") ? Effort.QUICK : words.remove("SHORT") ? Effort.SHORT : Effort.FULL;
         words.removeAll(List.of("", "TRUE"));
+        Set<String> workloads = new HashSet<>(WORKLOADS);
+        if (workloads.stream().anyMatch(words::contains)) {
+            workloads.retainAll(words);
+            words.removeAll(WORKLOADS);
+        }
         if (words.isEmpty()) {
             words = List.of("H2_MEMORY", "POSTGRESQL", "MARIADB", "MYSQL");
         }
-        LockBenchmark benchmark = new LockBenchmark(effort);
+        LockBenchmark benchmark = new LockBenchmark(effort, workloads);
         for (String database : words) {
             benchmark.on(TestDatabase.valueOf(database));
         }
@@ -51,9 +66,17 @@ public final class LockBenchmark {
         try (Arena arena = Arena.on(database)) {
             report.database(arena.label());
             for (Workload workload : Workload.all()) {
-                report.workload(workload, compare(arena, workload));
+                if (!workloads.contains(workload.id())) {
+                    continue;
+                }
+                if (workload.processes() == 1) {
+                    report.workload(
+                            workload, compare(workload, (kind, time) -> arena.run(workload.load(), kind, time)));
+                } else if (arena.hasServer()) {
+                    report.workload(workload, compareClusters(arena, workload));
+                }
             }
-            if (arena.hasServer()) {
+            if (arena.hasServer() && workloads.contains("W5")) {
                 Map<Kind, Cycle> cycles = new EnumMap<>(Kind.class);
                 Map<Kind, Waiting> waiting = new EnumMap<>(Kind.class);
                 for (Kind kind : Kind.values()) {
@@ -65,15 +88,38 @@ public final class LockBenchmark {
         }
     }
 
-    private Results compare(Arena arena, Workload workload) throws Exception {
+    private Results compareClusters(Arena arena, Workload workload) throws Exception {
+        Map<Kind, Cluster> clusters = new EnumMap<>(Kind.class);
+        try {
+            for (Kind kind : Kind.values()) {
+                clusters.put(kind, arena.cluster(kind, workload));
+            }
+            return compare(
+                    workload,
+                    (kind, time) -> Objects.requireNonNull(clusters.get(kind)).run(time));
+        } finally {
+            for (Cluster cluster : clusters.values()) {
+                cluster.close();
+            }
+        }
+    }
+
+    /** Has a contestant work for a time. */
+    private interface Turn {
+        Measurement take(Kind kind, Duration time) throws Exception;
+    }
+
+    /** The shorter the turns, the less a passing load of the machine falls on one contestant; but who waits in a queue needs time for it. */
+    private Results compare(Workload workload, Turn turn) throws Exception {
+        int parts = workload.isContended() ? 1 : PARTS;
         List<Kind> turns = new ArrayList<>(List.of(Kind.values()));
         for (Kind kind : turns) {
-            arena.run(workload, kind, effort.warmUp());
+            turn.take(kind, effort.warmUp());
         }
         Results results = new Results();
-        for (int round = 0; round < effort.rounds(); round++) {
+        for (int round = 0; round < parts * effort.rounds(); round++) {
             for (Kind kind : turns) {
-                results.add(kind, arena.run(workload, kind, effort.time()));
+                results.add(kind, turn.take(kind, effort.time().dividedBy(parts)));
             }
             Collections.rotate(turns, 1);
         }

@@ -1,19 +1,23 @@
 package io.github.holdfast.benchmark;
 
+import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.test.Database;
+import io.github.holdfast.test.TestDatabase;
 
-/** A contestant with a pool of its own, as in an application's process. */
+/** A contestant with a pool of its own, as an application has it. */
 record Node(Contestant locks, HikariDataSource pool) implements AutoCloseable {
 
     private static final int CONNECTIONS = 20;
 
-    static Node of(Kind kind, Database database, String url) {
-        HikariDataSource pool = database.pool(config -> {
-            config.setJdbcUrl(url);
-            config.setMaximumPoolSize(CONNECTIONS);
-            config.setMinimumIdle(CONNECTIONS);
-        });
+    /**
+     * Opens one.
+     *
+     * @param config how its pool reaches the database
+     */
+    static Node of(Kind kind, TestDatabase database, HikariConfig config) {
+        config.setMaximumPoolSize(CONNECTIONS);
+        config.setMinimumIdle(CONNECTIONS);
+        HikariDataSource pool = new HikariDataSource(config);
         return new Node(kind.open(database, pool), pool);
     }
 

@@ -2,6 +2,7 @@ package io.github.holdfast.benchmark;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.test.Database;
+import io.github.holdfast.test.TestDatabase;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
@@ -26,8 +27,9 @@ final class ShedLock implements Contestant {
 
     /** As its README says. */
     static void createTable(Database database) {
-        database.execute("create table shedlock (name varchar(64) not null, lock_until timestamp(3) not null,"
-                + " locked_at timestamp(3) not null, locked_by varchar(255) not null, primary key (name))");
+        String timestamp = database.kind() == TestDatabase.POSTGRESQL ? "timestamp" : "timestamp(3)";
+        database.execute("create table shedlock (name varchar(64) not null, lock_until " + timestamp + " not null,"
+                + " locked_at " + timestamp + " not null, locked_by varchar(255) not null, primary key (name))");
     }
 
     @Override

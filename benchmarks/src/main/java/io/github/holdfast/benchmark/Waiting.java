@@ -23,7 +23,7 @@ record Waiting(double roundTripsPerSecond, int connections, Latencies wakeUps) {
     private static final int LOOKS = 100;
 
     static Waiting measure(Arena arena, Kind kind, Duration time, int releases) throws Exception {
-        Contestant holder = arena.nodes(kind).get(0).locks();
+        Contestant holder = arena.locks(kind);
         try (Arena.CountedNode waiting = arena.counted(kind)) {
             Contestant.Held held = holder.acquire("w5");
             ExecutorService threads = Executors.newFixedThreadPool(WAITERS);

@@ -3,8 +3,12 @@ package io.github.holdfast.benchmark;
 import java.time.Duration;
 import java.util.List;
 
-/** What threads do with locks, on how many nodes. */
-record Workload(String id, String label, int nodes, Load load) {
+/**
+ * What threads do with locks.
+ *
+ * @param processes how many; one is this process itself
+ */
+record Workload(String id, String label, int processes, Load load) {
 
     static List<Workload> all() {
         Duration hold = Duration.ofMillis(1);
@@ -15,8 +19,19 @@ record Workload(String id, String label, int nodes, Load load) {
                         "W3", "8 threads of one node, one name, held for 1 ms", 1, new Load(8, thread -> "w3", hold)),
                 new Workload(
                         "W4",
-                        "2 nodes with 4 threads each, one name, held for 1 ms",
+                        "2 processes with 4 threads each, one name, held for 1 ms",
                         2,
                         new Load(4, thread -> "w4", hold)));
+    }
+
+    boolean isContended() {
+        return !load.hold().isZero();
+    }
+
+    static Workload of(String id) {
+        return all().stream()
+                .filter(workload -> workload.id().equals(id))
+                .findAny()
+                .orElseThrow();
     }
 }

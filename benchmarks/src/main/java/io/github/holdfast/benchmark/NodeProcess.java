@@ -1,0 +1,77 @@
+package io.github.holdfast.benchmark;
+
+import com.zaxxer.hikari.HikariConfig;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.JavaProcess;
+import io.github.holdfast.test.TestDatabase;
+import java.nio.file.Path;
+import java.time.Duration;
+
+/** A node in a process of its own, which runs a workload whenever it is told to. */
+final class NodeProcess implements AutoCloseable {
+
+    private static final Duration SOON = Duration.ofMinutes(2);
+
+    private final JavaProcess process;
+
+    private NodeProcess(JavaProcess process) {
+        this.process = process;
+    }
+
+    /**
+     * Starts one.
+     *
+     * @param exclusion the file that watches the workload's only lock
+     */
+    static NodeProcess start(Kind kind, Database database, Workload workload, Path exclusion)
+            throws InterruptedException {
+        NodeProcess node = new NodeProcess(JavaProcess.of(NodeProcess.class)
+                .args(
+                        kind.name(),
+                        database.kind().name(),
+                        database.url(),
+                        database.user(),
+                        database.password(),
+                        workload.id(),
+                        exclusion.toString())
+                .start());
+        node.process.awaitLine("ready"::equals, SOON);
+        return node;
+    }
+
+    /** Tells it to run the workload. */
+    void begin(Duration time) {
+        process.send(time.toString());
+    }
+
+    /** Waits until it has run the workload; returns how long each acquisition has waited. */
+    Latencies end() throws InterruptedException {
+        return Latencies.of(process.awaitLine(line -> line.startsWith(Latencies.MARK), SOON));
+    }
+
+    @Override
+    public void close() {
+        process.close();
+    }
+
+    /** The arguments are those of {@link #start}. */
+    public static void main(String[] arguments) throws InterruptedException {
+        HikariConfig config = new HikariConfig();
+        config.setJdbcUrl(arguments[2]);
+        config.setUsername(arguments[3]);
+        config.setPassword(arguments[4]);
+        Node node = Node.of(Kind.valueOf(arguments[0]), TestDatabase.valueOf(arguments[1]), config);
+        Load load = Workload.of(arguments[5]).load();
+        Exclusion exclusion = Exclusion.in(Path.of(arguments[6]));
+        JavaProcess.commands(time -> {
+            try {
+                System.out.println(load.run(node.locks(), name -> exclusion, Duration.parse(time))
+                        .line());
+            } catch (Exception failed) {
+                throw new IllegalStateException(failed);
+            }
+        });
+        System.out.println("ready");
+        Thread.currentThread().join();
+    }
+}

@@ -1,0 +1,124 @@
+package io.github.holdfast.service;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.Standing;
+import io.github.holdfast.repository.LockSchema;
+import jakarta.persistence.EntityManagerFactory;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.hibernate.cfg.AvailableSettings;
+import org.hibernate.jpa.HibernatePersistenceConfiguration;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+
+/** What a lock costs beside its statements: the rules of its row, the queue of its service, and what its handle knows by itself. */
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+public class InProcessBenchmark {
+
+    /** A row. */
+    @State(Scope.Thread)
+    public static class Row {
+        final LockEntity free = new LockEntity("order:4711", 1);
+        final LockEntity held = free.granted("owner", null, "holder");
+        final Instant now = Instant.now();
+    }
+
+    /** A queue in which nobody waits. */
+    @State(Scope.Benchmark)
+    public static class Queue {
+        final LocalQueue queue = new LocalQueue(Ticker.SYSTEM);
+        final Patience patience = Patience.uninterruptible(Ticker.SYSTEM, Duration.ofDays(1));
+        final Optional<Object> result = Optional.of(this);
+    }
+
+    /** A lock that is held, with a lease and without one. */
+    @State(Scope.Benchmark)
+    public static class Held {
+        private final HikariDataSource pool = new HikariDataSource(config());
+        private final EntityManagerFactory unit = unit();
+        private final LockService locks =
+                LockService.builder(unit).withoutHousekeeping().build();
+        final LockHandle byNode = acquire(LockRequest.of("by node"));
+        final LockHandle byLease = acquire(LockRequest.of("by lease").lease(Duration.ofHours(1)));
+
+        private static HikariConfig config() {
+            HikariConfig config = new HikariConfig();
+            config.setJdbcUrl("jdbc:h2:mem:in-process;DB_CLOSE_DELAY=-1");
+            return config;
+        }
+
+        private EntityManagerFactory unit() {
+            LockSchema.on(pool).createIfMissing();
+            return new HibernatePersistenceConfiguration("benchmark")
+                    .mappingFile("META-INF/holdfast-orm.xml")
+                    .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, pool)
+                    .createEntityManagerFactory();
+        }
+
+        private LockHandle acquire(LockRequest request) {
+            return locks.tryAcquire(request).orElseThrow();
+        }
+
+        /** Gives back what it has. */
+        @TearDown
+        public void close() {
+            byNode.close();
+            byLease.close();
+            locks.close();
+            unit.close();
+            pool.close();
+        }
+    }
+
+    /** What a look at a row means. */
+    @Benchmark
+    public Standing judge(Row row) {
+        return row.held.standing("another", null, null, row.now);
+    }
+
+    /** The row after a grant and after a release. */
+    @Benchmark
+    public LockEntity grantAndRelease(Row row) {
+        return row.free.granted("owner", null, "holder").released();
+    }
+
+    /** A turn of one who need not wait. */
+    @Benchmark
+    public Optional<Object> turn(Queue queue) throws InterruptedException {
+        return queue.queue.inTurn("order:4711", queue.patience, () -> queue.result);
+    }
+
+    /** Whether a lock without a lease stands. */
+    @Benchmark
+    public LockState stateByNode(Held held) {
+        return held.byNode.state();
+    }
+
+    /** Whether a lock with a lease stands. */
+    @Benchmark
+    public LockState stateByLease(Held held) {
+        return held.byLease.state();
+    }
+
+    /** How long a lock with a lease lasts. */
+    @Benchmark
+    public Duration remaining(Held held) {
+        return held.byLease.remaining();
+    }
+
+    /** A lock lasts long enough, so nothing is written. */
+    @Benchmark
+    public void ensureValidFor(Held held) {
+        held.byLease.ensureValidFor(Duration.ofSeconds(1));
+    }
+}
