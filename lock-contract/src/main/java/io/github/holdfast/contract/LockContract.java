@@ -195,6 +195,17 @@ public abstract class LockContract {
         });
     }
 
+    /** The service decides by the row as it has left it, which is how it stood before somebody else was faster. */
+    @Test
+    void whoWasOvertakenIsNotGrantedTheLock() {
+        LockRequest request = request("overtaken").lease(ofMinutes(1));
+        assertEquals(ReleaseOutcome.RELEASED, take(one(), request).release());
+        take(other(), request);
+        assertTrue(
+                one().tryAcquire(request).isEmpty(),
+                "Granted to two owners: an update does not compare, or its count is not that of the rows it has changed");
+    }
+
     @Test
     void aNameThatIsNewGoesToOneOfThoseWhoWantIt() throws Exception {
         for (int round = 0; round < 3; round++) {

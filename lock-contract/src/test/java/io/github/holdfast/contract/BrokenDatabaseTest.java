@@ -37,8 +37,8 @@ class BrokenDatabaseTest {
 
     @ParameterizedTest
     @CsvSource({
-        "UPDATES_COMPARE_THE_NAME_ONLY, atMostOneOwnerHoldsALock, Owners who hold the lock at the same time",
-        "UPDATES_ALWAYS_ANSWER_ONE, atMostOneOwnerHoldsALock, Owners who hold the lock at the same time",
+        "UPDATES_COMPARE_THE_NAME_ONLY, whoWasOvertakenIsNotGrantedTheLock, an update does not compare",
+        "UPDATES_ALWAYS_ANSWER_ONE, whoWasOvertakenIsNotGrantedTheLock, an update does not compare",
         "AUTO_COMMIT_IS_SAID_TO_BE_ON, nestedAcquisitionsAreCounted, Hold count in the row",
         "ROWS_ARE_NOT_LOCKED, nobodyTakesOverBetweenTheGuardOfATransactionAndItsCommit, Granted before the commit",
         "ROWS_ARE_NOT_LOCKED, aRowLockExcludesOthersUntilItIsReleased, has locked a row that is locked",

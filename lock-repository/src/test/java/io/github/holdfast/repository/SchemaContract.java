@@ -146,8 +146,8 @@ abstract class SchemaContract {
         LockSchema schema = LockSchema.on(database.dataSource());
         schema.createIfMissing();
         insert("job");
-        schema.createIfMissing();
 
+        assertThat(schema.createIfMissing()).isEmpty();
         assertThatTheRowsAreThere();
     }
 
@@ -158,8 +158,8 @@ abstract class SchemaContract {
         schema.createIfMissing();
         insert("job");
         database.execute("drop table " + table);
-        schema.createIfMissing();
 
+        assertThat(schema.createIfMissing()).containsExactly(table);
         assertThat(database.queryForLong("select count(*) from " + table)).isZero();
         assertThat(database.queryForLong("select count(*) from distributed_lock"))
                 .isEqualTo(1);
@@ -174,19 +174,22 @@ abstract class SchemaContract {
                     pool.setMaximumPoolSize(4);
                     pool.setAutoCommit(false);
                 })) {
-            List<Callable<Void>> nodes = new ArrayList<>();
+            List<Callable<List<String>>> nodes = new ArrayList<>();
             for (int node = 0; node < 8; node++) {
                 DataSource dataSource = node % 2 == 0 ? autoCommit : noAutoCommit;
                 nodes.add(() -> {
                     dataSource.getConnection().close();
                     start.await(30, TimeUnit.SECONDS);
-                    LockSchema.on(dataSource).createIfMissing();
-                    return null;
+                    return LockSchema.on(dataSource).createIfMissing();
                 });
             }
-            for (Future<Void> node : threads.invokeAll(nodes)) {
-                node.get();
+            List<String> created = new ArrayList<>();
+            for (Future<List<String>> node : threads.invokeAll(nodes)) {
+                created.addAll(node.get());
             }
+            assertThat(created)
+                    .as("each table by one node")
+                    .containsExactlyInAnyOrder("distributed_lock", "lock_node", "lock_audit", "lock_run");
         } finally {
             threads.shutdown();
         }
