@@ -1,8 +1,8 @@
 package io.github.holdfast.repository;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import com.zaxxer.hikari.HikariConfig;
 import io.github.holdfast.entity.LockEntity;
@@ -530,7 +530,7 @@ abstract class ErrorClassificationContract {
     }
 
     private static StoreException failureOf(ThrowingCallable call) {
-        return catchThrowableOfType(StoreException.class, call);
+        return assertThatExceptionOfType(StoreException.class).isThrownBy(call).actual();
     }
 
     private static List<StoreException> failuresOf(List<? extends Future<?>> clients) throws Exception {

@@ -2,6 +2,7 @@ package io.github.holdfast.repository;
 
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
@@ -647,8 +648,11 @@ abstract class LockRepositoryContract {
     void skipLockedPassesOverALockedRow() throws Exception {
         application.create("job");
         try (OtherClient other = OtherClient.lockingRow(database, "job")) {
-            assertThat(application.<Optional<LockEntity>>call(locks -> locks.findForUpdateSkipLocked("job")))
-                    .isEmpty();
+            assertThatNoException()
+                    .as("it waits for nobody")
+                    .isThrownBy(() -> assertThat(application.<Optional<LockEntity>>call(
+                                    locks -> locks.findForUpdateSkipLocked("job")))
+                            .isEmpty());
             other.commit();
         }
         assertThat(application.<Optional<LockEntity>>call(locks -> locks.findForUpdateSkipLocked("job")))

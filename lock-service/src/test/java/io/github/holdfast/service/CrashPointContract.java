@@ -1,7 +1,9 @@
 package io.github.holdfast.service;
 
+import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
@@ -10,6 +12,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -25,6 +30,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 abstract class CrashPointContract {
 
     private static final Duration LEASE = ofSeconds(1);
+
+    /** Far more than the thousandth by which a lease is taken to be shorter. */
+    private static final Duration LATE = ofMillis(500);
 
     private Services services;
     private FaultyDataSource faults;
@@ -237,6 +245,46 @@ abstract class CrashPointContract {
             assertThat(next.state()).isEqualTo(LockState.HELD);
             next.renew(ofSeconds(60));
         }
+    }
+
+    /** The database counts the lease from when it granted it, and does not wait for the answer. */
+    @Test
+    void theTimeThatAnAnswerTakesIsNotAddedToTheLease(Database database) throws Exception {
+        LateAnswer late = new LateAnswer(database.dataSource());
+        LockRequest request = LockRequest.of("slow grant " + ++names).lease(ofSeconds(60));
+        other.tryAcquire(request).orElseThrow().close();
+        LockService slow = services.openOver(late.dataSource());
+        LockHandle lock = answeredLate(late, () -> slow.tryAcquire(request).orElseThrow());
+        assertThat(lock.remaining()).isLessThan(ofSeconds(60).minus(LATE));
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+
+    @Test
+    void theTimeThatTheAnswerToARenewalTakesIsNotAddedToTheLease(Database database) throws Exception {
+        LateAnswer late = new LateAnswer(database.dataSource());
+        LockService slow = services.openOver(late.dataSource());
+        LockHandle lock = slow.tryAcquire(
+                        LockRequest.of("slow renewal " + ++names).lease(ofSeconds(30)))
+                .orElseThrow();
+        Duration left = answeredLate(late, () -> {
+            lock.renew(ofSeconds(60));
+            return lock.remaining();
+        });
+        assertThat(left).isBetween(ofSeconds(31), ofSeconds(60).minus(LATE));
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+
+    private static <T> T answeredLate(LateAnswer late, Callable<T> write) throws Exception {
+        FutureTask<T> task = new FutureTask<>(() -> {
+            late.choose();
+            return write.call();
+        });
+        new Thread(task).start();
+        late.awaitDone();
+        long done = System.nanoTime();
+        await().until(() -> System.nanoTime() - done > LATE.toNanos());
+        late.answer();
+        return task.get(20, TimeUnit.SECONDS);
     }
 
     private static LockStoreException catchStoreFailure(org.junit.jupiter.api.function.Executable work) {

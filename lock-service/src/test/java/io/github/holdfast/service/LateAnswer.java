@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
-/** Connections on which one update in autocommit mode, of a chosen thread, is done at once and answered when the test says so. */
+/** Connections on which one write of a chosen thread is committed at once and answered when the test says so. */
 final class LateAnswer {
 
     private final DataSource real;
@@ -33,6 +33,9 @@ final class LateAnswer {
     private Connection late(Connection connection) {
         return proxy(Connection.class, (proxy, method, arguments) -> {
             Object result = invoke(connection, method, arguments);
+            if (method.getName().equals("commit")) {
+                answerLate();
+            }
             return result instanceof PreparedStatement statement ? late(connection, statement) : result;
         });
     }
@@ -40,15 +43,19 @@ final class LateAnswer {
     private PreparedStatement late(Connection connection, PreparedStatement statement) {
         return proxy(PreparedStatement.class, (proxy, method, arguments) -> {
             Object result = invoke(statement, method, arguments);
-            if (method.getName().equals("executeUpdate")
-                    && connection.getAutoCommit()
-                    && Thread.currentThread() == chosen) {
-                chosen = null;
-                done.countDown();
-                await(answered);
+            if (method.getName().equals("executeUpdate") && connection.getAutoCommit()) {
+                answerLate();
             }
             return result;
         });
+    }
+
+    private void answerLate() throws InterruptedException {
+        if (Thread.currentThread() == chosen) {
+            chosen = null;
+            done.countDown();
+            await(answered);
+        }
     }
 
     private static <T> T proxy(Class<T> type, InvocationHandler handler) {
@@ -64,17 +71,17 @@ final class LateAnswer {
         }
     }
 
-    /** Chooses the next such update of the current thread. */
+    /** Chooses the next write of the current thread. */
     void choose() {
         chosen = Thread.currentThread();
     }
 
-    /** Returns when the chosen update is done. */
+    /** Returns when the chosen write is committed. */
     void awaitDone() throws InterruptedException {
         await(done);
     }
 
-    /** Lets the chosen update be answered. */
+    /** Lets the chosen write be answered. */
     void answer() {
         answered.countDown();
     }
