@@ -1,0 +1,56 @@
+package io.github.holdfast.faults.mutations;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Whether the patches of {@link MutationTest} still fit the sources, and the tests and the document them. */
+class MutationPatchTest {
+
+    private static final Path DOCUMENT = Mutation.PROJECT.resolve(Path.of("docs", "testing.md"));
+
+    private static final Pattern TEST = Pattern.compile("(\\w+)(?:\\$(\\w+))?#(\\w+)");
+
+    static List<Mutation> mutations() {
+        return Mutation.all();
+    }
+
+    @ParameterizedTest
+    @MethodSource("mutations")
+    void itFitsTheSources(Mutation mutation) throws Exception {
+        assertThat(mutation.mutated()).isNotEqualTo(mutation.original());
+    }
+
+    @ParameterizedTest
+    @MethodSource("mutations")
+    void theTestThatHasToCatchItExists(Mutation mutation) throws IOException {
+        Matcher test = TEST.matcher(mutation.test());
+        assertThat(test.matches()).isTrue();
+        String source = Files.readString(mutation.testSource(test.group(1)));
+        if (test.group(2) != null) {
+            Matcher nested = Pattern.compile("class " + test.group(2) + " extends (\\w+)")
+                    .matcher(source);
+            assertThat(nested.find()).as(mutation.test()).isTrue();
+            source = Files.readString(mutation.testSource(nested.group(1)));
+        }
+        assertThat(source).contains(" void " + test.group(3) + "(");
+    }
+
+    @Test
+    void theDocumentListsThemAll() throws IOException {
+        String section =
+                Files.readString(DOCUMENT).split("\n## Mutations\n", 2)[1].split("\n## ", 2)[0];
+        assertThat(section.lines().filter(line -> line.startsWith("| `")))
+                .containsExactlyElementsOf(Mutation.all().stream()
+                        .map(it -> "| `%s` | %s | `%s` |".formatted(it.name(), it.broken(), it.test()))
+                        .toList());
+    }
+}
