@@ -58,7 +58,7 @@ class PublicApiTest {
         return publicTypes(packageName).stream().map(PublicApiTest::describe).collect(joining("\n"));
     }
 
-    private static List<Class<?>> publicTypes(String packageName) {
+    static List<Class<?>> publicTypes(String packageName) {
         return new ClassFileImporter()
                 .withImportOption(new ImportOption.DoNotIncludeTests()).importPackages(packageName).stream()
                         .map(JavaClass::reflect)

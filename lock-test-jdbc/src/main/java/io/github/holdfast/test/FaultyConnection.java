@@ -44,7 +44,7 @@ final class FaultyConnection extends InterceptedConnection {
     }
 
     private @Nullable Object step(Call call) throws Throwable {
-        Fault fault = owner.step();
+        Fault fault = owner.step(call);
         if (fault == null) {
             return pass(call);
         }

@@ -31,6 +31,7 @@ public final class FaultyDataSource extends InterceptedDataSource {
     private int armedStep;
     private @Nullable Fault armed;
     private boolean fired;
+    private boolean firedAtCommit;
     private boolean down;
     private @Nullable Connection delayed;
 
@@ -70,6 +71,7 @@ public final class FaultyDataSource extends InterceptedDataSource {
     public synchronized void arm(int step, Fault fault) {
         steps = 0;
         fired = false;
+        firedAtCommit = false;
         armedStep = step;
         armed = fault;
     }
@@ -86,6 +88,15 @@ public final class FaultyDataSource extends InterceptedDataSource {
      */
     public synchronized boolean fired() {
         return fired;
+    }
+
+    /**
+     * Whether the fault has happened, and the step was a {@code commit()}.
+     *
+     * @return true since the armed step, if it was one
+     */
+    public synchronized boolean firedAtCommit() {
+        return firedAtCommit;
     }
 
     /**
@@ -137,12 +148,13 @@ public final class FaultyDataSource extends InterceptedDataSource {
     }
 
     /** Counts a step and says what goes wrong at it, if anything. */
-    synchronized @Nullable Fault step() {
+    synchronized @Nullable Fault step(InterceptedConnection.Call call) {
         steps++;
         if (armed == null || steps != armedStep) {
             return null;
         }
         fired = true;
+        firedAtCommit = call.isCommit();
         return armed;
     }
 

@@ -60,6 +60,7 @@ class FaultyDataSourceTest {
             faulty.arm(2, fault);
             assertThatThrownBy(this::insertTwice).satisfies(FaultContract::isBroken);
             assertThat(faulty.fired()).isTrue();
+            assertThat(faulty.firedAtCommit()).isFalse();
             assertThat(faulty.steps()).isEqualTo(2);
             assertThat(rows()).isZero();
         }
@@ -113,7 +114,9 @@ class FaultyDataSourceTest {
         @Test
         void commitBeforeSendRollsBack() {
             faulty.arm(3, Fault.BEFORE_SEND);
+            assertThat(faulty.firedAtCommit()).isFalse();
             assertThatThrownBy(this::insertTwice).satisfies(FaultContract::isBroken);
+            assertThat(faulty.firedAtCommit()).isTrue();
             assertThat(rows()).isZero();
         }
 

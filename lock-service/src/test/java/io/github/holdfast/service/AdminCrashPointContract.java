@@ -1,0 +1,256 @@
+package io.github.holdfast.service;
+
+import static java.time.Duration.ZERO;
+import static java.time.Duration.ofDays;
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.holdfast.entity.RunStatus;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The connection breaks in what operators do, in the runs of tasks, and while a service is built and closed. */
+abstract class AdminCrashPointContract extends CrashPoints {
+
+    private TaskRows runs;
+
+    @BeforeAll
+    void openRuns() {
+        runs = new TaskRows(database);
+    }
+
+    // Operators
+
+    @Test
+    @Breaks({
+        "LockAdmin.databaseClock()",
+        "LockAdmin.held(String, int)",
+        "LockAdmin.lastRuns(String, int)",
+        "LockAdmin.nodes(String, int)",
+        "LockAdmin.runs(String, long, int)"
+    })
+    void whatIsThereIsRead() {
+        List<Crash.Use<LockAdmin>> reads = List.of(
+                LockAdmin::databaseClock,
+                admin -> assertThat(admin.held("reader", 1)).hasSize(1),
+                admin -> assertThat(admin.nodes("", 1)).hasSize(1),
+                admin -> assertThat(admin.lastRuns("", 1)).isNotNull(),
+                admin -> assertThat(admin.runs("read", Long.MAX_VALUE, 1)).isEmpty());
+        LockHandle held = mine.acquireUninterruptibly(LockRequest.of("reader of all"));
+        for (Crash.Use<LockAdmin> read : reads) {
+            atEachStep(2, crash -> crash.isDone(() -> read.of(mine.admin())));
+        }
+        held.close();
+    }
+
+    enum Holder {
+        NODE {
+            @Override
+            LockRequest of(LockRequest request) {
+                return request;
+            }
+        },
+        LEASE {
+            @Override
+            LockRequest of(LockRequest request) {
+                return request.lease(LONG);
+            }
+        };
+
+        abstract LockRequest of(LockRequest request);
+    }
+
+    /** It is done or not, and written down if it is, once; the lock is then kept from everybody, until here the test ends that. */
+    @ParameterizedTest
+    @EnumSource
+    @Breaks("LockAdmin.forceRelease(String, String)")
+    void aLockIsReleasedByForce(Holder holder) {
+        atEachStep(4, crash -> {
+            LockHandle lock = theirs.acquire(holder.of(crash.request()));
+            crash.had(crash.name(), lock.fencingToken());
+            Optional<LockInfo> told = crash.during(
+                    () -> mine.admin().forceRelease(crash.name(), "to test").orElseThrow());
+            boolean isForced = theirs.find(crash.name()).isEmpty();
+            assertThat(database.queryForLong(
+                            "select count(*) from lock_audit where lock_name = '" + crash.name() + "'"))
+                    .isEqualTo(isForced ? 1 : 0);
+            told.ifPresent(info -> {
+                assertThat(isForced).isTrue();
+                assertThat(info.fencingToken()).isEqualTo(lock.fencingToken());
+            });
+            if (isForced) {
+                assertThat(mine.tryAcquire(crash.request())).isEmpty();
+            }
+            assertThat(lock.release()).isEqualTo(isForced ? ReleaseOutcome.LOST : ReleaseOutcome.RELEASED);
+            database.execute("update distributed_lock set available_at = null where name = '" + crash.name() + "'");
+        });
+    }
+
+    /** What was not done is done by the next one, and nothing twice. */
+    @Test
+    @Breaks("LockAdmin.housekeep()")
+    void theTablesAreTidiedUp() {
+        atEachStep(20, crash -> {
+            String dead = "dead " + crash.name();
+            String old = "old " + crash.name();
+            String idle = crash.name() + " idle";
+            LockRequest orphan = crash.request(" orphan");
+            rows.node(dead, false, ofMinutes(1));
+            rows.heldThrough(dead, orphan.name());
+            crash.had(orphan.name(), rows.row(orphan.name()).token());
+            rows.node(old, true, ofDays(8));
+            rows.free(ofDays(8), idle);
+            runs.ended(crash.name(), ofDays(8), 2);
+
+            crash.isDone(() -> mine.admin().housekeep());
+            theirs.admin().housekeep();
+
+            assertThat(rows.row(orphan.name()).owner()).isNull();
+            assertThat(rows.names()).doesNotContain(idle);
+            assertThat(rows.nodes()).doesNotContain(old);
+            assertThat(theirs.admin().runs(crash.name(), Long.MAX_VALUE, 10)).hasSize(1);
+            NodeInfo ended = theirs.admin()
+                    .nodes(dead.substring(0, dead.length() - 1), 1)
+                    .get(0);
+            assertThat(ended.id()).isEqualTo(dead);
+            assertThat(ended.isAlive()).isFalse();
+        });
+    }
+
+    // Tasks
+
+    private List<RunStatus> statuses(String name) {
+        return theirs.admin().runs(name, Long.MAX_VALUE, 10).stream()
+                .map(RunInfo::status)
+                .toList();
+    }
+
+    private void runByAnother(Crash crash, TaskRequest request, TaskOutcome expected) throws Exception {
+        // Until the lock is given back, if that had no answer.
+        theirs.acquire(crash.request().waitAtMost(SOON)).close();
+        assertThat(theirs.task(request).runIfDue(lock -> {})).isEqualTo(expected);
+    }
+
+    @Test
+    @Breaks("TaskLock.runIfDue(LockedAction)")
+    void aTaskRunsForTheFirstTime() {
+        atEachStep(12, crash -> {
+            TaskRequest request = TaskRequest.of(crash.name()).every(ofDays(365));
+            AtomicInteger ran = new AtomicInteger();
+            boolean isDone = crash.isDone(() -> assertThat(mine.task(request).runIfDue(lock -> ran.incrementAndGet()))
+                    .isEqualTo(TaskOutcome.SUCCEEDED));
+            assertThat(ran).hasValue(isDone ? 1 : 0);
+            runByAnother(crash, request, isDone ? TaskOutcome.NOT_DUE : TaskOutcome.SUCCEEDED);
+            assertThat(statuses(crash.name())).containsExactly(RunStatus.SUCCEEDED);
+        });
+    }
+
+    private static final class TaskFailed extends Exception {
+        private static final long serialVersionUID = 1L;
+    }
+
+    @Test
+    @Breaks("TaskLock.runIfDue(LockedAction)")
+    void aTaskFails() {
+        atEachStep(7, crash -> {
+            theirs.acquire(crash.request()).close();
+            TaskRequest request = TaskRequest.of(crash.name()).every(ofDays(365));
+            boolean[] hasRun = new boolean[1];
+            crash.isDone(() -> {
+                try {
+                    mine.task(request).runIfDue(lock -> {
+                        hasRun[0] = true;
+                        throw new TaskFailed();
+                    });
+                } catch (TaskFailed failed) {
+                    assertThat(hasRun[0]).isTrue();
+                }
+            });
+            runByAnother(crash, request, hasRun[0] ? TaskOutcome.NOT_DUE : TaskOutcome.SUCCEEDED);
+            assertThat(statuses(crash.name())).containsExactly(hasRun[0] ? RunStatus.FAILED : RunStatus.SUCCEEDED);
+        });
+    }
+
+    @Test
+    @Breaks("TaskLock.runIfDue(LockedAction)")
+    void aTaskRunsWhoseLastRunIsLost() {
+        atEachStep(9, crash -> {
+            rows.free(ofSeconds(60), crash.request().name());
+            database.execute("insert into lock_run (name, fencing_token, begun_at, status) select name, 1, acquired_at,"
+                    + " 'RUNNING' from distributed_lock where name = '" + crash.name() + "'");
+            TaskRequest request = TaskRequest.of(crash.name()).minimumHold(ZERO);
+            boolean isDone = crash.isDone(
+                    () -> assertThat(mine.task(request).runIfDue(lock -> {})).isEqualTo(TaskOutcome.SUCCEEDED));
+            runByAnother(crash, request, TaskOutcome.SUCCEEDED);
+            assertThat(statuses(crash.name()))
+                    .containsExactlyElementsOf(
+                            isDone
+                                    ? List.of(RunStatus.SUCCEEDED, RunStatus.SUCCEEDED, RunStatus.LOST)
+                                    : List.of(RunStatus.SUCCEEDED, RunStatus.LOST));
+        });
+    }
+
+    // The service
+
+    /** What proves that both ways lead to one database may stay until it is tidied up, held by nobody. */
+    @Test
+    @Breaks("LockServiceBuilder.build()")
+    void aServiceIsBuilt() {
+        atEachStep(12, crash -> {
+            Set<Thread> before = threads();
+            crash.during(() -> settings(LockService.builder(unit))
+                            .lockDataSource(connections)
+                            .build())
+                    .ifPresent(LockService::close);
+            awaitNoThreadBut(before);
+            database.execute("delete from distributed_lock where owner is null and name like 'holdfast probe%'");
+            assertThat(rows.names()).noneMatch(name -> name.startsWith("holdfast "));
+        });
+    }
+
+    /** Whatever breaks, what it held is free soon, and its holders know. */
+    private void closes(UnaryOperator<LockServiceBuilder> settings, Consumer<LockService> close) {
+        atEachStep(3, crash -> {
+            Set<Thread> before = threads();
+            LockService closed =
+                    settings.apply(settings(LockService.builder(unit))).build();
+            List<LockHandle> held = List.of(
+                    closed.acquire(crash.request(" by node")),
+                    closed.acquire(crash.request(" by lease").lease(LONG)));
+            held.forEach(lock -> crash.had(lock.name(), lock.fencingToken()));
+            LockHandle row = closed.acquire(crash.request(" by row").rowLock());
+            assertThat(crash.isDone(() -> close.accept(closed))).isTrue();
+            assertThat(row.state()).isEqualTo(LockState.LOST);
+            assertThat(held).allMatch(lock -> lock.state() == LockState.LOST);
+            assertThat(held).allMatch(lock -> lock.release() == ReleaseOutcome.LOST);
+            awaitNoThreadBut(before);
+        });
+    }
+
+    @Test
+    @Breaks("LockService.close()")
+    void aServiceIsClosedThatHoldsLocks() {
+        closes(UnaryOperator.identity(), LockService::close);
+    }
+
+    @Test
+    @Breaks("LockService.close(Duration)")
+    void aServiceIsClosedAfterAWhile() {
+        closes(UnaryOperator.identity(), service -> service.close(ofMillis(1)));
+    }
+
+    @Test
+    void aServiceIsClosedWithALockDelay() {
+        closes(builder -> builder.lockDelay(ofMillis(1)), LockService::close);
+    }
+}

@@ -1,0 +1,138 @@
+package io.github.holdfast.service;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.holdfast.service.CrashPoints.Breaks;
+import io.github.holdfast.test.CountingDataSource;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.OnDatabase;
+import io.github.holdfast.test.TestDatabase;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The connection breaks in each public call that asks the database. Which these are nobody has to remember: it is all that are not
+ * said here to ask nothing, and those that can be called without a reason to ask are called.
+ */
+@OnDatabase(TestDatabase.H2_MEMORY)
+class CrashPointCoverageTest {
+
+    private static final List<Class<?>> CONTRACTS = List.of(
+            NodeCrashPointContract.class,
+            HolderCrashPointContract.class,
+            TransactionCrashPointContract.class,
+            RowCrashPointContract.class,
+            AdminCrashPointContract.class);
+
+    /** They say what is wanted, to a service that is not there yet or is asked later. */
+    private static final Set<Class<?>> WISHES = Set.of(LockRequest.class, TaskRequest.class);
+
+    /** They tell what is known in the process, or make an object. */
+    private static final Set<String> ASKING_NOTHING = Set.of(
+            "LockAdmin.heartbeatAge()",
+            "LockAdmin.process()",
+            "LockAdmin.waiters()",
+            "LockAdmin.waiting()",
+            "LockHandle.detach()",
+            "LockHandle.fencingToken()",
+            "LockHandle.holdCount()",
+            "LockHandle.isFenced()",
+            "LockHandle.name()",
+            "LockHandle.onLost(Consumer)",
+            "LockHandle.owner()",
+            "LockHandle.remaining()",
+            "LockHandle.state()",
+            "LockHandles.handle(String)",
+            "LockHandles.handles()",
+            "LockHandles.remaining()",
+            "LockService.admin()",
+            "LockService.asLock(String)",
+            "LockService.builder(EntityManagerFactory)",
+            "LockService.task(TaskRequest)",
+            "LockView.newCondition()",
+            "TaskLock.name()");
+
+    /** Everything but {@code build()} only sets what it is to be built with. */
+    private static boolean isSetting(Method method) {
+        return method.getDeclaringClass() == LockServiceBuilder.class
+                && method.getReturnType() == LockServiceBuilder.class;
+    }
+
+    /** Values, and what users implement, have no service to ask through. */
+    private static boolean mayAsk(Class<?> type) {
+        return !type.isInterface()
+                && !type.isRecord()
+                && !type.isEnum()
+                && !Throwable.class.isAssignableFrom(type)
+                && !WISHES.contains(type);
+    }
+
+    private static Set<String> callsOf(Class<?> type) {
+        return Arrays.stream(type.getDeclaredMethods())
+                .filter(method -> Modifier.isPublic(method.getModifiers()) && !method.isSynthetic())
+                .filter(method -> !method.getName().equals("toString") && !isSetting(method))
+                .map(method ->
+                        BorrowedConnections.describe(type, method.getName(), List.of(method.getParameterTypes())))
+                .collect(Collectors.toSet());
+    }
+
+    @Test
+    void theConnectionBreaksInEachCallThatAsksTheDatabase() {
+        Set<String> calls = Stream.concat(
+                        PublicApiTest.publicTypes("io.github.holdfast.service").stream()
+                                .filter(CrashPointCoverageTest::mayAsk),
+                        Stream.of(LockView.class))
+                .flatMap(type -> callsOf(type).stream())
+                .collect(Collectors.toCollection(TreeSet::new));
+        assertThat(calls).as("what is said to ask nothing is there").containsAll(ASKING_NOTHING);
+        calls.removeAll(ASKING_NOTHING);
+
+        Set<String> broken = CONTRACTS.stream()
+                .flatMap(contract -> Arrays.stream(contract.getDeclaredMethods()))
+                .filter(test -> test.isAnnotationPresent(Breaks.class))
+                .flatMap(test -> Arrays.stream(test.getAnnotation(Breaks.class).value()))
+                .collect(Collectors.toSet());
+        assertThat(calls)
+                .as("what asks the database: break it in a contract, or say that it asks nothing")
+                .isNotEmpty()
+                .containsExactlyInAnyOrderElementsOf(broken);
+    }
+
+    @Test
+    void whatIsSaidToAskNothingDoesNot(Database database) throws Exception {
+        try (Services services = Services.on(database)) {
+            CountingDataSource counting = new CountingDataSource(database.dataSource());
+            LockService locks = services.openOver(counting);
+            LockHandles held = locks.acquireAll(
+                    List.of(LockRequest.of("by node"), LockRequest.of("by row").rowLock()));
+            counting.reset();
+
+            LockAdmin admin = locks.admin();
+            assertThat(List.of(admin.heartbeatAge(), admin.process(), admin.waiters(), admin.waiting()))
+                    .isNotEmpty();
+            for (LockHandle lock : held.handles()) {
+                LockHandle detached = lock.onLost(lost -> {}).detach();
+                assertThat(List.of(detached.name(), detached.owner(), detached.holdCount(), detached.isFenced()))
+                        .isNotEmpty();
+                assertThat(detached.state()).isEqualTo(LockState.HELD);
+                assertThat(detached.remaining()).isPositive();
+            }
+            assertThat(held.handle("by node").orElseThrow().fencingToken()).isPositive();
+            assertThat(held.remaining()).isPositive();
+            assertThat(locks.asLock("by node").toString()).contains("by node");
+            assertThat(locks.task(TaskRequest.of("task").minimumHold(CrashPoints.SOON))
+                            .name())
+                    .isEqualTo("task");
+
+            assertThat(counting.sql()).isEmpty();
+            held.close();
+        }
+    }
+}

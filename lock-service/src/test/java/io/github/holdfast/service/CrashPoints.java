@@ -1,0 +1,201 @@
+package io.github.holdfast.service;
+
+import static java.time.Duration.ofMinutes;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.FaultyDataSource;
+import io.github.holdfast.test.FaultyDataSource.Fault;
+import jakarta.persistence.EntityManager;
+import jakarta.persistence.EntityManagerFactory;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
+import org.hibernate.cfg.AvailableSettings;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.TestInstance;
+import org.springframework.orm.jpa.EntityManagerFactoryUtils;
+import org.springframework.orm.jpa.JpaTransactionManager;
+import org.springframework.orm.jpa.vendor.HibernateJpaDialect;
+import org.springframework.transaction.support.TransactionTemplate;
+
+/**
+ * Calls of the API, each made again and again: the connection breaks at the first statement or commit, at the second one, and so
+ * on, until the call gets through. After each of them {@link Crash} looks whether all is well.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+abstract class CrashPoints {
+
+    static final Duration SOON = ofSeconds(20);
+
+    /** So long that no test meets its end: what is free soon is so without it. */
+    static final Duration LONG = ofMinutes(30);
+
+    private static final List<Fault> FAULTS = List.of(Fault.BEFORE_SEND, Fault.AFTER_SEND, Fault.ANSWER_LOST);
+
+    /** A local clock that can be set forward. */
+    static final class JumpingTicker implements Ticker {
+
+        private volatile long ahead;
+
+        synchronized void jump(Duration time) {
+            ahead = ahead + time.toNanos();
+        }
+
+        @Override
+        public long nanoTime() {
+            return System.nanoTime() + ahead;
+        }
+
+        @Override
+        public void park(Object blocker, long nanos) {
+            LockSupport.parkNanos(blocker, nanos);
+        }
+    }
+
+    /** The public methods in which connections break during a test; that they do is checked. */
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target(ElementType.METHOD)
+    @interface Breaks {
+        String[] value();
+    }
+
+    final JumpingTicker ticker = new JumpingTicker();
+    Database database;
+    Services services;
+    TestRows rows;
+    FaultyDataSource faults;
+    HikariDataSource pool;
+    BorrowedConnections connections;
+    EntityManagerFactory unit;
+    JpaTransactionManager manager;
+    TransactionTemplate transaction;
+
+    /** Whose connections break. */
+    LockService mine;
+
+    /** Another one, which sees what the first has left in the database. */
+    LockService theirs;
+
+    private Set<Thread> threadsBefore;
+    private int names;
+
+    @BeforeAll
+    void open(Database injected) {
+        threadsBefore = threads();
+        database = injected;
+        services = Services.on(database);
+        rows = TestRows.of(database);
+        database.execute("create table crash_commit (name varchar(100) primary key)");
+        faults = new FaultyDataSource(database.dataSource());
+        pool = services.poolOver(faults);
+        connections = new BorrowedConnections(pool);
+        unit = services.unit(
+                connections, Map.of(AvailableSettings.CONNECTION_HANDLING, "DELAYED_ACQUISITION_AND_HOLD"));
+        manager = new JpaTransactionManager(unit);
+        manager.setJpaDialect(new HibernateJpaDialect());
+        transaction = new TransactionTemplate(manager);
+        mine = services.build(unit, builder -> settings(builder).transactionManager(manager));
+        theirs = services.build(LockServiceBuilder::withoutHousekeeping);
+    }
+
+    /** No heartbeat and no housekeeping comes by itself. */
+    LockServiceBuilder settings(LockServiceBuilder builder) {
+        return builder.nodeLease(LONG).withoutHousekeeping().ticker(ticker);
+    }
+
+    @AfterEach
+    void eachCallWasBrokenThatIsSaidToBe(TestInfo test) {
+        Set<String> calls = connections.takeCalls();
+        Breaks said = test.getTestMethod().orElseThrow().getAnnotation(Breaks.class);
+        if (said != null) {
+            assertThat(calls).contains(said.value());
+        }
+    }
+
+    @AfterAll
+    void close() throws Exception {
+        faults.disarm();
+        services.close();
+        awaitNoThreadBut(threadsBefore);
+    }
+
+    /** The threads of all services in this JVM. */
+    static Set<Thread> threads() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith("holdfast-"))
+                .collect(Collectors.toSet());
+    }
+
+    static void awaitNoThreadBut(Set<Thread> those) {
+        await().atMost(SOON).until(() -> those.containsAll(threads()));
+    }
+
+    /** What is done at each point, anew. */
+    interface Scenario {
+        void at(Crash crash) throws Exception;
+    }
+
+    /**
+     * Breaks the connection at each step of what the scenario does {@linkplain Crash#during in the face of that}.
+     *
+     * @param atLeast how many steps there must be on each database, so that it is not empty
+     */
+    void atEachStep(int atLeast, Scenario scenario) {
+        for (Fault fault : FAULTS) {
+            int step = 1;
+            while (isReached(step, fault, scenario)) {
+                step++;
+            }
+            assertThat(step - 1).as("steps, with " + fault).isGreaterThanOrEqualTo(atLeast);
+        }
+    }
+
+    private boolean isReached(int step, Fault fault, Scenario scenario) {
+        Crash crash = new Crash(this, "crash " + ++names, step, fault);
+        try {
+            scenario.at(crash);
+            return crash.end();
+        } catch (Exception | AssertionError thrown) {
+            throw new AssertionError(fault + " at step " + step + ", " + thrown.getMessage(), thrown);
+        } finally {
+            faults.disarm();
+        }
+    }
+
+    /** The entity manager of the current transaction. */
+    EntityManager em() {
+        return Objects.requireNonNull(EntityManagerFactoryUtils.getTransactionalEntityManager(unit));
+    }
+
+    /** Has the rows of the node compared with the holds, as every sixth heartbeat does. */
+    void reconcile() throws Exception {
+        try (LockHandle keeper = mine.acquire(LockRequest.of("keeper").waitAtMost(SOON))) {
+            moveNodeOn(keeper);
+            keeper.renew(ofSeconds(1));
+        }
+    }
+
+    /** The next heartbeat misses. */
+    void moveNodeOn(LockHandle held) {
+        database.execute("update lock_node set version = version + 1 where id = '" + nodeOf(held) + "'");
+    }
+
+    String nodeOf(LockHandle held) {
+        return Objects.requireNonNull(rows.row(held.name()).nodeId());
+    }
+}

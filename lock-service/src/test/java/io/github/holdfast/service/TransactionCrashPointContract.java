@@ -1,0 +1,188 @@
+package io.github.holdfast.service;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.test.FaultyDataSource.Fault;
+import jakarta.persistence.EntityManager;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.TransactionStatus;
+import org.springframework.transaction.support.TransactionTemplate;
+
+/**
+ * The connection breaks in a caller's transaction under a lock: what is acknowledged is there, what failed before its commit was
+ * sent is not, and the lock is free after it.
+ */
+abstract class TransactionCrashPointContract extends CrashPoints {
+
+    enum Kind {
+        BY_NODE {
+            @Override
+            LockRequest of(LockRequest request) {
+                return request;
+            }
+        },
+        BY_LEASE {
+            @Override
+            LockRequest of(LockRequest request) {
+                return request.lease(LONG);
+            }
+        };
+
+        abstract LockRequest of(LockRequest request);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aTransactionCommitsUnderALock(Kind kind) {
+        atEachStep(3, crash -> {
+            LockHandle lock = crash.keep(mine.acquire(kind.of(crash.request())));
+            assertThat(lock.isFenced()).isTrue();
+            crash.isCommittedAfter(() -> {});
+            assertThat(lock.state()).isEqualTo(LockState.HELD);
+        });
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    @Breaks("LockHandle.guard()")
+    void aTransactionIsGuardedBeforeItsEnd(Kind kind) {
+        atEachStep(4, crash -> {
+            LockHandle lock = crash.keep(mine.acquire(kind.of(crash.request())));
+            crash.isCommittedAfter(lock::guard);
+            assertThat(lock.state()).isEqualTo(LockState.HELD);
+        });
+    }
+
+    @Test
+    @Breaks("LockHandle.guard(EntityManager)")
+    void aTransactionIsGuardedThatNoManagerHasBegun() {
+        atEachStep(3, crash -> {
+            LockHandle lock = crash.keep(mine.acquire(crash.request()));
+            crash.isCommitted(() -> {
+                try (EntityManager em = unit.createEntityManager()) {
+                    em.getTransaction().begin();
+                    crash.write(em);
+                    lock.guard(em);
+                    em.getTransaction().commit();
+                }
+            });
+        });
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aTransactionUnderALostLockDoesNotCommit(Kind kind) {
+        atEachStep(2, crash -> {
+            LockHandle lock = mine.acquire(kind.of(crash.request()));
+            crash.had(crash.name(), lock.fencingToken());
+            crash.isEnded(() -> {
+                try {
+                    transaction.executeWithoutResult(status -> {
+                        crash.write(em());
+                        database.execute("update distributed_lock set owner = 'thief', node_id = null,"
+                                + " fencing_token = fencing_token + 1, version = version + 1 where name = '" + crash.name()
+                                + "'");
+                    });
+                } catch (LockLostException withoutAFault) {
+                    assertThat(withoutAFault.lockName()).contains(crash.name());
+                }
+            });
+            assertThat(crash.isThere()).isFalse();
+            assertThat(lock.release()).isEqualTo(ReleaseOutcome.LOST);
+            database.execute(
+                    "update distributed_lock set owner = null, hold_count = 0 where name = '" + crash.name() + "'");
+        });
+    }
+
+    /** Acquires the lock in a transaction, after its first read, and releases it before its end; after that it is free. */
+    private void lockIn(
+            TransactionTemplate template,
+            Runnable firstRead,
+            LockRequest request,
+            Crash crash,
+            Consumer<TransactionStatus> work) {
+        List<ReleaseOutcome> released = new ArrayList<>();
+        try {
+            template.executeWithoutResult(status -> {
+                firstRead.run();
+                LockHandle lock = mine.acquireUninterruptibly(request);
+                crash.had(crash.name(), lock.fencingToken());
+                try {
+                    work.accept(status);
+                } finally {
+                    released.add(lock.release());
+                }
+            });
+        } finally {
+            theirs.acquireUninterruptibly(crash.request().waitAtMost(SOON)).close();
+            assertThat(released).isSubsetOf(ReleaseOutcome.DEFERRED);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aLockThatIsReleasedInATransactionIsFreeAfterIt(Kind kind) {
+        atEachStep(
+                9,
+                crash -> crash.isCommitted(
+                        () -> lockIn(transaction, () -> {}, kind.of(crash.request()), crash, status -> crash.write(em()))));
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aLockThatIsReleasedInATransactionIsFreeAfterItsRollback(Kind kind) {
+        atEachStep(7, crash -> {
+            crash.isEnded(() -> lockIn(transaction, () -> {}, kind.of(crash.request()), crash, status -> {
+                crash.write(em());
+                status.setRollbackOnly();
+            }));
+            assertThat(crash.isThere()).isFalse();
+        });
+    }
+
+    /** On MySQL and MariaDB the transaction is asked whether it sees that the lock was free: one step more. */
+    @Test
+    void aLockIsAcquiredInATransactionThatHasReadBefore() {
+        TransactionTemplate repeatable = new TransactionTemplate(manager);
+        repeatable.setIsolationLevel(TransactionDefinition.ISOLATION_REPEATABLE_READ);
+        LockHandle keeper = mine.acquireUninterruptibly(LockRequest.of("keeper"));
+        String nodeId = nodeOf(keeper);
+        atEachStep(3, crash -> {
+            mine.acquire(crash.request()).close();
+            crash.isEnded(() -> {
+                try {
+                    lockIn(
+                            repeatable,
+                            () -> assertThat(em().find(LockNode.class, nodeId)).isNotNull(),
+                            crash.request(),
+                            crash,
+                            TransactionStatus::setRollbackOnly);
+                } catch (LockStoreException tooLate) {
+                    // On H2 without a fault, too.
+                }
+            });
+        });
+        keeper.close();
+    }
+
+    /** The next transaction under the lock first finds out that the unanswered commit is over. */
+    @ParameterizedTest
+    @EnumSource
+    void aTransactionBeginsAfterACommitWithoutAnAnswer(Kind kind) {
+        atEachStep(4, crash -> {
+            LockHandle lock = crash.keep(mine.acquire(kind.of(crash.request())));
+            Crash unanswered = new Crash(this, crash.name() + " unanswered", 3, Fault.ANSWER_LOST);
+            assertThat(unanswered.isCommittedAfter(() -> {})).isFalse();
+            assertThat(unanswered.isThere()).isTrue();
+            crash.isCommittedAfter(() -> {});
+            assertThat(lock.state()).isEqualTo(LockState.HELD);
+        });
+    }
+}
