@@ -95,11 +95,7 @@ abstract class HolderCrashPointContract extends CrashPoints {
     }
 
     @Test
-    @Breaks({
-        "LockService.acquireAll(Collection)",
-        "LockHandles.ensureValidFor(Duration)",
-        "LockHandles.release()"
-    })
+    @Breaks({"LockService.acquireAll(Collection)", "LockHandles.ensureValidFor(Duration)", "LockHandles.release()"})
     void severalLocksAreHeldAtOnceAndReleased() {
         holdsSeveral(Kind.BY_NODE, LockHandles::release);
     }

@@ -237,8 +237,7 @@ abstract class NodeCrashPointContract extends CrashPoints {
             hold(former, crash);
             crash.during(() -> mine.acquire(crash.request().rowLock()))
                     // If it was the last answer on its connection, it is lost.
-                    .ifPresent(lock ->
-                            assertThat(lock.release()).isIn(ReleaseOutcome.RELEASED, ReleaseOutcome.LOST));
+                    .ifPresent(lock -> assertThat(lock.release()).isIn(ReleaseOutcome.RELEASED, ReleaseOutcome.LOST));
         });
     }
 }

@@ -85,10 +85,11 @@ abstract class TransactionCrashPointContract extends CrashPoints {
             crash.isEnded(() -> {
                 try {
                     transaction.executeWithoutResult(status -> {
-                        crash.write(em());
                         database.execute("update distributed_lock set owner = 'thief', node_id = null,"
-                                + " fencing_token = fencing_token + 1, version = version + 1 where name = '" + crash.name()
+                                + " fencing_token = fencing_token + 1, version = version + 1 where name = '"
+                                + crash.name()
                                 + "'");
+                        crash.write(em());
                     });
                 } catch (LockLostException withoutAFault) {
                     assertThat(withoutAFault.lockName()).contains(crash.name());
@@ -131,8 +132,8 @@ abstract class TransactionCrashPointContract extends CrashPoints {
     void aLockThatIsReleasedInATransactionIsFreeAfterIt(Kind kind) {
         atEachStep(
                 9,
-                crash -> crash.isCommitted(
-                        () -> lockIn(transaction, () -> {}, kind.of(crash.request()), crash, status -> crash.write(em()))));
+                crash -> crash.isCommitted(() ->
+                        lockIn(transaction, () -> {}, kind.of(crash.request()), crash, status -> crash.write(em()))));
     }
 
     @ParameterizedTest
