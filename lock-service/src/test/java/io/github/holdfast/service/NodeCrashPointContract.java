@@ -48,9 +48,10 @@ abstract class NodeCrashPointContract extends CrashPoints {
     @EnumSource
     @Breaks("LockService.tryAcquire(LockRequest)")
     void aNameIsLockedForTheFirstTime(Owner owner) {
-        atEachStep(
-                5,
-                crash -> acquire(crash, () -> mine.tryAcquire(owner.of(crash)).orElseThrow()));
+        atEachStep(5, crash -> {
+            acquire(crash, () -> mine.tryAcquire(owner.of(crash)).orElseThrow());
+            endOf(owner, crash);
+        });
     }
 
     @Test
