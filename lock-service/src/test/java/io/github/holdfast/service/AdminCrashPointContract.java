@@ -119,11 +119,10 @@ abstract class AdminCrashPointContract extends CrashPoints {
             assertThat(rows.names()).doesNotContain(idle);
             assertThat(rows.nodes()).doesNotContain(old);
             assertThat(theirs.admin().runs(crash.name(), Long.MAX_VALUE, 10)).hasSize(1);
-            NodeInfo ended = theirs.admin()
-                    .nodes(dead.substring(0, dead.length() - 1), 1)
-                    .get(0);
-            assertThat(ended.id()).isEqualTo(dead);
-            assertThat(ended.isAlive()).isFalse();
+            assertThat(theirs.admin().nodes("dead", LockAdmin.MAX_PAGE_SIZE))
+                    .filteredOn(node -> node.id().equals(dead))
+                    .singleElement()
+                    .matches(node -> !node.isAlive());
         });
     }
 
