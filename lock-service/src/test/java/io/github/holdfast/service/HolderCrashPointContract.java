@@ -14,6 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Consumer;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -73,8 +74,17 @@ abstract class HolderCrashPointContract extends CrashPoints {
         });
     }
 
+    /** The time that tests have let pass is past: the node lives for a whole lease again. */
+    @BeforeEach
+    void beat() throws Exception {
+        try (LockHandle keeper = mine.acquire(LockRequest.of("keeper").waitAtMost(SOON))) {
+            keeper.renew(LONG);
+        }
+    }
+
     private void holdsSeveral(Kind kind, Consumer<LockHandles> end) {
         atEachStep(4, crash -> {
+            beat();
             List<LockRequest> requests = List.of(known(crash, kind, " 1"), known(crash, kind, " 2"));
             boolean isDone = crash.isDone(() -> {
                 LockHandles locks = mine.acquireAll(requests);
