@@ -19,9 +19,12 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Processes that use locks while they are killed, frozen and cut off, and what their history proves.
  *
  * <p>System properties: {@code faults.seed}, {@code faults.duration} in seconds (20), {@code faults.database} (names of {@link
- * TestDatabase}, with commas, without which it is not run); with {@code faults.unfenced=true} it must fail.
+ * TestDatabase}, with commas; where there are none, it is not run); with {@code faults.unfenced=true} it must fail.
  */
-@EnabledIfSystemProperty(named = "faults.database", matches = ".+", disabledReason = "run by hand: see docs/testing.md")
+@EnabledIfSystemProperty(
+        named = "faults.database",
+        matches = ".+",
+        disabledReason = "no database was named: see docs/testing.md")
 class FaultTest {
 
     static Stream<TestDatabase> databases() {
