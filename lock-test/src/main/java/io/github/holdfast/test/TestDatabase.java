@@ -33,6 +33,8 @@ public enum TestDatabase {
     /** MySQL. */
     MYSQL("MySQL");
 
+    private static final int LOGIN_SECONDS = 30;
+
     private final String label;
 
     TestDatabase(String label) {
@@ -92,6 +94,8 @@ public enum TestDatabase {
                 postgresql.setUrl(url);
                 postgresql.setUser(user);
                 postgresql.setPassword(password);
+                // Else the driver takes DriverManager's, which every HikariCP pool sets to its own connectionTimeout.
+                postgresql.setLoginTimeout(LOGIN_SECONDS);
                 yield postgresql;
             }
             case MARIADB -> mariaDb(url, user, password);
