@@ -184,11 +184,8 @@ final class Hold {
 
     /** Whoever writes the row now may wait for the database for longer than this caller wants to. */
     private void awaitTurnToWrite(Patience patience) throws InterruptedException {
-        while (!writing.tryLock()) {
-            if (patience.isOverForDecision()) {
-                throw new LockStoreException(name(), "was not re-entered", StoreException.unanswered());
-            }
-            patience.pause(null);
+        if (!patience.lock(writing)) {
+            throw new LockStoreException(name(), "was not re-entered", StoreException.unanswered());
         }
     }
 

@@ -3,6 +3,8 @@ package io.github.holdfast.service;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Lock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -210,6 +212,29 @@ final class Patience implements AutoCloseable {
                 return false;
             }
             park(Duration.ofNanos(leftNanos()));
+        }
+        return true;
+    }
+
+    /**
+     * Waits for a lock of this process until the patience is over for a decision.
+     *
+     * @return whether the calling thread has it
+     * @throws InterruptedException if the call is interruptible and its thread was interrupted; never otherwise
+     */
+    boolean lock(Lock lock) throws InterruptedException {
+        while (!lock.tryLock()) {
+            if (isOverForDecision()) {
+                return false;
+            }
+            try {
+                if (lock.tryLock(LONGEST_PAUSE.toNanos(), TimeUnit.NANOSECONDS)) {
+                    return true;
+                }
+            } catch (InterruptedException thrown) {
+                Thread.currentThread().interrupt();
+                boolean unused = takeInterrupt();
+            }
         }
         return true;
     }
