@@ -18,7 +18,7 @@ final class Databases {
     static List<TestDatabase> chosen(String[] arguments, List<TestDatabase> byDefault) {
         List<TestDatabase> chosen = Stream.of(arguments)
                 .flatMap(argument -> Stream.of(argument.split(",")))
-                .filter(name -> !name.isBlank() && !name.equals("true"))
+                .filter(name -> !name.isBlank() && !name.equalsIgnoreCase("true"))
                 .map(name -> TestDatabase.valueOf(name.strip().toUpperCase(Locale.ROOT)))
                 .toList();
         return chosen.isEmpty() ? byDefault : chosen;

@@ -20,6 +20,8 @@ import java.util.Set;
 public final class LockBenchmark {
 
     private static final List<String> WORKLOADS = List.of("W1", "W2", "W3", "W4", "W5");
+    private static final List<TestDatabase> DEFAULT =
+            List.of(TestDatabase.H2_MEMORY, TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL);
     private static final int PARTS = 6;
 
     private final Effort effort;
@@ -46,18 +48,14 @@ public final class LockBenchmark {
                         ? new String[0]
                         : arguments[0].toUpperCase(Locale.ROOT).split(",", -1)));
         Effort effort = words.remove("QUICK") ? Effort.QUICK : words.remove("SHORT") ? Effort.SHORT : Effort.FULL;
-        words.removeAll(List.of("", "TRUE"));
         Set<String> workloads = new HashSet<>(WORKLOADS);
         if (workloads.stream().anyMatch(words::contains)) {
             workloads.retainAll(words);
             words.removeAll(WORKLOADS);
         }
-        if (words.isEmpty()) {
-            words = List.of("H2_MEMORY", "POSTGRESQL", "MARIADB", "MYSQL");
-        }
         LockBenchmark benchmark = new LockBenchmark(effort, workloads);
-        for (String database : words) {
-            benchmark.on(TestDatabase.valueOf(database));
+        for (TestDatabase database : Databases.chosen(words.toArray(new String[0]), DEFAULT)) {
+            benchmark.on(database);
         }
         benchmark.report.write(Path.of("target"));
     }
@@ -66,14 +64,8 @@ public final class LockBenchmark {
         try (Arena arena = Arena.on(database)) {
             report.database(arena.label());
             for (Workload workload : Workload.all()) {
-                if (!workloads.contains(workload.id())) {
-                    continue;
-                }
-                if (workload.processes() == 1) {
-                    report.workload(
-                            workload, compare(workload, (kind, time) -> arena.run(workload.load(), kind, time)));
-                } else if (arena.hasServer()) {
-                    report.workload(workload, compareClusters(arena, workload));
+                if (workloads.contains(workload.id()) && (workload.processes() == 1 || arena.hasServer())) {
+                    report.workload(workload, compare(arena, workload));
                 }
             }
             if (arena.hasServer() && workloads.contains("W5")) {
@@ -86,6 +78,12 @@ public final class LockBenchmark {
                 report.network(cycles, waiting);
             }
         }
+    }
+
+    private Results compare(Arena arena, Workload workload) throws Exception {
+        return workload.processes() == 1
+                ? compare(workload, (kind, time) -> arena.run(workload.load(), kind, time))
+                : compareClusters(arena, workload);
     }
 
     private Results compareClusters(Arena arena, Workload workload) throws Exception {

@@ -1,6 +1,5 @@
 package io.github.holdfast.contract;
 
-import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNode;
 import io.github.holdfast.entity.LockRun;
@@ -97,10 +96,7 @@ final class DatabaseUnderTest implements AutoCloseable {
 
     private EntityManagerFactory unit(DataSource connections) {
         HibernatePersistenceConfiguration configuration = new HibernatePersistenceConfiguration(prefix)
-                .managedClass(LockEntity.class)
-                .managedClass(LockNode.class)
-                .managedClass(LockAudit.class)
-                .managedClass(LockRun.class)
+                .mappingFile("META-INF/holdfast-orm.xml")
                 .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, connections);
         configuration.properties(properties);
         EntityManagerFactory made = configuration.createEntityManagerFactory();

@@ -53,30 +53,13 @@ abstract class AdminCrashPointContract extends CrashPoints {
         held.close();
     }
 
-    enum Holder {
-        NODE {
-            @Override
-            LockRequest of(LockRequest request) {
-                return request;
-            }
-        },
-        LEASE {
-            @Override
-            LockRequest of(LockRequest request) {
-                return request.lease(LONG);
-            }
-        };
-
-        abstract LockRequest of(LockRequest request);
-    }
-
     /** It is done or not, and written down if it is, once; the lock is then kept from everybody, until here the test ends that. */
     @ParameterizedTest
     @EnumSource
     @Breaks("LockAdmin.forceRelease(String, String)")
-    void aLockIsReleasedByForce(Holder holder) {
+    void aLockIsReleasedByForce(Kept kept) {
         atEachStep(4, crash -> {
-            LockHandle lock = theirs.acquire(holder.of(crash.request()));
+            LockHandle lock = theirs.acquire(kept.of(crash.request(), LONG));
             crash.had(crash.name(), lock.fencingToken());
             Optional<LockInfo> told = crash.during(
                     () -> mine.admin().forceRelease(crash.name(), "to test").orElseThrow());

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.holdfast.service.GuardedWork.Acquire;
 import io.github.holdfast.service.GuardedWork.Fence;
 import io.github.holdfast.service.GuardedWork.Figures;
-import io.github.holdfast.service.GuardedWork.Kept;
 import io.github.holdfast.test.Database;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;

@@ -25,12 +25,6 @@ record GuardedWork(int commits, Acquire acquire, Kept kept, Fence fence, Isolati
         BEFORE_AND_INSIDE
     }
 
-    /** What keeps the lock. */
-    enum Kept {
-        BY_LEASE,
-        BY_NODE
-    }
-
     /** Whether commits are fenced. */
     enum Fence {
         ON,
@@ -82,7 +76,7 @@ record GuardedWork(int commits, Acquire acquire, Kept kept, Fence fence, Isolati
 
     LockRequest request() {
         LockRequest request = LockRequest.of(LOCK).waitAtMost(ofSeconds(60));
-        LockRequest withKept = kept == Kept.BY_LEASE ? request.lease(LEASE) : request;
+        LockRequest withKept = kept.of(request, LEASE);
         return fence == Fence.ON ? withKept.requireFence() : withKept.withoutFence();
     }
 }

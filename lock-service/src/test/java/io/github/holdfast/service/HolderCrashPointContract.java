@@ -2,14 +2,11 @@ package io.github.holdfast.service;
 
 import static java.time.Duration.ofMinutes;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Lock;
@@ -21,23 +18,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** The connection breaks in what a holder does with its handle, and in what does several things at once. */
 abstract class HolderCrashPointContract extends CrashPoints {
-
-    enum Kind {
-        BY_NODE {
-            @Override
-            LockRequest of(LockRequest request) {
-                return request;
-            }
-        },
-        BY_LEASE {
-            @Override
-            LockRequest of(LockRequest request) {
-                return request.lease(LONG);
-            }
-        };
-
-        abstract LockRequest of(LockRequest request);
-    }
 
     @Test
     @Breaks("LockHandle.ensureValidFor(Duration)")
@@ -54,9 +34,10 @@ abstract class HolderCrashPointContract extends CrashPoints {
     @ParameterizedTest
     @EnumSource
     @Breaks("LockHandle.release()")
-    void aDetachedHandleIsReleasedByAnotherThread(Kind kind) {
+    void aDetachedHandleIsReleasedByAnotherThread(Kept kept) {
         atEachStep(1, crash -> {
-            LockHandle lock = crash.keep(mine.acquire(kind.of(crash.request()))).detach();
+            LockHandle lock =
+                    crash.keep(mine.acquire(kept.of(crash.request(), LONG))).detach();
             assertThat(crash.during(
                             () -> CompletableFuture.supplyAsync(lock::release).join()))
                     .hasValueSatisfying(
@@ -67,9 +48,9 @@ abstract class HolderCrashPointContract extends CrashPoints {
     @ParameterizedTest
     @EnumSource
     @Breaks("LockHandle.close()")
-    void aHandleIsClosed(Kind kind) {
+    void aHandleIsClosed(Kept kept) {
         atEachStep(1, crash -> {
-            LockHandle lock = crash.keep(mine.acquire(kind.of(crash.request())));
+            LockHandle lock = crash.keep(mine.acquire(kept.of(crash.request(), LONG)));
             assertThat(crash.isDone(lock::close)).isTrue();
         });
     }
@@ -82,10 +63,10 @@ abstract class HolderCrashPointContract extends CrashPoints {
         }
     }
 
-    private void holdsSeveral(Kind kind, Consumer<LockHandles> end) {
+    private void holdsSeveral(Kept kept, Consumer<LockHandles> end) {
         atEachStep(4, crash -> {
             beat();
-            List<LockRequest> requests = List.of(known(crash, kind, " 1"), known(crash, kind, " 2"));
+            List<LockRequest> requests = List.of(known(crash, kept, " 1"), known(crash, kept, " 2"));
             boolean isDone = crash.isDone(() -> {
                 LockHandles locks = mine.acquireAll(requests);
                 locks.handles().forEach(crash::keep);
@@ -98,29 +79,29 @@ abstract class HolderCrashPointContract extends CrashPoints {
     }
 
     /** For a lock that has a row already, so that fewer steps are needed. */
-    private LockRequest known(Crash crash, Kind kind, String suffix) {
+    private LockRequest known(Crash crash, Kept kept, String suffix) {
         LockRequest request = crash.request(suffix);
         mine.tryAcquire(request).orElseThrow().close();
-        return kind.of(request);
+        return kept.of(request, LONG);
     }
 
     @Test
     @Breaks({"LockService.acquireAll(Collection)", "LockHandles.ensureValidFor(Duration)", "LockHandles.release()"})
     void severalLocksAreHeldAtOnceAndReleased() {
-        holdsSeveral(Kind.BY_NODE, LockHandles::release);
+        holdsSeveral(Kept.BY_NODE, LockHandles::release);
     }
 
     @Test
     @Breaks({"LockService.acquireAll(Collection)", "LockHandles.ensureValidFor(Duration)", "LockHandles.close()"})
     void severalLeasesAreHeldAtOnceAndClosed() {
-        holdsSeveral(Kind.BY_LEASE, LockHandles::close);
+        holdsSeveral(Kept.BY_LEASE, LockHandles::close);
     }
 
     @Test
     @Breaks("LockService.call(LockRequest, LockedTask)")
     void aTaskIsCalledUnderALock() {
         atEachStep(2, crash -> {
-            LockRequest request = known(crash, Kind.BY_NODE, "");
+            LockRequest request = known(crash, Kept.BY_NODE, "");
             AtomicInteger ran = new AtomicInteger();
             Optional<Integer> result = crash.during(() -> mine.call(request, lock -> {
                 crash.had(lock.name(), lock.fencingToken());
@@ -134,7 +115,7 @@ abstract class HolderCrashPointContract extends CrashPoints {
     @Breaks("LockService.run(LockRequest, LockedAction)")
     void anActionRunsUnderALock() {
         atEachStep(2, crash -> {
-            LockRequest request = known(crash, Kind.BY_LEASE, "");
+            LockRequest request = known(crash, Kept.BY_LEASE, "");
             AtomicInteger ran = new AtomicInteger();
             boolean isDone = crash.isDone(() -> mine.run(request, lock -> {
                 crash.had(lock.name(), lock.fencingToken());
@@ -187,7 +168,7 @@ abstract class HolderCrashPointContract extends CrashPoints {
     void aViewIsLockedAndUnlocked() {
         for (Locking locking : Locking.values()) {
             atEachStep(2, crash -> {
-                Lock lock = mine.asLock(known(crash, Kind.BY_NODE, "").name());
+                Lock lock = mine.asLock(known(crash, Kept.BY_NODE, "").name());
                 boolean isDone = crash.isDone(() -> {
                     assertThat(locking.isDone(lock)).isTrue();
                     LockInfo info = theirs.find(crash.name()).orElseThrow();
@@ -214,28 +195,20 @@ abstract class HolderCrashPointContract extends CrashPoints {
     @ParameterizedTest
     @EnumSource
     @Breaks("LockHandle.release()")
-    void aLockGoesFromOneThreadToTheNext(Kind kind) {
+    void aLockGoesFromOneThreadToTheNext(Kept kept) {
         atEachStep(1, crash -> {
-            LockRequest request = kind.of(crash.request()).waitAtMost(SOON);
+            LockRequest request = kept.of(crash.request(), LONG).waitAtMost(SOON);
             LockHandle first = crash.keep(mine.acquire(request));
-            FutureTask<LockHandle> next = new FutureTask<>(() -> mine.acquire(request));
-            Thread waiting = new Thread(next);
-            waiting.start();
-            await().atMost(SOON).until(() -> isHeir(waiting));
+            HeirThread next = HeirThread.start(() -> mine.acquire(request));
             List<LockHandle> second = new ArrayList<>();
             assertThat(crash.isDone(() -> {
                         assertThat(first.release()).isIn(ReleaseOutcome.RELEASED, ReleaseOutcome.UNRESOLVED);
-                        second.add(next.get(SOON.toSeconds(), TimeUnit.SECONDS));
+                        second.add(next.lock());
                     }))
                     .isTrue();
             assertThat(second.get(0).fencingToken()).isGreaterThan(first.fencingToken());
             crash.assertHeld(crash.keep(second.get(0)));
-            waiting.join(SOON.toMillis());
+            next.join(SOON.toMillis());
         });
-    }
-
-    private static boolean isHeir(Thread thread) {
-        return Arrays.stream(thread.getStackTrace())
-                .anyMatch(frame -> frame.getClassName().equals(Heir.class.getName()));
     }
 }

@@ -4,21 +4,17 @@ import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
 import io.github.holdfast.test.FaultyDataSource.Fault;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -61,30 +57,8 @@ abstract class SuccessionContract {
         return LockRequest.of("succession " + ++names).waitAtMost(ofSeconds(20));
     }
 
-    /** A thread that acquires, and waits for a holder of this process until this returns. */
-    private Waiting waiting(LockRequest request) {
-        Waiting waiting = new Waiting(() -> mine.acquire(request));
-        await().until(waiting::isHeir);
-        return waiting;
-    }
-
-    private static final class Waiting extends FutureTask<LockHandle> {
-
-        private final Thread thread = new Thread(this);
-
-        Waiting(Callable<LockHandle> acquisition) {
-            super(acquisition);
-            thread.start();
-        }
-
-        boolean isHeir() {
-            return Arrays.stream(thread.getStackTrace())
-                    .anyMatch(frame -> frame.getClassName().equals(Heir.class.getName()));
-        }
-
-        LockHandle lock() throws Exception {
-            return get(20, TimeUnit.SECONDS);
-        }
+    private HeirThread waiting(LockRequest request) {
+        return HeirThread.start(() -> mine.acquire(request));
     }
 
     private LockInfo row(LockHandle lock) {
@@ -100,7 +74,7 @@ abstract class SuccessionContract {
     void theNextOneIsGrantedTheLockByTheOneWriteOfTheRelease() throws Exception {
         LockRequest request = request();
         LockHandle first = mine.acquire(request);
-        Waiting next = waiting(request);
+        HeirThread next = waiting(request);
         counting.reset();
         assertThat(first.release()).isEqualTo(ReleaseOutcome.RELEASED);
         LockHandle second = next.lock();
@@ -121,12 +95,12 @@ abstract class SuccessionContract {
     void eachHasTheLeaseOfItsOwnRequest() throws Exception {
         LockRequest request = request();
         LockHandle first = mine.acquire(request);
-        Waiting next = waiting(request.lease(ofSeconds(60)));
+        HeirThread next = waiting(request.lease(ofSeconds(60)));
         first.close();
         LockHandle second = next.lock();
         assertThat(second.remaining()).isBetween(ofSeconds(40), ofSeconds(60));
         assertThat(row(second).nodeId()).isNull();
-        Waiting last = waiting(request);
+        HeirThread last = waiting(request);
         second.close();
         assertThat(row(last.lock()).nodeId()).isNotNull();
         assertFreeAfter(last.lock());
@@ -136,7 +110,7 @@ abstract class SuccessionContract {
     void whoWaitsForThisProcessAsksTheDatabaseNothing() throws Exception {
         LockRequest request = request();
         try (LockHandle held = mine.acquire(request)) {
-            Waiting next = waiting(request.waitAtMost(ofSeconds(1)));
+            HeirThread next = waiting(request.waitAtMost(ofSeconds(1)));
             counting.reset();
             assertThatExceptionOfType(ExecutionException.class)
                     .isThrownBy(next::lock)
@@ -154,7 +128,7 @@ abstract class SuccessionContract {
     void withoutAnAnswerTheNextOneHasTheLockOnceAndNobodyElse(Fault fault) throws Exception {
         LockRequest request = request();
         LockHandle first = mine.acquire(request);
-        Waiting next = waiting(request);
+        HeirThread next = waiting(request);
         faults.arm(1, fault);
         assertThat(first.release()).isIn(ReleaseOutcome.RELEASED, ReleaseOutcome.UNRESOLVED);
         assertThat(faults.fired()).isTrue();
@@ -174,7 +148,7 @@ abstract class SuccessionContract {
     void whoseLockIsGoneIsToldSoAlthoughAnotherOneWaits() throws Exception {
         LockRequest request = request().lease(ofSeconds(60));
         LockHandle first = mine.acquire(request);
-        Waiting next = waiting(request);
+        HeirThread next = waiting(request);
         theirs.admin().forceRelease(request.name(), "to see what happens");
         assertThat(first.release()).isEqualTo(ReleaseOutcome.LOST);
         next.cancel(true);
@@ -184,12 +158,12 @@ abstract class SuccessionContract {
     void whoIsInterruptedOrLateHasNothingAndTheLockIsFree() throws Exception {
         LockRequest request = request();
         LockHandle first = mine.acquire(request);
-        Waiting interrupted = waiting(request);
-        interrupted.thread.interrupt();
+        HeirThread interrupted = waiting(request);
+        interrupted.interrupt();
         assertThatExceptionOfType(ExecutionException.class)
                 .isThrownBy(interrupted::lock)
                 .withCauseInstanceOf(InterruptedException.class);
-        Waiting late = waiting(request.waitAtMost(ofMillis(300)));
+        HeirThread late = waiting(request.waitAtMost(ofMillis(300)));
         assertThatExceptionOfType(ExecutionException.class)
                 .isThrownBy(late::lock)
                 .withCauseInstanceOf(LockNotAcquiredException.class);
@@ -200,7 +174,7 @@ abstract class SuccessionContract {
     void whatKeepsEverybodyOutForAWhileKeepsTheNextOneOutToo() throws Exception {
         LockRequest request = request();
         LockHandle first = mine.acquire(request.minimumHold(ofSeconds(2)));
-        Waiting next = waiting(request);
+        HeirThread next = waiting(request);
         long released = System.nanoTime();
         first.close();
         LockHandle second = next.lock();
@@ -212,7 +186,7 @@ abstract class SuccessionContract {
     void whoWaitsWhenTheServiceIsClosedIsToldSo() throws Exception {
         LockRequest request = request();
         LockHandle held = mine.acquire(request);
-        Waiting next = waiting(request);
+        HeirThread next = waiting(request);
         mine.close();
         assertThatExceptionOfType(ExecutionException.class)
                 .isThrownBy(next::lock)

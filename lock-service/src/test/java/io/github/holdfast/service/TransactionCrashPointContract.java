@@ -21,28 +21,11 @@ import org.springframework.transaction.support.TransactionTemplate;
  */
 abstract class TransactionCrashPointContract extends CrashPoints {
 
-    enum Kind {
-        BY_NODE {
-            @Override
-            LockRequest of(LockRequest request) {
-                return request;
-            }
-        },
-        BY_LEASE {
-            @Override
-            LockRequest of(LockRequest request) {
-                return request.lease(LONG);
-            }
-        };
-
-        abstract LockRequest of(LockRequest request);
-    }
-
     @ParameterizedTest
     @EnumSource
-    void aTransactionCommitsUnderALock(Kind kind) {
+    void aTransactionCommitsUnderALock(Kept kept) {
         atEachStep(3, crash -> {
-            LockHandle lock = crash.keep(mine.acquire(kind.of(crash.request())));
+            LockHandle lock = crash.keep(mine.acquire(kept.of(crash.request(), LONG)));
             assertThat(lock.isFenced()).isTrue();
             crash.isCommittedAfter(() -> {});
             assertThat(lock.state()).isEqualTo(LockState.HELD);
@@ -52,9 +35,9 @@ abstract class TransactionCrashPointContract extends CrashPoints {
     @ParameterizedTest
     @EnumSource
     @Breaks("LockHandle.guard()")
-    void aTransactionIsGuardedBeforeItsEnd(Kind kind) {
+    void aTransactionIsGuardedBeforeItsEnd(Kept kept) {
         atEachStep(4, crash -> {
-            LockHandle lock = crash.keep(mine.acquire(kind.of(crash.request())));
+            LockHandle lock = crash.keep(mine.acquire(kept.of(crash.request(), LONG)));
             crash.isCommittedAfter(lock::guard);
             assertThat(lock.state()).isEqualTo(LockState.HELD);
         });
@@ -78,9 +61,9 @@ abstract class TransactionCrashPointContract extends CrashPoints {
 
     @ParameterizedTest
     @EnumSource
-    void aTransactionUnderALostLockDoesNotCommit(Kind kind) {
+    void aTransactionUnderALostLockDoesNotCommit(Kept kept) {
         atEachStep(2, crash -> {
-            LockHandle lock = mine.acquire(kind.of(crash.request()));
+            LockHandle lock = mine.acquire(kept.of(crash.request(), LONG));
             crash.had(crash.name(), lock.fencingToken());
             crash.isEnded(() -> {
                 try {
@@ -129,18 +112,18 @@ abstract class TransactionCrashPointContract extends CrashPoints {
 
     @ParameterizedTest
     @EnumSource
-    void aLockThatIsReleasedInATransactionIsFreeAfterIt(Kind kind) {
+    void aLockThatIsReleasedInATransactionIsFreeAfterIt(Kept kept) {
         atEachStep(
                 9,
-                crash -> crash.isCommitted(() ->
-                        lockIn(transaction, () -> {}, kind.of(crash.request()), crash, status -> crash.write(em()))));
+                crash -> crash.isCommitted(() -> lockIn(
+                        transaction, () -> {}, kept.of(crash.request(), LONG), crash, status -> crash.write(em()))));
     }
 
     @ParameterizedTest
     @EnumSource
-    void aLockThatIsReleasedInATransactionIsFreeAfterItsRollback(Kind kind) {
+    void aLockThatIsReleasedInATransactionIsFreeAfterItsRollback(Kept kept) {
         atEachStep(7, crash -> {
-            crash.isEnded(() -> lockIn(transaction, () -> {}, kind.of(crash.request()), crash, status -> {
+            crash.isEnded(() -> lockIn(transaction, () -> {}, kept.of(crash.request(), LONG), crash, status -> {
                 crash.write(em());
                 status.setRollbackOnly();
             }));
@@ -176,9 +159,9 @@ abstract class TransactionCrashPointContract extends CrashPoints {
     /** The next transaction under the lock first finds out that the unanswered commit is over. */
     @ParameterizedTest
     @EnumSource
-    void aTransactionBeginsAfterACommitWithoutAnAnswer(Kind kind) {
+    void aTransactionBeginsAfterACommitWithoutAnAnswer(Kept kept) {
         atEachStep(4, crash -> {
-            LockHandle lock = crash.keep(mine.acquire(kind.of(crash.request())));
+            LockHandle lock = crash.keep(mine.acquire(kept.of(crash.request(), LONG)));
             Crash unanswered = new Crash(this, crash.name() + " unanswered", 3, Fault.ANSWER_LOST);
             assertThat(unanswered.isCommittedAfter(() -> {})).isFalse();
             assertThat(unanswered.isThere()).isTrue();
