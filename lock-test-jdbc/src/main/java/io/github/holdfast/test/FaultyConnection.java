@@ -28,6 +28,10 @@ final class FaultyConnection extends InterceptedConnection {
     @Override
     @Nullable
     Object intercept(Call call) throws Throwable {
+        if (call.name().equals("cancel")) {
+            // It is for a statement that is being executed.
+            return call.proceed();
+        }
         inUse.lock();
         try {
             if (broken) {
