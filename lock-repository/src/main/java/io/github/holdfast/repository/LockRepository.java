@@ -150,16 +150,10 @@ public interface LockRepository extends Repository<LockEntity, String> {
      * @return false if the row was no longer as {@code before} says
      */
     default boolean release(LockEntity before, LockEntity after) {
-        return release(
-                        before.name(),
-                        before.version(),
-                        before.fencingToken(),
-                        before.owner(),
-                        after.owner(),
-                        after.nodeId(),
-                        after.holder(),
-                        after.holdCount())
-                == 1;
+        int changed = after.owner() == null
+                ? release(before.name(), before.version(), before.fencingToken(), before.owner())
+                : recount(before.name(), before.version(), before.fencingToken(), before.owner(), after.holdCount());
+        return changed == 1;
     }
 
     /**
@@ -253,12 +247,12 @@ public interface LockRepository extends Repository<LockEntity, String> {
             @Param("version") long version,
             @Param("leaseMicros") @Nullable Long leaseMicros);
 
-    /** See {@link #release(LockEntity, LockEntity)}. */
+    /** See {@link #release(LockEntity, LockEntity)}: the last hold. */
     @Modifying
     @Query("""
             update HoldfastLock l
-            set l.owner = :owner, l.nodeId = :nodeId, l.holder = :holder, l.holdCount = :holdCount,
-                l.expiresAt = case when :holdCount = 0 then db_clock() else l.expiresAt end, l.version = l.version + 1
+            set l.owner = null, l.nodeId = null, l.holder = null, l.holdCount = 0, l.expiresAt = db_clock(),
+                l.version = l.version + 1
             where l.name = :name and l.version = :version
                 and l.fencingToken = :expectedToken and l.owner = :expectedOwner
             """)
@@ -266,10 +260,21 @@ public interface LockRepository extends Repository<LockEntity, String> {
             @Param("name") String name,
             @Param("version") long version,
             @Param("expectedToken") long expectedToken,
+            @Param("expectedOwner") @Nullable String expectedOwner);
+
+    /** See {@link #release(LockEntity, LockEntity)}: another hold. */
+    @Modifying
+    @Query("""
+            update HoldfastLock l
+            set l.holdCount = :holdCount, l.version = l.version + 1
+            where l.name = :name and l.version = :version
+                and l.fencingToken = :expectedToken and l.owner = :expectedOwner
+            """)
+    int recount(
+            @Param("name") String name,
+            @Param("version") long version,
+            @Param("expectedToken") long expectedToken,
             @Param("expectedOwner") @Nullable String expectedOwner,
-            @Param("owner") @Nullable String owner,
-            @Param("nodeId") @Nullable String nodeId,
-            @Param("holder") @Nullable String holder,
             @Param("holdCount") int holdCount);
 
     /** See {@link #supersede}. */
@@ -279,7 +284,8 @@ public interface LockRepository extends Repository<LockEntity, String> {
 
     /**
      * Whether a write took so long that it has probably waited for the row. PostgreSQL computes the new row, clock and
-     * all, before it waits, and again only if the other transaction changed the row; H2's clock is the statement's start.
+     * all, before it waits, and again only if the other transaction changed the row; H2's clock is the statement's start, and so
+     * is MySQL's and MariaDB's where the statement is the transaction.
      */
     private static boolean hasWaitedSince(long start) {
         return System.nanoTime() - start > Duration.ofSeconds(1).toNanos();

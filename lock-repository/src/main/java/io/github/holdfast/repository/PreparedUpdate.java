@@ -7,13 +7,16 @@ import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
-import java.sql.Types;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.UnaryOperator;
+import java.util.regex.Pattern;
 import org.hibernate.Session;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.hibernate.query.MutationQuery;
@@ -28,16 +31,21 @@ import org.springframework.data.repository.query.Param;
  */
 final class PreparedUpdate {
 
+    private static final Pattern MARKER = Pattern.compile("\\?");
+
+    private final SqlClock clock;
     private final String sql;
-    private final String sqlInAutocommit;
-    private final List<Argument> markers;
+    private final List<Integer> markers;
+    private final Map<Integer, String> texts = new ConcurrentHashMap<>();
 
-    /** What is bound to a parameter marker: the method's argument of this number. */
-    private record Argument(int number, int jdbcType) {}
-
-    private PreparedUpdate(String sql, String sqlInAutocommit, List<Argument> markers) {
+    /**
+     * One.
+     *
+     * @param markers the number of the method's argument that each parameter marker stands for
+     */
+    private PreparedUpdate(SqlClock clock, String sql, List<Integer> markers) {
+        this.clock = clock;
         this.sql = sql;
-        this.sqlInAutocommit = sqlInAutocommit;
         this.markers = markers;
     }
 
@@ -72,19 +80,18 @@ final class PreparedUpdate {
             query.executeUpdate();
             session.getTransaction().rollback();
         }
-        List<Argument> markers = listening.bound.values().stream()
-                .map(value -> new Argument(samples.indexOf(value), jdbcType(value)))
-                .toList();
+        List<Integer> markers =
+                listening.bound.values().stream().map(samples::indexOf).toList();
         if (markers.size()
                         != listening
                                 .sql
                                 .chars()
                                 .filter(character -> character == '?')
                                 .count()
-                || markers.stream().anyMatch(argument -> argument.number() < 0)) {
+                || markers.contains(-1)) {
             throw new IllegalStateException("Not understood how Hibernate binds " + listening.sql);
         }
-        return new PreparedUpdate(listening.sql, clock.inAutocommit(listening.sql), markers);
+        return new PreparedUpdate(clock, listening.sql, markers);
     }
 
     private static Object sample(Class<?> type, int number) {
@@ -94,44 +101,59 @@ final class PreparedUpdate {
         return type == int.class ? (Object) (1000 + number) : (Object) (1000L + number);
     }
 
-    private static int jdbcType(Object sample) {
-        return sample instanceof String ? Types.VARCHAR : sample instanceof Long ? Types.BIGINT : Types.INTEGER;
+    /** How a statement is executed. */
+    interface Execution {
+        int of(PreparedStatement statement) throws SQLException;
     }
 
     /**
      * Executes it.
      *
      * @param inspector which changes each SQL that is sent
-     * @param timeoutInSeconds how long it may take before the database is asked to cancel it; 0 for no limit
      * @param arguments those of the method
      * @return how many rows it changed
      */
-    int execute(
-            Connection connection, UnaryOperator<String> inspector, int timeoutInSeconds, @Nullable Object... arguments)
+    int on(Connection connection, UnaryOperator<String> inspector, Execution execution, @Nullable Object... arguments)
             throws SQLException {
-        String text = inspector.apply(connection.getAutoCommit() ? sqlInAutocommit : sql);
+        String text = inspector.apply(text(connection.getAutoCommit(), arguments));
         try (PreparedStatement statement = connection.prepareStatement(text)) {
-            if (timeoutInSeconds > 0) {
-                statement.setQueryTimeout(timeoutInSeconds);
+            int parameter = 0;
+            for (int marker : markers) {
+                Object value = arguments[marker];
+                if (value != null) {
+                    bind(statement, ++parameter, value);
+                }
             }
-            for (int marker = 1; marker <= markers.size(); marker++) {
-                bind(statement, marker, markers.get(marker - 1), arguments);
-            }
-            return statement.executeUpdate();
+            return execution.of(statement);
         }
     }
 
-    private static void bind(PreparedStatement statement, int marker, Argument argument, @Nullable Object[] arguments)
-            throws SQLException {
-        Object value = arguments[argument.number()];
+    /** With {@code null} written in place of the markers whose arguments are null: what is computed with them, the database then leaves out. */
+    private String text(boolean inAutocommit, @Nullable Object[] arguments) {
+        int nulls = 0;
+        for (int marker = 0; marker < markers.size(); marker++) {
+            if (arguments[markers.get(marker)] == null) {
+                nulls |= 1 << marker;
+            }
+        }
+        return texts.computeIfAbsent(
+                inAutocommit ? ~nulls : nulls,
+                variant -> withNulls(variant < 0 ? clock.inAutocommit(sql) : sql, arguments));
+    }
+
+    private String withNulls(String text, @Nullable Object[] arguments) {
+        Iterator<Integer> marked = markers.iterator();
+        return clock.withoutNulls(
+                MARKER.matcher(text).replaceAll(marker -> arguments[marked.next()] == null ? "null" : "?"));
+    }
+
+    private static void bind(PreparedStatement statement, int parameter, Object value) throws SQLException {
         if (value instanceof String text) {
-            statement.setString(marker, text);
+            statement.setString(parameter, text);
         } else if (value instanceof Long number) {
-            statement.setLong(marker, number);
-        } else if (value instanceof Integer number) {
-            statement.setInt(marker, number);
+            statement.setLong(parameter, number);
         } else {
-            statement.setNull(marker, argument.jdbcType());
+            statement.setInt(parameter, (Integer) value);
         }
     }
 

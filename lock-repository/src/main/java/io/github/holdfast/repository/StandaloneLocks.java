@@ -79,17 +79,13 @@ record StandaloneLocks(LockStore store, StandaloneStatements statements, Duratio
     }
 
     @Override
-    public int release(
-            String name,
-            long version,
-            long expectedToken,
-            @Nullable String expectedOwner,
-            @Nullable String owner,
-            @Nullable String nodeId,
-            @Nullable String holder,
-            int holdCount) {
-        return statements.release(
-                atMost, name, version, expectedToken, expectedOwner, owner, nodeId, holder, holdCount);
+    public int release(String name, long version, long expectedToken, @Nullable String expectedOwner) {
+        return statements.release(atMost, name, version, expectedToken, expectedOwner);
+    }
+
+    @Override
+    public int recount(String name, long version, long expectedToken, @Nullable String expectedOwner, int holdCount) {
+        return statements.recount(atMost, name, version, expectedToken, expectedOwner, holdCount);
     }
 
     @Override

@@ -24,6 +24,7 @@ final class StandaloneStatements {
     private final UnaryOperator<String> inAutocommit;
     private final PreparedUpdate grant;
     private final PreparedUpdate release;
+    private final PreparedUpdate recount;
 
     StandaloneStatements(LockStore store, SessionFactoryImplementor factory, @Nullable DataSource dataSource) {
         this.store = store;
@@ -34,6 +35,7 @@ final class StandaloneStatements {
         inAutocommit = sql -> clock.inAutocommit(inspector.apply(sql));
         grant = PreparedUpdate.of(factory, LockRepository.class, "grant", clock);
         release = PreparedUpdate.of(factory, LockRepository.class, "release", clock);
+        recount = PreparedUpdate.of(factory, LockRepository.class, "recount", clock);
     }
 
     /** The application's. What it does not change, it may answer with null. */
@@ -54,6 +56,11 @@ final class StandaloneStatements {
         return update(release, atMost, arguments);
     }
 
+    /** See {@link LockRepository#recount}; the arguments are those of the query. */
+    int recount(Duration atMost, @Nullable Object... arguments) {
+        return update(recount, atMost, arguments);
+    }
+
     /**
      * Executes an update of a lock's row.
      *
@@ -62,7 +69,14 @@ final class StandaloneStatements {
     int update(PreparedUpdate update, Duration atMost, @Nullable Object... arguments) {
         String name = (String) Objects.requireNonNull(arguments[0]);
         return connections.write(
-                connection -> update.execute(connection, inspector, clock.timeoutInSeconds(atMost), arguments),
+                connection -> update.on(
+                        connection,
+                        inspector,
+                        statement -> {
+                            statement.setQueryTimeout(clock.isCancellable() ? LockStore.seconds(atMost) : 0);
+                            return statement.executeUpdate();
+                        },
+                        arguments),
                 connection -> read(connection, name, atMost)
                         .filter(seen -> Objects.equals(seen.row().version(), arguments[1]))
                         .isPresent());

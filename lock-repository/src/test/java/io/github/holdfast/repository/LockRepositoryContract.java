@@ -332,7 +332,7 @@ abstract class LockRepositoryContract {
         long version = stale.version(row);
         long token = stale.token(row);
         String owner = stale.owner(row);
-        int changed = application.call(locks -> locks.release("job", version, token, owner, null, null, null, 0));
+        int changed = application.call(locks -> locks.release("job", version, token, owner));
 
         assertThat(changed).isZero();
         assertUnchanged(row);
@@ -559,8 +559,8 @@ abstract class LockRepositoryContract {
         LockEntity row = application.grant("job", "caf\u00e9", LEASE);
 
         for (String other : List.of("CAF\u00c9", "cafe", "cafe\u0301", "caf\u00e9 ", "caf\u00e9\u200b")) {
-            assertThat(application.<Integer>call(locks ->
-                            locks.release("job", row.version(), row.fencingToken(), other, null, null, null, 0)))
+            assertThat(application.<Integer>call(
+                            locks -> locks.release("job", row.version(), row.fencingToken(), other)))
                     .as(other)
                     .isZero();
         }
