@@ -32,6 +32,7 @@ record Leftovers(LockService locks, HikariDataSource pool, Set<Thread> before) {
             OF_HOLDFAST + "settler", 1,
             OF_HOLDFAST + "release", 4,
             OF_HOLDFAST + "events", 1,
+            OF_HOLDFAST + "overdue", 1,
             OF_HOLDFAST + "housekeeping", 1);
 
     /** The pool and the drivers have threads that come and go, or stay. */

@@ -16,6 +16,8 @@ import org.jspecify.annotations.Nullable;
 /** The statements of {@link LockRepository} that nearly every acquisition and release makes, each as a transaction of its own. Thread-safe. */
 final class StandaloneStatements {
 
+    private static final OverdueStatements OVERDUE = new OverdueStatements();
+
     private final LockStore store;
     private final SessionFactoryImplementor factory;
     private final OwnConnections connections;
@@ -72,10 +74,8 @@ final class StandaloneStatements {
                 connection -> update.on(
                         connection,
                         inspector,
-                        statement -> {
-                            statement.setQueryTimeout(clock.isCancellable() ? LockStore.seconds(atMost) : 0);
-                            return statement.executeUpdate();
-                        },
+                        statement ->
+                                clock.isCancellable() ? OVERDUE.execute(statement, atMost) : statement.executeUpdate(),
                         arguments),
                 connection -> read(connection, name, atMost)
                         .filter(seen -> Objects.equals(seen.row().version(), arguments[1]))

@@ -3,6 +3,7 @@ package io.github.holdfast.repository;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.StoreException.Failure;
@@ -13,6 +14,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.hibernate.resource.jdbc.spi.StatementInspector;
 import org.junit.jupiter.api.BeforeEach;
@@ -184,6 +186,26 @@ abstract class StandaloneContract {
             assertThat(standalone(application).grant(row, granted(row), LEASE, null))
                     .isTrue();
         }
+    }
+
+    @Test
+    void theThreadThatCancelsStatementsEndsWhenThereAreNone() {
+        try (TestApplication application = TestApplication.on(database)) {
+            LockEntity row = application.create("job");
+            assertThat(standalone(application).grant(row, granted(row), LEASE, null))
+                    .isTrue();
+            if (!database.kind().isH2()) {
+                assertThat(cancellingThread()).isPresent();
+            }
+            await().atMost(Duration.ofSeconds(20))
+                    .until(() -> cancellingThread().isEmpty());
+        }
+    }
+
+    private static Optional<Thread> cancellingThread() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals("holdfast-overdue"))
+                .findAny();
     }
 
     @ParameterizedTest
