@@ -34,7 +34,7 @@ abstract class GuardedProcessContract {
     void open(Database database) {
         this.database = database;
         services = Services.on(database);
-        mine = services.open();
+        mine = services.build(builder -> builder.nodeLease(GuardedWork.NODE_LEASE));
         ledger = Ledger.create(database);
         workers = List.of(GuardedProcess.start(database), GuardedProcess.start(database));
     }

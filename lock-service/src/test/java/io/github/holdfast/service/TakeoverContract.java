@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Test;
  */
 abstract class TakeoverContract {
 
-    private static final int ROUNDS = 200;
+    private static final int ROUNDS = 100;
     private static final int AT_ONCE = 20;
 
     /** Long enough that the beat of each of those rounds is in time. */
