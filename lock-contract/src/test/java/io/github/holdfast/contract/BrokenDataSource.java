@@ -34,7 +34,7 @@ final class BrokenDataSource extends DelegatingDataSource {
                         ? sql.substring(0, where)
                                 + sql.substring(where)
                                         .replaceAll(
-                                                "(\\w+\\.)?(version|fencing_token|owner) ?(=|is not distinct from) ?(\\?|cast\\(.*?\\))",
+                                                "(\\w+\\.)?(version|fencing_token|owner) ?(=|is not distinct from) ?(\\?|null|cast\\(.*?\\))",
                                                 "($0 or 1=1)")
                         : sql;
             }

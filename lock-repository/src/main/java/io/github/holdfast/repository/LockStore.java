@@ -201,7 +201,16 @@ public final class LockStore {
      * @return what throws {@link StoreException} if the database failed; thread-safe
      */
     public LockRepository standalone(Duration atMost) {
-        return new StandaloneLocks(this, statements, atMost);
+        return standalone(atMost, (cancel, limit) -> null);
+    }
+
+    /**
+     * As {@link #standalone(Duration)}, with a watch over {@code grant}, {@code release} and {@code recount}.
+     *
+     * @param watch used on PostgreSQL and MySQL; MariaDB's driver has a limit that costs nothing, and H2 none
+     */
+    public LockRepository standalone(Duration atMost, StatementWatch watch) {
+        return new StandaloneLocks(this, statements, atMost, watch);
     }
 
     /** As {@link #inTransaction(Duration, Function)}, for work that is not about one lock. */

@@ -70,13 +70,23 @@ final class OwnConnections {
                     try {
                         return statement.on(connection);
                     } catch (SQLException failed) {
-                        if (SqlErrors.isCancelledByDriver(failed) && isAsBefore.on(connection)) {
+                        if (SqlErrors.isCancelledByDriver(failed) && isSo(isAsBefore, connection, failed)) {
                             throw StoreException.of(Failure.BUSY, failed);
                         }
                         throw failed;
                     }
                 },
                 SqlErrors::ofAutocommit);
+    }
+
+    /** A look that fails proves nothing. */
+    private static boolean isSo(Statement<Boolean> look, Connection connection, SQLException failed) {
+        try {
+            return look.on(connection);
+        } catch (SQLException | StoreException lookFailed) {
+            failed.addSuppressed(lookFailed);
+            return false;
+        }
     }
 
     /**

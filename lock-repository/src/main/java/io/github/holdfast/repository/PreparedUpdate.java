@@ -9,12 +9,12 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 import org.hibernate.Session;
@@ -36,7 +36,9 @@ final class PreparedUpdate {
     private final SqlClock clock;
     private final String sql;
     private final List<Integer> markers;
-    private final Map<Integer, String> texts = new ConcurrentHashMap<>();
+
+    /** By which arguments are null, and whether in autocommit mode. Replaced by a larger one when a text is added. */
+    private volatile Map<Integer, String> texts = Map.of();
 
     /**
      * One.
@@ -136,9 +138,16 @@ final class PreparedUpdate {
                 nulls |= 1 << marker;
             }
         }
-        return texts.computeIfAbsent(
-                inAutocommit ? ~nulls : nulls,
-                variant -> withNulls(variant < 0 ? clock.inAutocommit(sql) : sql, arguments));
+        int variant = inAutocommit ? ~nulls : nulls;
+        String known = texts.get(variant);
+        if (known != null) {
+            return known;
+        }
+        String text = withNulls(inAutocommit ? clock.inAutocommit(sql) : sql, arguments);
+        Map<Integer, String> more = new HashMap<>(texts);
+        more.put(variant, text);
+        texts = more;
+        return text;
     }
 
     private String withNulls(String text, @Nullable Object[] arguments) {

@@ -83,11 +83,6 @@ enum SqlClock {
         return sql.replace(nowPlusNull, "null").replace(inAutocommit(nowPlusNull), "null");
     }
 
-    /** Whether a statement that waits for a row can be cancelled. H2 does that only when the wait is over. */
-    boolean isCancellable() {
-        return this != H2;
-    }
-
     /** An enum's constants cannot name a constant of the enum itself. */
     private static final class Sql {
         static final String H2_STATEMENT_START = "cast((select EXECUTING_STATEMENT_START from"

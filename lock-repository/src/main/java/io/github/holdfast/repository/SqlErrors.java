@@ -164,7 +164,8 @@ final class SqlErrors {
         return error.getClass() == SQLException.class && hasNoCode(error);
     }
 
-    private static boolean hasNoCode(SQLException error) {
+    /** Whether it comes from the driver or a pool, and tells nothing of what the server says. */
+    static boolean hasNoCode(SQLException error) {
         return error.getSQLState() == null && error.getErrorCode() == 0;
     }
 

@@ -13,8 +13,10 @@ import org.slf4j.LoggerFactory;
  * statements of {@link OwnConnections}.
  *
  * @param atMost how long each call may take
+ * @param watch cancels what takes longer
  */
-record StandaloneLocks(LockStore store, StandaloneStatements statements, Duration atMost) implements LockRepository {
+record StandaloneLocks(LockStore store, StandaloneStatements statements, Duration atMost, StatementWatch watch)
+        implements LockRepository {
 
     private static final Logger LOG = LoggerFactory.getLogger(StandaloneLocks.class);
 
@@ -24,7 +26,7 @@ record StandaloneLocks(LockStore store, StandaloneStatements statements, Duratio
 
     /** Executes another update of a lock's row; see {@link StandaloneStatements#update}. */
     int update(PreparedUpdate update, @Nullable Object... arguments) {
-        return statements.update(update, atMost, arguments);
+        return statements.update(update, this, arguments);
     }
 
     @Override
@@ -45,7 +47,7 @@ record StandaloneLocks(LockStore store, StandaloneStatements statements, Duratio
             @Nullable Long leaseMicros,
             @Nullable Long minimumHoldMicros) {
         return statements.grant(
-                atMost,
+                this,
                 name,
                 version,
                 expectedToken,
@@ -80,12 +82,12 @@ record StandaloneLocks(LockStore store, StandaloneStatements statements, Duratio
 
     @Override
     public int release(String name, long version, long expectedToken, @Nullable String expectedOwner) {
-        return statements.release(atMost, name, version, expectedToken, expectedOwner);
+        return statements.release(this, name, version, expectedToken, expectedOwner);
     }
 
     @Override
     public int recount(String name, long version, long expectedToken, @Nullable String expectedOwner, int holdCount) {
-        return statements.recount(atMost, name, version, expectedToken, expectedOwner, holdCount);
+        return statements.recount(this, name, version, expectedToken, expectedOwner, holdCount);
     }
 
     @Override

@@ -9,6 +9,7 @@ import java.util.function.UnaryOperator;
 import javax.sql.DataSource;
 import org.hibernate.Session;
 import org.hibernate.SessionBuilder;
+import org.hibernate.dialect.Dialect;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.hibernate.resource.jdbc.spi.StatementInspector;
 import org.jspecify.annotations.Nullable;
@@ -16,12 +17,10 @@ import org.jspecify.annotations.Nullable;
 /** The statements of {@link LockRepository} that nearly every acquisition and release makes, each as a transaction of its own. Thread-safe. */
 final class StandaloneStatements {
 
-    private static final OverdueStatements OVERDUE = new OverdueStatements();
-
     private final LockStore store;
     private final SessionFactoryImplementor factory;
     private final OwnConnections connections;
-    private final SqlClock clock;
+    private final StatementLimit limit;
     private final UnaryOperator<String> inspector;
     private final UnaryOperator<String> inAutocommit;
     private final PreparedUpdate grant;
@@ -32,7 +31,9 @@ final class StandaloneStatements {
         this.store = store;
         this.factory = factory;
         connections = OwnConnections.of(factory, dataSource);
-        clock = SqlClock.of(factory.getJdbcServices().getDialect()).orElseThrow();
+        Dialect dialect = factory.getJdbcServices().getDialect();
+        SqlClock clock = SqlClock.of(dialect).orElseThrow();
+        limit = StatementLimit.of(dialect);
         inspector = inspector(factory.getSessionFactoryOptions().getStatementInspector());
         inAutocommit = sql -> clock.inAutocommit(inspector.apply(sql));
         grant = PreparedUpdate.of(factory, LockRepository.class, "grant", clock);
@@ -49,35 +50,35 @@ final class StandaloneStatements {
     }
 
     /** See {@link LockRepository#grant}; the arguments are those of the query. */
-    int grant(Duration atMost, @Nullable Object... arguments) {
-        return update(grant, atMost, arguments);
+    int grant(StandaloneLocks locks, @Nullable Object... arguments) {
+        return update(grant, locks, arguments);
     }
 
     /** See {@link LockRepository#release}; the arguments are those of the query. */
-    int release(Duration atMost, @Nullable Object... arguments) {
-        return update(release, atMost, arguments);
+    int release(StandaloneLocks locks, @Nullable Object... arguments) {
+        return update(release, locks, arguments);
     }
 
     /** See {@link LockRepository#recount}; the arguments are those of the query. */
-    int recount(Duration atMost, @Nullable Object... arguments) {
-        return update(recount, atMost, arguments);
+    int recount(StandaloneLocks locks, @Nullable Object... arguments) {
+        return update(recount, locks, arguments);
     }
 
     /**
      * Executes an update of a lock's row.
      *
+     * @param locks for which it is executed, and which say how long it may take
      * @param arguments the first two are the lock's name and the version that the row has until it is written
      */
-    int update(PreparedUpdate update, Duration atMost, @Nullable Object... arguments) {
+    int update(PreparedUpdate update, StandaloneLocks locks, @Nullable Object... arguments) {
         String name = (String) Objects.requireNonNull(arguments[0]);
         return connections.write(
                 connection -> update.on(
                         connection,
                         inspector,
-                        statement ->
-                                clock.isCancellable() ? OVERDUE.execute(statement, atMost) : statement.executeUpdate(),
+                        statement -> limit.execute(statement, locks.atMost(), locks.watch()),
                         arguments),
-                connection -> read(connection, name, atMost)
+                connection -> read(connection, name, locks.atMost())
                         .filter(seen -> Objects.equals(seen.row().version(), arguments[1]))
                         .isPresent());
     }

@@ -338,6 +338,19 @@ abstract class LockRepositoryContract {
         assertUnchanged(row);
     }
 
+    @ParameterizedTest
+    @EnumSource(Stale.class)
+    void recountMissesARowThatHasChanged(Stale stale) {
+        LockEntity row = application.grant("job", "me", LEASE);
+        long version = stale.version(row);
+        long token = stale.token(row);
+        String owner = stale.owner(row);
+        int changed = application.call(locks -> locks.recount("job", version, token, owner, 2));
+
+        assertThat(changed).isZero();
+        assertUnchanged(row);
+    }
+
     @Test
     void nothingCanBeDoneWithAMissingRow() {
         LockEntity row = new LockEntity("job", 1);

@@ -3,7 +3,6 @@ package io.github.holdfast.repository;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
-import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.StoreException.Failure;
@@ -14,7 +13,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.hibernate.resource.jdbc.spi.StatementInspector;
 import org.junit.jupiter.api.BeforeEach;
@@ -168,12 +166,14 @@ abstract class StandaloneContract {
 
     // What errors mean
 
-    @Test
-    void aRowThatAnotherTransactionHasLockedIsBusyAndNothingWasWritten() throws Exception {
-        try (TestApplication application = TestApplication.on(
-                database,
-                pool -> pool.setConnectionInitSql(TestSql.waitForRowsAtMost(
-                        database.kind(), Duration.ofSeconds(database.kind().isH2() ? 1 : 60))))) {
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aRowThatAnotherTransactionHasLockedIsBusyAndNothingWasWritten(boolean autoCommit) throws Exception {
+        try (TestApplication application = TestApplication.on(database, pool -> {
+            pool.setAutoCommit(autoCommit);
+            pool.setConnectionInitSql(TestSql.waitForRowsAtMost(
+                    database.kind(), Duration.ofSeconds(database.kind().isH2() ? 1 : 60)));
+        })) {
             LockEntity row = application.create("job");
             try (OtherClient other = OtherClient.lockingRow(database, "job")) {
                 StoreException failure = failureOf(() ->
@@ -186,26 +186,6 @@ abstract class StandaloneContract {
             assertThat(standalone(application).grant(row, granted(row), LEASE, null))
                     .isTrue();
         }
-    }
-
-    @Test
-    void theThreadThatCancelsStatementsEndsWhenThereAreNone() {
-        try (TestApplication application = TestApplication.on(database)) {
-            LockEntity row = application.create("job");
-            assertThat(standalone(application).grant(row, granted(row), LEASE, null))
-                    .isTrue();
-            if (!database.kind().isH2()) {
-                assertThat(cancellingThread()).isPresent();
-            }
-            await().atMost(Duration.ofSeconds(20))
-                    .until(() -> cancellingThread().isEmpty());
-        }
-    }
-
-    private static Optional<Thread> cancellingThread() {
-        return Thread.getAllStackTraces().keySet().stream()
-                .filter(thread -> thread.getName().equals("holdfast-overdue"))
-                .findAny();
     }
 
     @ParameterizedTest

@@ -199,7 +199,7 @@ final class Acquisition {
             return internals.store().inTransaction(atMost, this::judgeLocked);
         }
         return step == GrantStep.NONE
-                ? decided(internals.store().standalone(atMost))
+                ? decided(internals.standalone(atMost))
                 : internals.store().inTransaction(atMost, this::judge);
     }
 

@@ -3,7 +3,6 @@ package io.github.holdfast.service;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockRepository;
 import io.github.holdfast.repository.LockSnapshot;
-import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.Attempt.Granted;
 import java.time.Duration;
@@ -27,7 +26,7 @@ final class HeldRow {
 
     private static final Duration LOOK = Duration.ofSeconds(3);
 
-    private final LockStore store;
+    private final Internals internals;
     private final Settler settler;
     private final WakeUps wakeUps;
     private final String owner;
@@ -44,7 +43,7 @@ final class HeldRow {
     private boolean unanswered;
 
     HeldRow(Internals internals, LockEntity granted, boolean ownerIsChosen) {
-        this.store = internals.store();
+        this.internals = internals;
         this.settler = internals.settler();
         this.wakeUps = internals.wakeUps();
         this.owner = Objects.requireNonNull(granted.owner(), "a granted lock has an owner");
@@ -82,7 +81,7 @@ final class HeldRow {
             return Patience.uninterruptibly(
                     ticker,
                     Duration.ZERO,
-                    patience -> next.write(store.standalone(patience.forOneStatement()), current, runsSince));
+                    patience -> next.write(internals.standalone(patience.forOneStatement()), current, runsSince));
         } catch (StoreException failed) {
             isPassedOn = failed.failure().isAmbiguous();
             return Optional.empty();
@@ -172,13 +171,13 @@ final class HeldRow {
      */
     Optional<LossCause> whyGone() {
         LockEntity last = current;
-        return store.inTransaction(LOOK, locks -> {
+        return internals.store().inTransaction(LOOK, locks -> {
             if (locks.read(last.name())
                     .filter(seen -> seen.row().isSameGrantAs(last))
                     .isPresent()) {
                 return Optional.empty();
             }
-            boolean forced = store.audits().wasForced(last.name(), last.fencingToken());
+            boolean forced = internals.store().audits().wasForced(last.name(), last.fencingToken());
             return Optional.of(forced ? LossCause.FORCED : LossCause.TAKEN_OVER);
         });
     }
@@ -211,8 +210,8 @@ final class HeldRow {
     private Optional<LockEntity> attempt(
             Duration atMost, UnaryOperator<LockEntity> next, CompareAndSet change, Predicate<LockSnapshot> fit) {
         return ownerIsChosen
-                ? store.inTransaction(atMost, locks -> attempt(locks, next, change, fit))
-                : attempt(store.standalone(atMost), next, change, fit);
+                ? internals.store().inTransaction(atMost, locks -> attempt(locks, next, change, fit))
+                : attempt(internals.standalone(atMost), next, change, fit);
     }
 
     private Optional<LockEntity> attempt(

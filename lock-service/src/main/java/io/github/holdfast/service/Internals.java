@@ -1,6 +1,7 @@
 package io.github.holdfast.service;
 
 import io.github.holdfast.repository.CommitGuard;
+import io.github.holdfast.repository.LockRepository;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.WakeUpChannel;
 import io.github.holdfast.service.ServiceSettings.WakeUp;
@@ -18,6 +19,7 @@ import java.time.Duration;
  * @param heartbeat keeps the node alive
  * @param wakeUps who waits, and is woken by other nodes
  * @param watch tells holders on time
+ * @param overdue cancels statements that wait for too long
  * @param transactions of the callers
  * @param events tells users
  * @param lockDelay how long nobody may have a lock that a dead holder left
@@ -33,6 +35,7 @@ record Internals(
         Heartbeat heartbeat,
         WakeUps wakeUps,
         LossWatch watch,
+        OverdueStatements overdue,
         Transactions transactions,
         Events events,
         Duration lockDelay,
@@ -57,6 +60,7 @@ record Internals(
                 heartbeat,
                 WakeUps.through(channel, store, heartbeat, ticker),
                 new LossWatch(held.all(), ticker),
+                new OverdueStatements(ticker),
                 new Transactions(guard, held, rowLocks, events),
                 events,
                 settings.lockDelay(),
@@ -76,6 +80,11 @@ record Internals(
             throw new IllegalStateException(
                     "The lock service is being closed: only threads that hold a lock may acquire another one");
         }
+    }
+
+    /** The rows of the locks, for calls that are a transaction each. */
+    LockRepository standalone(Duration atMost) {
+        return store.standalone(atMost, overdue);
     }
 
     /** Wakes those of this process who wait for a lock that it has given back. */

@@ -274,7 +274,7 @@ public final class LockService implements AutoCloseable {
             return Patience.untilDecided(
                             internals.ticker(),
                             FIND_LIMIT,
-                            () -> internals.store().standalone(FIND_LIMIT).read(lockName))
+                            () -> internals.standalone(FIND_LIMIT).read(lockName))
                     .flatMap(LockInfo::ofHeld);
         } catch (StoreException failed) {
             throw new LockStoreException(lockName, "was not found out about", failed);
@@ -348,6 +348,7 @@ public final class LockService implements AutoCloseable {
         }
         internals.settler().close();
         internals.watch().close();
+        internals.overdue().close();
         internals.events().close();
     }
 

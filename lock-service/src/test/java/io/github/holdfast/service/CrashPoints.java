@@ -134,11 +134,10 @@ abstract class CrashPoints {
         awaitNoThreadBut(threadsBefore);
     }
 
-    /** The threads of all services in this JVM, without the one that they share. */
+    /** The threads of all services in this JVM. */
     static Set<Thread> threads() {
         return Thread.getAllStackTraces().keySet().stream()
                 .filter(thread -> thread.getName().startsWith("holdfast-"))
-                .filter(thread -> !thread.getName().equals("holdfast-overdue"))
                 .collect(Collectors.toSet());
     }
 

@@ -1,0 +1,103 @@
+package io.github.holdfast.repository;
+
+import io.github.holdfast.repository.StatementWatch.Watched;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.sql.SQLTimeoutException;
+import java.sql.Statement;
+import java.time.Duration;
+import org.hibernate.dialect.Dialect;
+import org.hibernate.dialect.H2Dialect;
+import org.hibernate.dialect.MariaDBDialect;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** How updates that wait for a row for too long come to their end. */
+enum StatementLimit {
+    /** By H2's own lock timeout. It cancels a statement only when the wait is over, and to tell it the time costs a statement. */
+    OF_SERVER {
+        @Override
+        int execute(PreparedStatement statement, Duration atMost, StatementWatch watch) throws SQLException {
+            return statement.executeUpdate();
+        }
+    },
+
+    /** By the query timeout. MariaDB's driver sends it with the statement; to cancel that takes a connection, perhaps to another server. */
+    OF_DRIVER {
+        @Override
+        int execute(PreparedStatement statement, Duration atMost, StatementWatch watch) throws SQLException {
+            statement.setQueryTimeout(LockStore.seconds(atMost));
+            return statement.executeUpdate();
+        }
+    },
+
+    /** By a watch, if there is one. For a query timeout the drivers of PostgreSQL and MySQL wake a thread with each statement. */
+    OF_WATCH {
+        @Override
+        int execute(PreparedStatement statement, Duration atMost, StatementWatch watch) throws SQLException {
+            Cancellation cancellation = new Cancellation(statement);
+            Watched watched = watch.begin(cancellation, atMost);
+            if (watched == null) {
+                return OF_DRIVER.execute(statement, atMost, watch);
+            }
+            try {
+                return statement.executeUpdate();
+            } catch (SQLException failed) {
+                throw cancellation.explains(failed) ? new SQLTimeoutException("Cancelled", failed) : failed;
+            } finally {
+                watched.end();
+            }
+        }
+    };
+
+    private static final Logger LOG = LoggerFactory.getLogger(StatementLimit.class);
+
+    static StatementLimit of(Dialect dialect) {
+        return dialect instanceof H2Dialect ? OF_SERVER : dialect instanceof MariaDBDialect ? OF_DRIVER : OF_WATCH;
+    }
+
+    /**
+     * Executes an update.
+     *
+     * @param atMost after which time it is to be cancelled, or a little later
+     * @return how many rows it changed
+     * @throws SQLException also if it was cancelled: the server's own answer, or that the connection broke, or a {@link SQLTimeoutException}
+     *     without a code if the driver does not tell
+     */
+    abstract int execute(PreparedStatement statement, Duration atMost, StatementWatch watch) throws SQLException;
+
+    /** Has the driver cancel a statement. */
+    private static final class Cancellation implements Runnable {
+
+        private final PreparedStatement statement;
+        private volatile boolean hasBegun;
+
+        Cancellation(PreparedStatement statement) {
+            this.statement = statement;
+        }
+
+        @Override
+        public void run() {
+            hasBegun = true;
+            try {
+                driverStatement().cancel();
+            } catch (SQLException | RuntimeException failed) {
+                LOG.warn("A statement that takes too long could not be cancelled: {}", failed.getMessage());
+            }
+        }
+
+        /** HikariCP takes a cancellation that cannot connect for a failure of the connection that executes the statement. */
+        private Statement driverStatement() {
+            try {
+                return statement.unwrap(Statement.class);
+            } catch (SQLException | RuntimeException notGiven) {
+                return statement;
+            }
+        }
+
+        /** MySQL's driver says without a code that it has cancelled the statement, however that has ended. */
+        boolean explains(SQLException failed) {
+            return hasBegun && SqlErrors.hasNoCode(failed);
+        }
+    }
+}

@@ -1,0 +1,24 @@
+package io.github.holdfast.repository;
+
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** Cancels statements that take too long. Thread-safe. */
+public interface StatementWatch {
+
+    /**
+     * A statement is about to be executed.
+     *
+     * @param cancel cancels it, and returns when that was sent to the server; is called once at the most, by another thread
+     * @param atMost after which time it is to be cancelled, or a little later
+     * @return what is told of its end; null if it is not watched
+     */
+    @Nullable
+    Watched begin(Runnable cancel, Duration atMost);
+
+    /** A statement that is being executed. */
+    interface Watched {
+        /** It has ended. When this returns, it is not being cancelled, and will not be: that would hit the connection's next one. */
+        void end();
+    }
+}

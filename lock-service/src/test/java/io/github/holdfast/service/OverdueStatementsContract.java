@@ -1,0 +1,63 @@
+package io.github.holdfast.service;
+
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.test.Database;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.Set;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A foreign session has the row of a lock locked, and the server would let a statement wait for it for long. */
+abstract class OverdueStatementsContract {
+
+    private static final LockRequest REQUEST = LockRequest.of("overdue");
+
+    /** Less than the 50 s for which MySQL and MariaDB let a statement wait. */
+    private static final Duration SOON = ofSeconds(20);
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void whatWaitsForTheRowIsCancelledAndNothingElse(boolean autoCommit, Database database) throws Exception {
+        Set<Thread> threads = CrashPoints.threads();
+        try (Services services = Services.on(database)) {
+            HikariDataSource pool = services.opened(database.pool(config -> {
+                config.setAutoCommit(autoCommit);
+                // What is executed next has the connection of what was cancelled.
+                config.setMaximumPoolSize(1);
+            }));
+            LockService mine = services.build(pool, LockServiceBuilder::withoutHousekeeping);
+            mine.acquire(REQUEST).close();
+            for (int time = 0; time < 3; time++) {
+                long token =
+                        mine.find(REQUEST.name()).map(LockInfo::fencingToken).orElse(0L);
+                try (Connection other = sittingOnTheRow(database)) {
+                    long start = System.nanoTime();
+                    assertThat(mine.tryAcquire(REQUEST)).isEmpty();
+                    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(SOON);
+                    other.rollback();
+                }
+                LockHandle lock = mine.acquire(REQUEST.waitAtMost(SOON));
+                assertThat(lock.fencingToken()).isGreaterThan(token);
+                assertThat(lock.release()).isEqualTo(ReleaseOutcome.RELEASED);
+            }
+        }
+        await().atMost(SOON).until(() -> threads.containsAll(CrashPoints.threads()));
+    }
+
+    private static Connection sittingOnTheRow(Database database) throws SQLException {
+        Connection other = database.dataSource().getConnection();
+        other.setAutoCommit(false);
+        try (Statement statement = other.createStatement()) {
+            statement.executeQuery(
+                    "select name from distributed_lock where name = '" + REQUEST.name() + "' for update");
+        }
+        return other;
+    }
+}
