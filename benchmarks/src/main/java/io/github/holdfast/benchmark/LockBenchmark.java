@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Random;
 import java.util.Set;
 
 /**
@@ -107,19 +108,26 @@ public final class LockBenchmark {
         Measurement take(Kind kind, Duration time) throws Exception;
     }
 
-    /** The shorter the turns, the less a passing load of the machine falls on one contestant; but who waits in a queue needs time for it. */
+    /**
+     * The shorter the turns, the less a passing load of the machine falls on one contestant; but who waits in a queue needs time for it.
+     * Where nobody waits, the compilers decide, which take tens of seconds until they have done what they can.
+     */
     private Results compare(Workload workload, Turn turn) throws Exception {
         int parts = workload.isContended() ? 1 : PARTS;
         List<Kind> turns = new ArrayList<>(List.of(Kind.values()));
         for (Kind kind : turns) {
-            turn.take(kind, effort.warmUp());
+            turn.take(
+                    kind,
+                    workload.isContended() ? effort.warmUp() : effort.warmUp().multipliedBy(5));
         }
         Results results = new Results();
+        Random order = new Random(2026);
         for (int round = 0; round < parts * effort.rounds(); round++) {
+            // Each one leaves the server with work to do; nobody is always after the same one.
+            Collections.shuffle(turns, order);
             for (Kind kind : turns) {
                 results.add(kind, turn.take(kind, effort.time().dividedBy(parts)));
             }
-            Collections.rotate(turns, 1);
         }
         return results;
     }
