@@ -56,6 +56,9 @@ final class OverdueStatements implements StatementWatch, AutoCloseable {
 
     /** False if it is closed, or there is no thread to be had. */
     private boolean isWatched() {
+        if (watch.isShutdown()) {
+            return false;
+        }
         if (isWatched.get() || !isWatched.compareAndSet(false, true)) {
             return true;
         }
