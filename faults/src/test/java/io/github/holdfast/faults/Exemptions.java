@@ -32,8 +32,15 @@ final class Exemptions {
         long to = Math.max(first.endNanos(), second.endNanos());
         return faults.stream()
                 .filter(fault -> kinds.contains(fault.action()))
-                .filter(fault -> fault.endNanos() >= from && fault.begin().nanos() <= to)
+                .filter(fault -> fault.endNanos() >= from - reach(fault, first, second)
+                        && fault.begin().nanos() <= to)
                 .map(Operation::action)
                 .findFirst();
+    }
+
+    /** A grant through a node lasts from the heartbeat before it, whose lease the new clock may have ended. */
+    private static long reach(Operation fault, Operation first, Operation second) {
+        boolean isThroughANode = first.facts().node() != null || second.facts().node() != null;
+        return fault.action() == Action.SET_CLOCK_FORWARD && isThroughANode ? Fleet.NODE_LEASE.toNanos() : 0;
     }
 }

@@ -72,6 +72,8 @@ record FaultRun(TestDatabase kind, long seed, Duration duration, Path directory)
         config.setUsername(server.user());
         config.setPassword(server.password());
         config.setConnectionTimeout(2000);
+        // The first connection to a server that has just started takes longer on a busy machine.
+        config.setInitializationFailTimeout(30_000);
         return new HikariDataSource(config);
     }
 

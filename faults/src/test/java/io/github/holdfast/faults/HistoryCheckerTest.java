@@ -203,6 +203,32 @@ class HistoryCheckerTest {
     }
 
     @Test
+    void aGrantThroughANodeThatLastBeatBeforeTheClockWasSetForwardIsExemptedToo() {
+        recording
+                .add(
+                        1,
+                        Action.ACQUIRE,
+                        Phase.OK,
+                        2,
+                        2.5,
+                        facts -> facts.grant(1, 1).node("n").validUntil(Recording.nanos(5)))
+                .acquired(2, 2, 3, 4, 6)
+                .of(Facts.ALL)
+                .fault(Action.SET_CLOCK_FORWARD, 1);
+        assertExempted(Map.of(Action.SET_CLOCK_FORWARD, 1));
+    }
+
+    @Test
+    void aLeaseThatWasGrantedAfterTheClockWasSetForwardIsNotExempted() {
+        recording
+                .acquired(1, 1, 2, 2.5, 5)
+                .acquired(2, 2, 3, 4, 6)
+                .of(Facts.ALL)
+                .fault(Action.SET_CLOCK_FORWARD, 1);
+        assertBroken(Promise.ONE_HOLDER);
+    }
+
+    @Test
     void whatHappenedLongBeforeOrToAnotherNameExemptsNothing() {
         recording
                 .fault(Action.DELETE_ROWS, 0.5)

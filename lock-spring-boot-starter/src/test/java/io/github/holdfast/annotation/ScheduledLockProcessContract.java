@@ -30,7 +30,7 @@ abstract class ScheduledLockProcessContract {
     private static final int SECONDS = Integer.getInteger("holdfast.test.scheduled-seconds", 15);
 
     private static final Duration NODE_LEASE = ofSeconds(3);
-    private static final Duration SOON = ofSeconds(60);
+    private static final Duration SOON = ofSeconds(120);
 
     /** Each of both tells ten times in a second that it is awake; in a second with fewer than these the machine had no time. */
     private static final int AWAKE = 5;
