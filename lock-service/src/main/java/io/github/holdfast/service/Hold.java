@@ -302,7 +302,7 @@ final class Hold {
             boolean wasLost = lifetime.isLost();
             int left = handles - 1;
             handles = left;
-            return left == 0 ? free(wasLost) : told(row.giveBack(left, internals.ticker()), wasLost);
+            return left == 0 ? free(wasLost) : givenBack(left, wasLost);
         } finally {
             writing.unlock();
         }
@@ -361,7 +361,7 @@ final class Hold {
         lifetime.end();
         succession.begin();
         boolean isPassedOn = isToBePassedOn(wasLost) && succession.passOn(row);
-        ReleaseOutcome outcome = isPassedOn ? ReleaseOutcome.RELEASED : givenBack(wasLost);
+        ReleaseOutcome outcome = isPassedOn ? ReleaseOutcome.RELEASED : givenBack(0, wasLost);
         if (!isPassedOn && outcome == ReleaseOutcome.RELEASED && row.isFree()) {
             succession.leave(row.current());
         }
@@ -375,8 +375,9 @@ final class Hold {
         return outcome;
     }
 
-    private ReleaseOutcome givenBack(boolean wasLost) {
-        return row.isFree() ? ReleaseOutcome.LOST : told(row.giveBack(0, internals.ticker()), wasLost);
+    /** The row is free already if the service was closed meanwhile. */
+    private ReleaseOutcome givenBack(int left, boolean wasLost) {
+        return row.isFree() ? ReleaseOutcome.LOST : told(row.giveBack(left, internals.ticker()), wasLost);
     }
 
     /** Whether nothing is open that only the row, given back, settles or keeps from everybody. */

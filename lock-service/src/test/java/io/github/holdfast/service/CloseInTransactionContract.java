@@ -89,4 +89,17 @@ abstract class CloseInTransactionContract {
         mine.close();
         assertThat(manager.getTransactionExecutionListeners()).isEmpty();
     }
+
+    @Test
+    void nestedHoldsOfAClosedServiceAreLostOneByOne(Database database) throws Exception {
+        try (Services services = Services.on(database)) {
+            LockService closed = services.open();
+            LockRequest request = LockRequest.of("nested").lease(Duration.ofSeconds(30));
+            LockHandle outer = closed.acquire(request);
+            LockHandle inner = closed.acquire(request);
+            closed.close();
+            assertThat(inner.release()).isEqualTo(ReleaseOutcome.LOST);
+            assertThat(outer.release()).isEqualTo(ReleaseOutcome.LOST);
+        }
+    }
 }
