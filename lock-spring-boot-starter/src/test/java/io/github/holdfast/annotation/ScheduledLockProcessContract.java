@@ -1,6 +1,7 @@
 package io.github.holdfast.annotation;
 
 import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static java.util.stream.Collectors.toMap;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -30,7 +31,7 @@ abstract class ScheduledLockProcessContract {
     private static final int SECONDS = Integer.getInteger("holdfast.test.scheduled-seconds", 15);
 
     private static final Duration NODE_LEASE = ofSeconds(3);
-    private static final Duration SOON = ofSeconds(120);
+    private static final Duration SOON = ofMinutes(2);
 
     /** Each of both tells ten times in a second that it is awake; in a second with fewer than these the machine had no time. */
     private static final int AWAKE = 5;
