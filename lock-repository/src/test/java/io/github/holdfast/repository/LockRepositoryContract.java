@@ -284,71 +284,63 @@ abstract class LockRepositoryContract {
         }
     }
 
+    /** A write of the row, decided on this. */
+    private interface Write {
+        int by(LockRepository locks, long version, long token, @Nullable String owner);
+    }
+
+    private void assertMissed(LockEntity row, Stale stale, Write write) {
+        int changed =
+                application.call(locks -> write.by(locks, stale.version(row), stale.token(row), stale.owner(row)));
+
+        assertThat(changed).isZero();
+        assertUnchanged(row);
+    }
+
     @ParameterizedTest
     @EnumSource(Stale.class)
     void grantMissesARowThatHasChanged(Stale stale) {
         LockEntity row = application.grant("job", "me", LEASE);
-        long version = stale.version(row);
-        long token = stale.token(row);
-        String owner = stale.owner(row);
-        int changed = application.call(locks ->
-                locks.grant("job", version, token, owner, "new", null, null, row.fencingToken() + 1, 1_000_000L, null));
-
-        assertThat(changed).isZero();
-        assertUnchanged(row);
+        assertMissed(
+                row,
+                stale,
+                (locks, version, token, owner) -> locks.grant(
+                        "job", version, token, owner, "new", null, null, row.fencingToken() + 1, 1_000_000L, null));
     }
 
     @ParameterizedTest
     @EnumSource(value = Stale.class, mode = EnumSource.Mode.EXCLUDE, names = "NO_OWNER")
     void grantMissesAFreeRowThatHasChanged(Stale stale) {
         LockEntity row = application.create("job");
-        long version = stale.version(row);
-        long token = stale.token(row);
-        String owner = stale.owner(row);
-        int changed = application.call(locks ->
-                locks.grant("job", version, token, owner, "new", null, null, row.fencingToken() + 1, 1_000_000L, null));
-
-        assertThat(changed).isZero();
-        assertUnchanged(row);
+        assertMissed(
+                row,
+                stale,
+                (locks, version, token, owner) -> locks.grant(
+                        "job", version, token, owner, "new", null, null, row.fencingToken() + 1, 1_000_000L, null));
     }
 
     @ParameterizedTest
     @EnumSource(Stale.class)
     void extendMissesARowThatHasChanged(Stale stale) {
         LockEntity row = application.grant("job", "me", LEASE);
-        long version = stale.version(row);
-        long token = stale.token(row);
-        String owner = stale.owner(row);
-        int changed = application.call(locks -> locks.extend("job", version, token, owner, 2, 60_000_000L));
-
-        assertThat(changed).isZero();
-        assertUnchanged(row);
+        assertMissed(
+                row,
+                stale,
+                (locks, version, token, owner) -> locks.extend("job", version, token, owner, 2, 60_000_000L));
     }
 
     @ParameterizedTest
     @EnumSource(Stale.class)
     void releaseMissesARowThatHasChanged(Stale stale) {
         LockEntity row = application.grant("job", "me", LEASE);
-        long version = stale.version(row);
-        long token = stale.token(row);
-        String owner = stale.owner(row);
-        int changed = application.call(locks -> locks.release("job", version, token, owner));
-
-        assertThat(changed).isZero();
-        assertUnchanged(row);
+        assertMissed(row, stale, (locks, version, token, owner) -> locks.release("job", version, token, owner));
     }
 
     @ParameterizedTest
     @EnumSource(Stale.class)
     void recountMissesARowThatHasChanged(Stale stale) {
         LockEntity row = application.grant("job", "me", LEASE);
-        long version = stale.version(row);
-        long token = stale.token(row);
-        String owner = stale.owner(row);
-        int changed = application.call(locks -> locks.recount("job", version, token, owner, 2));
-
-        assertThat(changed).isZero();
-        assertUnchanged(row);
+        assertMissed(row, stale, (locks, version, token, owner) -> locks.recount("job", version, token, owner, 2));
     }
 
     @Test

@@ -39,7 +39,12 @@ abstract class StandaloneContract {
     }
 
     private static LockRepository standalone(TestApplication application) {
-        return application.store().standalone(AT_MOST);
+        return standalone(application, AT_MOST);
+    }
+
+    /** Limited by the driver, because nobody watches. */
+    private static LockRepository standalone(TestApplication application, Duration atMost) {
+        return application.store().standalone(atMost, (cancel, limit) -> null);
     }
 
     private static LockEntity granted(LockEntity row) {
@@ -176,8 +181,8 @@ abstract class StandaloneContract {
         })) {
             LockEntity row = application.create("job");
             try (OtherClient other = OtherClient.lockingRow(database, "job")) {
-                StoreException failure = failureOf(() ->
-                        application.store().standalone(Duration.ofSeconds(1)).grant(row, granted(row), LEASE, null));
+                StoreException failure = failureOf(
+                        () -> standalone(application, Duration.ofSeconds(1)).grant(row, granted(row), LEASE, null));
                 assertThat(failure.failure()).isEqualTo(Failure.BUSY);
                 other.commit();
             }

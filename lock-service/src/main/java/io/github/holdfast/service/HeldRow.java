@@ -27,8 +27,6 @@ final class HeldRow {
     private static final Duration LOOK = Duration.ofSeconds(3);
 
     private final Internals internals;
-    private final Settler settler;
-    private final WakeUps wakeUps;
     private final String owner;
     private final boolean ownerIsChosen;
     private volatile LockEntity current;
@@ -44,8 +42,6 @@ final class HeldRow {
 
     HeldRow(Internals internals, LockEntity granted, boolean ownerIsChosen) {
         this.internals = internals;
-        this.settler = internals.settler();
-        this.wakeUps = internals.wakeUps();
         this.owner = Objects.requireNonNull(granted.owner(), "a granted lock has an owner");
         this.current = granted;
         this.sent = granted;
@@ -109,7 +105,7 @@ final class HeldRow {
                     WRITE_LIMIT,
                     patience -> write(
                             row -> ownerIsChosen ? row.released() : row.heldTimes(left),
-                            wakeUps::release,
+                            internals.wakeUps()::release,
                             snapshot -> true,
                             patience));
             if (!done && (unanswered || isPassedOn) && left == 0) {
@@ -139,7 +135,7 @@ final class HeldRow {
             current = sent;
             return outcome(sent);
         }
-        settler.giveBack(current);
+        internals.settler().giveBack(current);
         return ReleaseOutcome.UNRESOLVED;
     }
 
@@ -159,7 +155,7 @@ final class HeldRow {
     /** Has the row freed. What a chosen owner holds may be another process's, and ends with the lease or the node. */
     void abandon() {
         if (!ownerIsChosen) {
-            settler.abandon(current.name(), owner, current.version());
+            internals.settler().abandon(current.name(), owner, current.version());
         }
     }
 

@@ -14,8 +14,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Cancels statements that take too long. Of a driver's query timeout each statement wakes a thread, MySQL's one of each connection: a
- * tenth of an uncontended acquisition. Here one thread looks twice a second while there are statements. Thread-safe.
+ * Cancels statements that take too long. For a query timeout the drivers of PostgreSQL and MySQL wake a thread with each statement,
+ * MySQL's one of each connection: a tenth of an uncontended acquisition. Here one thread looks twice a second while there are
+ * statements. Thread-safe.
  */
 final class OverdueStatements implements StatementWatch, AutoCloseable {
 
@@ -47,15 +48,15 @@ final class OverdueStatements implements StatementWatch, AutoCloseable {
     public @Nullable Watched begin(Runnable cancel, Duration atMost) {
         Execution execution = new Execution(cancel, ticker.nanoTime(), TimeUnit.NANOSECONDS.convert(atMost));
         running.add(execution);
-        if (isWatched()) {
+        if (ensureWatched()) {
             return execution;
         }
         execution.end();
         return null;
     }
 
-    /** False if it is closed, or there is no thread to be had. */
-    private boolean isWatched() {
+    /** Has somebody look soon; returns false if this is closed, or there is no thread to be had. */
+    private boolean ensureWatched() {
         if (watch.isShutdown()) {
             return false;
         }
@@ -73,7 +74,7 @@ final class OverdueStatements implements StatementWatch, AutoCloseable {
 
     private void look() {
         isWatched.set(false);
-        if (!running.isEmpty() && !isWatched()) {
+        if (!running.isEmpty() && !ensureWatched()) {
             return;
         }
         long now = ticker.nanoTime();

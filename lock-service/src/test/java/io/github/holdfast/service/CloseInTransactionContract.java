@@ -91,15 +91,12 @@ abstract class CloseInTransactionContract {
     }
 
     @Test
-    void nestedHoldsOfAClosedServiceAreLostOneByOne(Database database) throws Exception {
-        try (Services services = Services.on(database)) {
-            LockService closed = services.open();
-            LockRequest request = LockRequest.of("nested").lease(Duration.ofSeconds(30));
-            LockHandle outer = closed.acquire(request);
-            LockHandle inner = closed.acquire(request);
-            closed.close();
-            assertThat(inner.release()).isEqualTo(ReleaseOutcome.LOST);
-            assertThat(outer.release()).isEqualTo(ReleaseOutcome.LOST);
-        }
+    void nestedHoldsOfAClosedServiceAreLostOneByOne() throws Exception {
+        LockService mine = mine(0);
+        LockHandle outer = mine.acquire(request(true));
+        LockHandle inner = mine.acquire(request(true));
+        mine.close();
+        assertThat(inner.release()).isEqualTo(ReleaseOutcome.LOST);
+        assertThat(outer.release()).isEqualTo(ReleaseOutcome.LOST);
     }
 }

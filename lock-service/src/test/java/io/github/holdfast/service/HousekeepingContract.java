@@ -210,22 +210,13 @@ abstract class HousekeepingContract {
         rows.node("alive", false, ofMinutes(-1));
         rows.heldThrough("old, named", "in use");
         LockService service = service();
-        try (Connection other = lockingRow("in use")) {
+        try (Connection other = rows.locking("in use")) {
             assertThat(housekeep(service)).isEqualTo(new HousekeepingReport(1, 0, 0, 2, 0, 0));
             assertThat(rows.nodes()).containsExactly("alive", "old, named", "young");
             other.rollback();
         }
         assertThat(housekeep(service)).isEqualTo(new HousekeepingReport(0, 1, 0, 1, 0, 0));
         assertThat(rows.nodes()).containsExactly("alive", "young");
-    }
-
-    private Connection lockingRow(String name) throws SQLException {
-        Connection connection = database.dataSource().getConnection();
-        connection.setAutoCommit(false);
-        try (Statement statement = connection.createStatement()) {
-            statement.execute("select name from distributed_lock where name = '" + name + "' for update");
-        }
-        return connection;
     }
 
     @Test
@@ -279,8 +270,8 @@ abstract class HousekeepingContract {
         rows.free(LONG_AGO, "free 1", "free 2", "free 3");
         rows.heldThrough("absent", "held 1", "held 2");
         LockService service = service();
-        try (Connection one = lockingRow("free 2");
-                Connection other = lockingRow("held 1")) {
+        try (Connection one = rows.locking("free 2");
+                Connection other = rows.locking("held 1")) {
             long start = System.nanoTime();
             assertThat(housekeep(service)).isEqualTo(new HousekeepingReport(0, 1, 2, 0, 0, 0));
             assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(ofSeconds(5));

@@ -7,8 +7,6 @@ import static org.awaitility.Awaitility.await;
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.test.Database;
 import java.sql.Connection;
-import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.Set;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -33,31 +31,21 @@ abstract class OverdueStatementsContract {
                 config.setMaximumPoolSize(1);
             }));
             LockService mine = services.build(pool, LockServiceBuilder::withoutHousekeeping);
-            mine.acquire(REQUEST).close();
+            LockHandle lock = mine.acquire(REQUEST);
+            lock.close();
             for (int time = 0; time < 3; time++) {
-                long token =
-                        mine.find(REQUEST.name()).map(LockInfo::fencingToken).orElse(0L);
-                try (Connection other = sittingOnTheRow(database)) {
+                long token = lock.fencingToken();
+                try (Connection other = TestRows.of(database).locking(REQUEST.name())) {
                     long start = System.nanoTime();
                     assertThat(mine.tryAcquire(REQUEST)).isEmpty();
                     assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(SOON);
                     other.rollback();
                 }
-                LockHandle lock = mine.acquire(REQUEST.waitAtMost(SOON));
+                lock = mine.acquire(REQUEST.waitAtMost(SOON));
                 assertThat(lock.fencingToken()).isGreaterThan(token);
                 assertThat(lock.release()).isEqualTo(ReleaseOutcome.RELEASED);
             }
         }
         await().atMost(SOON).until(() -> threads.containsAll(CrashPoints.threads()));
-    }
-
-    private static Connection sittingOnTheRow(Database database) throws SQLException {
-        Connection other = database.dataSource().getConnection();
-        other.setAutoCommit(false);
-        try (Statement statement = other.createStatement()) {
-            statement.executeQuery(
-                    "select name from distributed_lock where name = '" + REQUEST.name() + "' for update");
-        }
-        return other;
     }
 }

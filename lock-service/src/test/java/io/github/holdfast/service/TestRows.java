@@ -1,6 +1,9 @@
 package io.github.holdfast.service;
 
 import io.github.holdfast.test.Database;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Function;
@@ -33,6 +36,16 @@ final class TestRows {
             int holdCount,
             long token,
             long version) {}
+
+    /** A session that has the row of a lock locked, until it ends its transaction. */
+    Connection locking(String name) throws SQLException {
+        Connection connection = database.dataSource().getConnection();
+        connection.setAutoCommit(false);
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("select name from distributed_lock where name = '" + name + "' for update");
+        }
+        return connection;
+    }
 
     /** The row of a lock; fails if there is none. */
     Row row(String name) {
