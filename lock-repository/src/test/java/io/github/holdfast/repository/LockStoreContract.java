@@ -75,6 +75,31 @@ abstract class LockStoreContract {
         return new TransactionTemplate(new JdbcTransactionManager(application.dataSource()));
     }
 
+    /** A rollback would do as well if it were not for H2, where it may undo what others commit. */
+    @Test
+    void transactionThatLocksARowIsCommittedOnH2Only() {
+        LockEntity row = application.create("job");
+        int commits = application.dataSource().commits();
+        int rollbacks = application.dataSource().rollbacks();
+        try (RowTransaction transaction = application.store().beginRowTransaction()) {
+            assertThat(transaction.lockIfFree("job")).map(LockEntity::version).contains(row.version());
+        }
+        boolean isCommitted = database.kind().isH2();
+        assertThat(application.dataSource().commits() - commits).isEqualTo(isCommitted ? 1 : 0);
+        assertThat(application.dataSource().rollbacks() - rollbacks).isEqualTo(isCommitted ? 0 : 1);
+    }
+
+    @Test
+    void transactionThatMustNotCommitIsRolledBack() {
+        application.create("job");
+        int commits = application.dataSource().commits();
+        try (RowTransaction transaction = application.store().beginRowTransaction()) {
+            assertThat(transaction.lockIfFree("job")).isPresent();
+            transaction.setRollbackOnly();
+        }
+        assertThat(application.dataSource().commits()).isEqualTo(commits);
+    }
+
     // The caller's transaction
 
     @Test

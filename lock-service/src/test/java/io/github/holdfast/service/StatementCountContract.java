@@ -22,9 +22,11 @@ abstract class StatementCountContract {
     private static final LockRequest REQUEST = LockRequest.of("counted").lease(ofSeconds(60));
 
     private final List<String> table = new ArrayList<>();
+    private boolean isH2;
 
     @Test
     void eachOperationCostsWhatTheDocumentSays(Database database) throws Exception {
+        isH2 = database.kind().isH2();
         try (Services services = Services.on(database)) {
             CountingDataSource counting = new CountingDataSource(database.dataSource());
             LockService mine = services.build(
@@ -123,12 +125,12 @@ abstract class StatementCountContract {
         mine.tryAcquire(request).orElseThrow().close();
         row("row lock, nested in the same thread", counting, 0, 0);
         lock.close();
-        rolledBack("row lock, release (rolls back)", counting, 0, 0);
+        endOfRowTransaction("row lock, release (rolls back)", counting, 0, 0);
         try (LockHandle other = theirs.tryAcquire(request).orElseThrow()) {
             counting.reset();
             assertThat(mine.tryAcquire(request)).isEmpty();
             assertThat(other.state()).isEqualTo(LockState.HELD);
-            rolledBack("row lock, held by another", counting, 2, 1);
+            endOfRowTransaction("row lock, held by another", counting, 2, 1);
         }
     }
 
@@ -147,19 +149,20 @@ abstract class StatementCountContract {
         });
     }
 
-    private void rolledBack(String operation, CountingDataSource counting, int statements, int commits) {
-        assertThat(counting.rollbacks()).as(operation + ": rollbacks").isEqualTo(1);
-        add(operation, counting, statements, commits);
+    /** A rollback, beside the commits; on H2 one commit more. */
+    private void endOfRowTransaction(String operation, CountingDataSource counting, int statements, int commits) {
+        assertThat(counting.rollbacks()).as(operation + ": rollbacks").isEqualTo(isH2 ? 0 : 1);
+        add(operation, counting, statements, commits, isH2 ? commits + 1 : commits);
     }
 
     private void row(String operation, CountingDataSource counting, int statements, int commits) {
         assertThat(counting.rollbacks()).as(operation + ": rollbacks").isZero();
-        add(operation, counting, statements, commits);
+        add(operation, counting, statements, commits, commits);
     }
 
-    private void add(String operation, CountingDataSource counting, int statements, int commits) {
+    private void add(String operation, CountingDataSource counting, int statements, int commits, int commitsHere) {
         assertThat(counting.sql()).as(operation).hasSize(statements);
-        assertThat(counting.commits()).as(operation + ": commits").isEqualTo(commits);
+        assertThat(counting.commits()).as(operation + ": commits").isEqualTo(commitsHere);
         counting.reset();
         table.add("| %s | %d | %d |".formatted(operation, statements, commits));
     }
