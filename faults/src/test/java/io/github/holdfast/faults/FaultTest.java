@@ -12,6 +12,8 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -19,12 +21,13 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Processes that use locks while they are killed, frozen and cut off, and what their history proves.
  *
  * <p>System properties: {@code faults.seed}, {@code faults.duration} in seconds (20), {@code faults.database} (names of {@link
- * TestDatabase}, with commas; where there are none, it is not run); with {@code faults.unfenced=true} it must fail.
+ * TestDatabase}, with commas; two at a time; where there are none, it is not run); with {@code faults.unfenced=true} it must fail.
  */
 @EnabledIfSystemProperty(
         named = "faults.database",
         matches = ".+",
         disabledReason = "no database was named: see docs/testing.md")
+@Execution(ExecutionMode.CONCURRENT)
 class FaultTest {
 
     static Stream<TestDatabase> databases() {

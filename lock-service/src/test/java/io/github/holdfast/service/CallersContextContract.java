@@ -9,7 +9,9 @@ import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
+import java.util.Map;
 import java.util.Objects;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
 import org.springframework.orm.jpa.EntityManagerFactoryUtils;
@@ -79,8 +81,9 @@ abstract class CallersContextContract {
 
     @Test
     void aDataSourceThatHandsOutTheCallersConnectionIsRefused(Database database) throws Exception {
-        try (Services services = Services.on(database)) {
-            assertThatThrownBy(() -> services.open(new TransactionAwareDataSourceProxy(database.dataSource())))
+        DataSource callers = new TransactionAwareDataSourceProxy(database.dataSource());
+        try (EntityManagerFactory unit = PersistenceUnit.directlyOn(callers, Map.of())) {
+            assertThatThrownBy(() -> LockService.builder(unit).build())
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("TransactionAwareDataSourceProxy");
         }

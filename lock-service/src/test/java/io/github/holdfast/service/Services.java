@@ -2,10 +2,6 @@ package io.github.holdfast.service;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.entity.LockAudit;
-import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManagerFactory;
@@ -15,8 +11,6 @@ import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import javax.sql.DataSource;
-import org.hibernate.cfg.AvailableSettings;
-import org.hibernate.jpa.HibernatePersistenceConfiguration;
 
 /** Lock services on one database, each with a persistence unit of its own, as if in a process of its own. */
 final class Services implements AutoCloseable {
@@ -85,14 +79,8 @@ final class Services implements AutoCloseable {
     }
 
     EntityManagerFactory unit(DataSource dataSource, Map<String, String> properties) {
-        HibernatePersistenceConfiguration configuration = new HibernatePersistenceConfiguration("locks")
-                .managedClass(LockEntity.class)
-                .managedClass(LockNode.class)
-                .managedClass(LockAudit.class)
-                .managedClass(LockRun.class)
-                .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, dataSource);
-        configuration.properties(properties);
-        return opened(configuration.createEntityManagerFactory());
+        return opened(PersistenceUnit.on(database.kind(), dataSource, properties))
+                .factory();
     }
 
     /** Has this closed too, before what was opened earlier. */

@@ -1,0 +1,79 @@
+package io.github.holdfast.service;
+
+import io.github.holdfast.entity.LockAudit;
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.entity.LockRun;
+import io.github.holdfast.test.TestDatabase;
+import jakarta.persistence.EntityManagerFactory;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.Map;
+import javax.sql.DataSource;
+import org.hibernate.cfg.AvailableSettings;
+import org.hibernate.jpa.HibernatePersistenceConfiguration;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
+
+/** A persistence unit of nothing but locks. To build one takes longer than most tests, so when it is closed another test may have it. */
+final class PersistenceUnit implements AutoCloseable {
+
+    private record Kind(TestDatabase database, Map<String, String> properties) {}
+
+    /** As many as a test uses at once, on each database. */
+    private static final int IDLE = 4;
+
+    private static final Map<Kind, Deque<PersistenceUnit>> CLOSED = new HashMap<>();
+
+    private final Kind kind;
+    private final DelegatingDataSource connections;
+    private final EntityManagerFactory factory;
+
+    private PersistenceUnit(Kind kind, DelegatingDataSource connections) {
+        this.kind = kind;
+        this.connections = connections;
+        this.factory = directlyOn(connections, kind.properties());
+    }
+
+    /** One that has this data source itself, and that nobody else gets. */
+    static EntityManagerFactory directlyOn(DataSource dataSource, Map<String, String> properties) {
+        return new HibernatePersistenceConfiguration("locks")
+                .managedClasses(LockEntity.class, LockNode.class, LockAudit.class, LockRun.class)
+                .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, dataSource)
+                .properties(properties)
+                .createEntityManagerFactory();
+    }
+
+    static PersistenceUnit on(TestDatabase database, DataSource dataSource, Map<String, String> properties) {
+        Kind kind = new Kind(database, properties);
+        synchronized (CLOSED) {
+            PersistenceUnit closed = idle(kind).poll();
+            if (closed != null) {
+                closed.connections.setTargetDataSource(dataSource);
+                return closed;
+            }
+        }
+        return new PersistenceUnit(kind, new DelegatingDataSource(dataSource));
+    }
+
+    private static Deque<PersistenceUnit> idle(Kind kind) {
+        return CLOSED.computeIfAbsent(kind, first -> new ArrayDeque<>());
+    }
+
+    EntityManagerFactory factory() {
+        return factory;
+    }
+
+    /** Whoever still asks it for a connection fails, until another test has it. */
+    @Override
+    public void close() {
+        synchronized (CLOSED) {
+            if (factory.isOpen() && idle(kind).size() < IDLE) {
+                connections.setTargetDataSource(null);
+                idle(kind).push(this);
+                return;
+            }
+        }
+        factory.close();
+    }
+}
