@@ -20,8 +20,10 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** What is left is found, and nothing else. */
+@Isolated("counts the threads of this JVM")
 @OnDatabase(TestDatabase.H2_MEMORY)
 class LeftoversTest {
 

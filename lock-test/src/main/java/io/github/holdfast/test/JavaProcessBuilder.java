@@ -85,14 +85,14 @@ public final class JavaProcessBuilder {
         List<String> command = new ArrayList<>();
         command.add(javaHome.resolve("bin").resolve("java").toString());
         command.add("-cp");
-        command.add(System.getProperty("java.class.path"));
+        command.add(SharedClasses.classPath());
         command.addAll(jvmArguments);
         command.add(main.getName());
         command.addAll(arguments);
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
         builder.environment().putAll(environment);
         try {
-            return new JavaProcess(builder.start());
+            return new JavaProcess(SharedClasses.start(builder));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -1,0 +1,62 @@
+package io.github.holdfast.test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class SharedClassesTest {
+
+    private static final String PROPERTY = "holdfast.test.classes";
+    private static final Duration LONG = Duration.ofMinutes(2);
+
+    @AfterEach
+    void shareNothing() {
+        System.clearProperty(PROPERTY);
+    }
+
+    @Test
+    void whatTheFirstProcessHasLoadedTheNextOnesHaveFromTheArchive(@TempDir Path directory) throws Exception {
+        Path archive = directory.resolve("archive");
+        System.setProperty(PROPERTY, archive.toString());
+        assertThat(sourceOfTheDriver(directory.resolve("first")))
+                .contains("h2-")
+                .doesNotContain("shared objects");
+        await().atMost(LONG).until(() -> Files.exists(archive));
+        assertThat(sourceOfTheDriver(directory.resolve("second"))).contains("shared objects");
+    }
+
+    private static String sourceOfTheDriver(Path log) throws Exception {
+        try (JavaProcess process = JavaProcess.of(Loading.class)
+                .jvmArgs("-Xlog:class+load:file=" + log)
+                .start()) {
+            process.awaitLine("loaded"::equals, LONG);
+            process.kill();
+        }
+        try (var lines = Files.lines(log)) {
+            return lines.filter(line -> line.contains("org.h2.Driver "))
+                    .findFirst()
+                    .orElseThrow();
+        }
+    }
+
+    static final class Loading {
+        private Loading() {}
+
+        public static void main(String[] args) throws Exception {
+            JavaProcess.exitWithParent();
+            Class.forName("org.h2.Driver");
+            // The list is written in blocks: what follows writes the one of the driver.
+            Class.forName("org.h2.engine.Database");
+            Class.forName("org.h2.server.web.WebServer");
+            System.out.println("loaded");
+            new CountDownLatch(1).await();
+        }
+    }
+}
