@@ -9,7 +9,7 @@ import java.util.Optional;
 import org.hibernate.dialect.H2Dialect;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 
-/** Begun for this purpose. It writes nothing, so that it does not matter how it ends. */
+/** Begun for this purpose. It writes nothing. */
 final class OwnRowTransaction implements RowTransaction {
 
     private final LockStore store;
@@ -62,8 +62,8 @@ final class OwnRowTransaction implements RowTransaction {
 
     /**
      * H2 with a file may undo what somebody else commits just after a rollback: it restores the locked row a second time if the undo
-     * log's root is replaced in between ({@code RollbackDecisionMaker} 2.4.240), as each write to the file does. With nothing to
-     * undo, a commit does the same, and harms nobody. On PostgreSQL it would wait for the disk.
+     * log's root is replaced in between ({@code RollbackDecisionMaker} 2.4.240), as each write to the file does. As nothing was
+     * written, a commit gives the same back, and restores nothing. On PostgreSQL it would wait for the disk.
      */
     private boolean isH2() {
         return entityManager

@@ -38,7 +38,7 @@ public interface RowTransaction extends AutoCloseable {
     /**
      * Ends the transaction, unless it is a caller's.
      *
-     * @throws StoreException if its connection broke, so that the database had ended it before
+     * @throws StoreException if its connection broke: the database has ended it, perhaps before
      */
     @Override
     void close();

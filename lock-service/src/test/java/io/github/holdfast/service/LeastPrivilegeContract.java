@@ -19,6 +19,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -87,7 +88,7 @@ abstract class LeastPrivilegeContract {
     }
 
     private LockService service(UnaryOperator<LockServiceBuilder> settings) {
-        return services.build(pool(), settings);
+        return services.build(services.opened(PersistenceUnit.directlyOn(pool(), Map.of())), settings);
     }
 
     @Test

@@ -64,13 +64,13 @@ final class PersistenceUnit implements AutoCloseable {
         return factory;
     }
 
-    /** Whoever still asks it for a connection fails, until another test has it. */
+    /** Whoever still asks it for a connection fails. Others that are idle are used again before it. */
     @Override
     public void close() {
         synchronized (CLOSED) {
             if (factory.isOpen() && idle(kind).size() < IDLE) {
                 connections.setTargetDataSource(null);
-                idle(kind).push(this);
+                idle(kind).add(this);
                 return;
             }
         }

@@ -8,20 +8,20 @@ import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * An archive of classes for the JVMs that tests start, which need not read and verify them then: half of the processor time of a
  * start with Hibernate (<a href="https://docs.oracle.com/en/java/javase/17/vm/class-data-sharing.html">class data sharing</a>).
  *
  * <p>The first of these JVMs, of whichever test JVM, lists the classes that it loads, and when it has ended an archive is made of the
- * list. Those that start before that do without. There is none unless the system property {@code holdfast.test.classes} says in which
- * file.
+ * list. Those that start before that do without, as all do if the making was cut short. There is none unless the system property
+ * {@code holdfast.test.classes} says where: the beginning of the files' path, which goes on with what they depend on.
  */
 final class SharedClasses {
 
@@ -33,19 +33,19 @@ final class SharedClasses {
     private final Path list;
     private final boolean isListing;
 
-    private SharedClasses(Path archive) {
-        this.archive = archive;
+    private SharedClasses(String path) {
+        this.archive = Path.of(path + "-" + fingerprint() + ".jsa").toAbsolutePath();
         this.list = archive.resolveSibling(archive.getFileName() + ".list");
         this.isListing = !Files.exists(archive) && isFirst();
     }
 
-    /** Has the command start this JVM's Java with its class path. */
+    /** Has the command start, if it starts this JVM's Java; its class path is this JVM's. */
     static Process start(ProcessBuilder builder) throws IOException {
-        String property = System.getProperty(PROPERTY);
-        if (property == null || !builder.command().get(0).equals(JAVA.toString())) {
+        String path = System.getProperty(PROPERTY);
+        if (path == null || !builder.command().get(0).equals(JAVA.toString())) {
             return builder.start();
         }
-        SharedClasses classes = new SharedClasses(Path.of(property).toAbsolutePath());
+        SharedClasses classes = new SharedClasses(path);
         builder.command().addAll(1, classes.arguments());
         Process process = builder.start();
         if (classes.isListing) {
@@ -54,9 +54,26 @@ final class SharedClasses {
         return process;
     }
 
-    /** This JVM's class path, the jars first: it has to begin as that of the archive, which must not have directories. */
+    /**
+     * This JVM's class path; if classes are shared, with the jars first: it has to begin as that of the archive, which must not have
+     * directories.
+     */
     static String classPath() {
-        return String.join(File.pathSeparator, entries(SharedClasses::isJar), entries(entry -> !isJar(entry)));
+        return System.getProperty(PROPERTY) == null
+                ? System.getProperty("java.class.path")
+                : Stream.of(entries(SharedClasses::isJar), entries(entry -> !isJar(entry)))
+                        .filter(entries -> !entries.isEmpty())
+                        .collect(Collectors.joining(File.pathSeparator));
+    }
+
+    /** Of the Java and the jars: of another one the JVM would not take the archive. */
+    private static String fingerprint() {
+        StringBuilder dependsOn = new StringBuilder(System.getProperty("java.vm.version"));
+        for (String jar : entries(SharedClasses::isJar).split(File.pathSeparator)) {
+            File file = new File(jar);
+            dependsOn.append(jar).append(file.length()).append(file.lastModified());
+        }
+        return Integer.toHexString(dependsOn.toString().hashCode());
     }
 
     private static String entries(Predicate<String> condition) {
@@ -73,10 +90,9 @@ final class SharedClasses {
         if (isListing) {
             return List.of("-XX:DumpLoadedClassList=" + list);
         }
-        // It is not used if a jar seems to have another date, as it does under libfaketime; of which nothing is to be
-        // printed.
+        // Under libfaketime the jars seem to have other dates, and the archive is not used: the JVM need not say so.
         return Files.exists(archive)
-                ? List.of("-XX:SharedArchiveFile=" + archive, "-Xlog:cds=off", "-Xlog:class+path=off")
+                ? List.of("-XX:SharedArchiveFile=" + archive, "-Xlog:disable", "-Xlog:all=error:stderr")
                 : List.of();
     }
 
@@ -94,10 +110,9 @@ final class SharedClasses {
     private void archive() {
         Path incomplete = archive.resolveSibling(archive.getFileName() + ".incomplete");
         try {
-            List<String> classes = new ArrayList<>(Files.readAllLines(list));
+            List<String> classes = Files.readAllLines(list);
             // Of a process that was killed, the last line may be cut.
-            classes.remove(classes.size() - 1);
-            Files.write(list, classes);
+            Files.write(list, classes.subList(0, Math.max(0, classes.size() - 1)));
             Process dump = new ProcessBuilder(
                             JAVA.toString(),
                             "-Xshare:dump",

@@ -13,6 +13,7 @@ import org.junit.platform.commons.support.ReflectionSupport;
 import org.junit.platform.engine.DiscoverySelector;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.engine.TestExecutionResult.Status;
+import org.junit.platform.launcher.LauncherDiscoveryRequest;
 import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.core.LauncherFactory;
@@ -27,7 +28,11 @@ final class TestRunner {
         List<String> lines = new ArrayList<>();
         List<? extends DiscoverySelector> tests =
                 Arrays.stream(args).skip(1).map(TestRunner::selector).toList();
-        LauncherFactory.create().execute(request().selectors(tests).build(), new TestExecutionListener() {
+        LauncherDiscoveryRequest oneAfterAnother = request()
+                .selectors(tests)
+                .configurationParameter("junit.jupiter.execution.parallel.enabled", "false")
+                .build();
+        LauncherFactory.create().execute(oneAfterAnother, new TestExecutionListener() {
             @Override
             public void executionFinished(TestIdentifier test, TestExecutionResult result) {
                 if (test.isTest() || result.getStatus() != Status.SUCCESSFUL) {
