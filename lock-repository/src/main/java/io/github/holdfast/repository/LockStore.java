@@ -239,11 +239,14 @@ public final class LockStore {
     Optional<LockEntity> lockRow(EntityManager entityManager, String name, Duration atMost) {
         // H2 heeds no query timeout while it waits for a row, and Hibernate rounds to whole seconds. On the others it
         // would cost statements; but the application may have set a lock timeout for everything, so it is set to none.
-        boolean needsLockTimeout = factory.getJdbcServices().getDialect() instanceof H2Dialect;
         entityManager.setProperty(
                 HINT_SPEC_LOCK_TIMEOUT,
-                needsLockTimeout ? Math.multiplyExact(seconds(atMost), 1000) : Timeouts.WAIT_FOREVER_MILLI);
+                isOnH2() ? Math.multiplyExact(seconds(atMost), 1000) : Timeouts.WAIT_FOREVER_MILLI);
         return with(entityManager, atMost, repository -> repository.findForUpdate(name));
+    }
+
+    boolean isOnH2() {
+        return factory.getJdbcServices().getDialect() instanceof H2Dialect;
     }
 
     /** See {@link RowTransaction#lockIfFree}. */

@@ -6,8 +6,6 @@ import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityTransaction;
 import java.time.Duration;
 import java.util.Optional;
-import org.hibernate.dialect.H2Dialect;
-import org.hibernate.engine.spi.SessionFactoryImplementor;
 
 /** Begun for this purpose. It writes nothing. */
 final class OwnRowTransaction implements RowTransaction {
@@ -46,11 +44,16 @@ final class OwnRowTransaction implements RowTransaction {
         entityManager.getTransaction().setRollbackOnly();
     }
 
+    /**
+     * H2 with a file may undo what somebody else commits just after a rollback: it restores the locked row a second time if the undo
+     * log's root is replaced in between ({@code RollbackDecisionMaker} 2.4.240), as each write to the file does. As nothing was
+     * written, a commit gives the same back, and restores nothing. On PostgreSQL it would wait for the disk.
+     */
     @Override
     public void close() {
         try (EntityManager closed = entityManager) {
             EntityTransaction transaction = closed.getTransaction();
-            if (isH2() && !transaction.getRollbackOnly()) {
+            if (store.isOnH2() && !transaction.getRollbackOnly()) {
                 transaction.commit();
             } else {
                 transaction.rollback();
@@ -58,19 +61,5 @@ final class OwnRowTransaction implements RowTransaction {
         } catch (RuntimeException broken) {
             throw new StoreException(Failure.UNAVAILABLE, Failure.UNAVAILABLE.message(), broken);
         }
-    }
-
-    /**
-     * H2 with a file may undo what somebody else commits just after a rollback: it restores the locked row a second time if the undo
-     * log's root is replaced in between ({@code RollbackDecisionMaker} 2.4.240), as each write to the file does. As nothing was
-     * written, a commit gives the same back, and restores nothing. On PostgreSQL it would wait for the disk.
-     */
-    private boolean isH2() {
-        return entityManager
-                        .getEntityManagerFactory()
-                        .unwrap(SessionFactoryImplementor.class)
-                        .getJdbcServices()
-                        .getDialect()
-                instanceof H2Dialect;
     }
 }

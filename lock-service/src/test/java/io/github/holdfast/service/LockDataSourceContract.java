@@ -9,10 +9,6 @@ import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.entity.LockAudit;
-import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.service.WatchedDataSource.Then;
 import io.github.holdfast.test.Database;
@@ -21,12 +17,12 @@ import io.github.holdfast.test.FaultyDataSource.Fault;
 import jakarta.persistence.EntityManagerFactory;
 import java.sql.Connection;
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import javax.sql.DataSource;
 import org.hibernate.cfg.AvailableSettings;
-import org.hibernate.jpa.HibernatePersistenceConfiguration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -396,14 +392,8 @@ abstract class LockDataSourceContract {
     }
 
     private static EntityManagerFactory unitThatExpectsNoAutoCommit(DataSource dataSource) {
-        return new HibernatePersistenceConfiguration("no auto-commit")
-                .managedClass(LockEntity.class)
-                .managedClass(LockNode.class)
-                .managedClass(LockAudit.class)
-                .managedClass(LockRun.class)
-                .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, dataSource)
-                .property(AvailableSettings.CONNECTION_PROVIDER_DISABLES_AUTOCOMMIT, true)
-                .createEntityManagerFactory();
+        return PersistenceUnit.directlyOn(
+                dataSource, Map.of(AvailableSettings.CONNECTION_PROVIDER_DISABLES_AUTOCOMMIT, "true"));
     }
 
     /** Such a one would let a lock operation run on the connection of the caller's transaction, and commit it. */

@@ -5,10 +5,6 @@ import static java.time.Duration.ofSeconds;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.entity.LockAudit;
-import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.JavaProcessBuilder;
@@ -17,14 +13,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
-import org.hibernate.cfg.AvailableSettings;
-import org.hibernate.jpa.HibernatePersistenceConfiguration;
 
 /** A process that takes locks, to be killed or to have a clock of its own. */
 final class LockWorker {
@@ -56,13 +51,7 @@ final class LockWorker {
         config.setMaximumPoolSize(5);
         config.setMinimumIdle(2);
         try (HikariDataSource dataSource = new HikariDataSource(config);
-                EntityManagerFactory unit = new HibernatePersistenceConfiguration("worker")
-                        .managedClass(LockEntity.class)
-                        .managedClass(LockNode.class)
-                        .managedClass(LockAudit.class)
-                        .managedClass(LockRun.class)
-                        .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, dataSource)
-                        .createEntityManagerFactory();
+                EntityManagerFactory unit = PersistenceUnit.directlyOn(dataSource, Map.of());
                 LockService locks = LockService.builder(unit).build()) {
             String[] command = Arrays.copyOfRange(args, 3, args.length);
             switch (command[0]) {

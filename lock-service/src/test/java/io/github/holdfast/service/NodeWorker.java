@@ -6,21 +6,16 @@ import static java.time.Duration.ofSeconds;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.entity.LockAudit;
-import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.JavaProcess;
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import org.hibernate.cfg.AvailableSettings;
-import org.hibernate.jpa.HibernatePersistenceConfiguration;
 
 /**
  * A process with one lock service that does what its standard input says and tells on its standard output what it sees.
@@ -111,13 +106,7 @@ final class NodeWorker {
         config.setMaximumPoolSize(25);
         config.setMinimumIdle(2);
         Duration nodeLease = ofMillis(Long.parseLong(args[3]));
-        EntityManagerFactory unit = new HibernatePersistenceConfiguration("worker")
-                .managedClass(LockEntity.class)
-                .managedClass(LockNode.class)
-                .managedClass(LockAudit.class)
-                .managedClass(LockRun.class)
-                .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, new HikariDataSource(config))
-                .createEntityManagerFactory();
+        EntityManagerFactory unit = PersistenceUnit.directlyOn(new HikariDataSource(config), Map.of());
         LockServiceBuilder builder =
                 LockService.builder(unit).nodeLease(nodeLease).withoutHousekeeping();
         if (List.of(args).contains(WAKE_UP)) {

@@ -5,10 +5,6 @@ import static java.time.Duration.ofSeconds;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.entity.LockAudit;
-import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.JavaProcess;
 import jakarta.persistence.EntityManagerFactory;
@@ -18,11 +14,10 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import javax.sql.DataSource;
-import org.hibernate.cfg.AvailableSettings;
-import org.hibernate.jpa.HibernatePersistenceConfiguration;
 import org.jspecify.annotations.Nullable;
 import org.springframework.orm.jpa.JpaTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
@@ -68,13 +63,7 @@ final class RowLockWorker {
         config.setPassword(args[2]);
         config.setMaximumPoolSize(5);
         try (HikariDataSource dataSource = new HikariDataSource(config);
-                EntityManagerFactory unit = new HibernatePersistenceConfiguration("worker")
-                        .managedClass(LockEntity.class)
-                        .managedClass(LockNode.class)
-                        .managedClass(LockAudit.class)
-                        .managedClass(LockRun.class)
-                        .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, dataSource)
-                        .createEntityManagerFactory()) {
+                EntityManagerFactory unit = PersistenceUnit.directlyOn(dataSource, Map.of())) {
             JpaTransactionManager manager = new JpaTransactionManager(unit);
             try (LockService locks =
                     LockService.builder(unit).transactionManager(manager).build()) {

@@ -4,10 +4,6 @@ import static java.time.Duration.ofMinutes;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.entity.LockAudit;
-import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.JavaProcess;
 import jakarta.persistence.EntityManagerFactory;
@@ -17,6 +13,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -28,8 +25,6 @@ import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordedFrame;
 import jdk.jfr.consumer.RecordedMethod;
 import jdk.jfr.consumer.RecordingFile;
-import org.hibernate.cfg.AvailableSettings;
-import org.hibernate.jpa.HibernatePersistenceConfiguration;
 
 /** A process on a JDK that has virtual threads: many of them want few names, and what pins their carriers is told. */
 final class VirtualThreadWorker {
@@ -72,13 +67,7 @@ final class VirtualThreadWorker {
         config.setUsername(args[1]);
         config.setPassword(args[2]);
         try (HikariDataSource dataSource = new HikariDataSource(config);
-                EntityManagerFactory unit = new HibernatePersistenceConfiguration("worker")
-                        .managedClass(LockEntity.class)
-                        .managedClass(LockNode.class)
-                        .managedClass(LockAudit.class)
-                        .managedClass(LockRun.class)
-                        .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, dataSource)
-                        .createEntityManagerFactory();
+                EntityManagerFactory unit = PersistenceUnit.directlyOn(dataSource, Map.of());
                 LockService locks = LockService.builder(unit).build();
                 Recording recording = new Recording()) {
             ExecutorService threads = (ExecutorService)
