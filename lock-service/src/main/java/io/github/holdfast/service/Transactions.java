@@ -4,9 +4,6 @@ import io.github.holdfast.repository.CommitGuard;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,15 +23,11 @@ final class Transactions implements TransactionExecutionListener {
 
     private static final Logger LOG = LoggerFactory.getLogger(Transactions.class);
 
-    private static final int MAX_CALL_SITES = 1000;
-
     private final CommitGuard guard;
     private final HeldLocks held;
     private final RowLocks rowLocks;
     private final Events events;
-    private final Set<String> warnedCallSites = ConcurrentHashMap.newKeySet();
-    private final AtomicBoolean hasWarnedOfForeign = new AtomicBoolean();
-    private final AtomicBoolean hasWarnedOfSeveral = new AtomicBoolean();
+    private final TransactionWarnings warnings = new TransactionWarnings();
 
     Transactions(CommitGuard guard, HeldLocks held, RowLocks rowLocks, Events events) {
         this.guard = guard;
@@ -106,7 +99,7 @@ final class Transactions implements TransactionExecutionListener {
     void checkSnapshot(Hold hold) {
         Optional<TransactionScope> scope = scope().filter(current -> hasOldSnapshot(current) && !hold.isFirst());
         if (scope.isPresent()) {
-            warnOfOldSnapshot(hold.name());
+            warnings.oldSnapshot(hold.name());
             if (scope.get().isGuarded() && hold.isToBeFenced()) {
                 Guarding.checkSnapshot(hold, guard, scope.get().seen());
             }
@@ -120,13 +113,8 @@ final class Transactions implements TransactionExecutionListener {
         }
         TransactionScope scope = scopeOrForeign();
         scope.add(hold);
-        if (scope.isForeign() && hasWarnedOfForeign.compareAndSet(false, true)) {
-            LogEvent.TRANSACTION_UNFENCED
-                    .of(hold.name(), LOG.atWarn())
-                    .log(
-                            "Lock '{}' was acquired in a transaction whose commit is not fenced: the lock service does not know"
-                                    + " its transaction manager, or that is of another persistence unit. This is logged once",
-                            hold.name());
+        if (scope.isForeign()) {
+            warnings.unfenced(hold.name());
         }
     }
 
@@ -143,7 +131,7 @@ final class Transactions implements TransactionExecutionListener {
             TransactionScope scope = scopeOrForeign();
             scope.add(hold);
             if (hold.isCallers() && hasOldSnapshot(scope)) {
-                warnOfOldSnapshot(hold.name());
+                warnings.oldSnapshot(hold.name());
             }
         }
     }
@@ -182,19 +170,6 @@ final class Transactions implements TransactionExecutionListener {
         return scope().filter(current -> current == scope).isPresent();
     }
 
-    private void warnOfOldSnapshot(String name) {
-        if (warnedCallSites.size() < MAX_CALL_SITES && warnedCallSites.add(callSite())) {
-            LogEvent.TRANSACTION_OLD_SNAPSHOT
-                    .of(name, LOG.atWarn())
-                    .log(
-                            "Lock '{}' was acquired in a transaction that has read before, at REPEATABLE READ or higher: it goes on"
-                                    + " seeing what it saw then, and may fail to commit. Acquire before the transaction's first"
-                                    + " read ({})",
-                            name,
-                            callSite());
-        }
-    }
-
     private boolean hasOldSnapshot(TransactionScope scope) {
         try {
             return scope.hasRead(guard.loadedEntities()) && guard.keepsSnapshot();
@@ -202,24 +177,6 @@ final class Transactions implements TransactionExecutionListener {
             LOG.debug("The transaction cannot be asked for its isolation level", broken);
             return false;
         }
-    }
-
-    private static String callSite() {
-        return StackWalker.getInstance()
-                .walk(frames -> frames.filter(frame -> !isBetween(frame.getClassName()))
-                        .findFirst()
-                        .map(frame -> frame.getClassName() + "." + frame.getMethodName() + ":" + frame.getLineNumber())
-                        .orElse("unknown"));
-    }
-
-    private static boolean isBetween(String className) {
-        return className.startsWith(Transactions.class.getPackageName() + ".Lock")
-                || className.startsWith(Transactions.class.getPackageName() + ".Acquirer")
-                || className.startsWith(Transactions.class.getPackageName() + ".Row")
-                || className.startsWith(Transactions.class.getPackageName() + ".Patience")
-                || className.startsWith(Transactions.class.getName())
-                || className.startsWith("java.")
-                || className.startsWith("org.springframework.");
     }
 
     /** The scope of the calling thread's transaction if it runs under this hold. */
@@ -277,15 +234,8 @@ final class Transactions implements TransactionExecutionListener {
 
     /** Notes that a release is put off until the transaction ends. */
     void deferred(Hold hold) {
-        boolean isOneOfSeveral = scope().filter(scope -> scope.defer(hold) > 1).isPresent();
-        if (isOneOfSeveral && hasWarnedOfSeveral.compareAndSet(false, true)) {
-            LogEvent.TRANSACTION_SEVERAL_LOCKS
-                    .of(hold.name(), LOG.atWarn())
-                    .log(
-                            "More than one lock, the last of them '{}', stays held until one transaction ends. Two transactions"
-                                    + " that lock the same names in different orders wait for each other: use acquireAll. This is"
-                                    + " logged once",
-                            hold.name());
+        if (scope().filter(scope -> scope.defer(hold) > 1).isPresent()) {
+            warnings.several(hold.name());
         }
     }
 

@@ -4,6 +4,7 @@ import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.spi.ILoggingEvent;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
@@ -102,7 +103,7 @@ abstract class OldSnapshotContract {
         List<Isolation> isolations = new ArrayList<>(Isolation.ofSnapshots(database.kind()));
         isolations.add(Isolation.READ_COMMITTED);
         for (Isolation isolation : isolations) {
-            try (CapturedLog log = CapturedLog.of(Transactions.class);
+            try (CapturedLog log = CapturedLog.of(TransactionWarnings.class);
                     Bookkeeper mine = Bookkeeper.on(database.pool(isolation::set), builder -> builder);
                     Bookkeeper theirs = Bookkeeper.on(database.pool(isolation::set), builder -> builder)) {
                 Set<Outcome> outcomes = EnumSet.noneOf(Outcome.class);
@@ -117,6 +118,10 @@ abstract class OldSnapshotContract {
                 }
                 outcomes.removeAll(Set.of(Outcome.IN_ORDER, Outcome.OTHER_WAITS));
                 assertThat(log.lines()).as("warnings at " + isolation).hasSize(outcomes.isEmpty() ? 0 : 1);
+                // Whoever reads it can find the place.
+                assertThat(log.lines())
+                        .extracting(ILoggingEvent::getFormattedMessage)
+                        .allSatisfy(line -> assertThat(line).contains("(" + Bookkeeper.class.getName() + "."));
             }
         }
     }
