@@ -40,7 +40,7 @@ final class Acquirer {
         internals.transactions().checkNotLost(request.name());
         String owner = request.owner().orElseGet(() -> ownerPrefix + acquisitions.incrementAndGet());
         String holder = holders.current();
-        Acquisition acquisition = new Acquisition(internals, request, owner, holder, step);
+        Acquisition acquisition = new Acquisition(internals, new Claim(request, owner, holder, step));
         Pending pending = new Pending(request.name(), owner, holder, internals.ticker());
         Optional<Hold> hold = acquired(acquisition, pending, request, patience);
         return new Acquired(request.name(), hold.map(Hold::handle), acquisition.last(), patience.elapsed());
@@ -123,7 +123,7 @@ final class Acquirer {
             internals.transactions().join(hold);
             internals.watch().expect(hold);
         } catch (RuntimeException | Error thrown) {
-            hold.releaseAll();
+            hold.end().releaseAll();
             throw thrown;
         }
     }

@@ -5,7 +5,6 @@ import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -32,11 +31,7 @@ final class Hold {
     private final ReentrantLock writing = new ReentrantLock();
     private final HeldRow row;
 
-    /** How many handles are open. The row's count may be others' too, or wait for the next write to be corrected. */
-    private volatile int handles = 1;
-
-    /** How many more are open that were counted in memory only, inside a transaction whose guard a write would doom. */
-    private final AtomicInteger inMemory = new AtomicInteger();
+    private final OpenHandles handles = new OpenHandles();
 
     /**
      * A hold that was just granted.
@@ -73,7 +68,7 @@ final class Hold {
     }
 
     int holdCount() {
-        return (ownerIsChosen ? row.current().holdCount() : handles) + inMemory.get();
+        return (ownerIsChosen ? row.current().holdCount() : handles.counted()) + handles.inMemory();
     }
 
     boolean isByLease() {
@@ -150,30 +145,30 @@ final class Hold {
         @Nullable Duration atLeast = inner.lease().orElse(null);
         awaitTurnToWrite(patience);
         try {
-            if (handles == Integer.MAX_VALUE) {
-                throw new IllegalStateException("Lock '" + name() + "' is already held " + handles + " times");
+            int open = handles.counted();
+            if (open == Integer.MAX_VALUE) {
+                throw new IllegalStateException("Lock '" + name() + "' is already held " + open + " times");
             }
             if (lifetime.isLost()) {
                 return false;
             }
-            if (handles == 0 && !coverage.isUnfinished() && isByLease() && atLeast == null) {
+            if (open == 0 && !coverage.isUnfinished() && isByLease() && atLeast == null) {
                 // It is about to be released, and what is wanted now is another kind of hold.
                 return false;
             }
             lifetime.validity().checkReentry(name(), atLeast);
-            if (handles == 0) {
+            if (open == 0) {
                 return isReopened(inner, patience);
             }
             isToBeFenced |= inner.fence() != LockRequest.Fence.NONE;
             if (internals.transactions().isUnder(this)) {
-                inMemory.incrementAndGet();
+                handles.countInMemory(handles.inMemory() + 1);
                 return true;
             }
-            int entered = handles + 1;
-            if (!isWrittenFor(entered, atLeast, patience)) {
+            if (!isWrittenFor(open + 1, atLeast, patience)) {
                 return false;
             }
-            handles = entered;
+            handles.count(open + 1);
             return true;
         } catch (StoreException failed) {
             throw new LockStoreException(name(), "was not re-entered", failed);
@@ -200,7 +195,7 @@ final class Hold {
         if (!coverage.cancelRelease()) {
             return false;
         }
-        handles = 1;
+        handles.count(1);
         isToBeFenced |= inner.fence() != LockRequest.Fence.NONE;
         lifetime.goOn();
         internals.transactions().join(this);
@@ -212,7 +207,7 @@ final class Hold {
                     || isWrittenFor(1, inner.lease().orElse(null), patience);
         } finally {
             if (!isOpen) {
-                ReleaseOutcome unused = release();
+                ReleaseOutcome unused = end().release();
             }
         }
         if (isOpen && request.isInterruptedOnLoss()) {
@@ -251,7 +246,7 @@ final class Hold {
     }
 
     boolean isOpen() {
-        return handles > 0;
+        return handles.counted() > 0;
     }
 
     /** The lease that was asked for; a lock that lives as long as its node has none. */
@@ -261,137 +256,22 @@ final class Hold {
 
     /** The row as it is to be after a write that changes no count. */
     LockEntity sameTimesHeld(LockEntity current) {
-        return current.heldTimes(ownerIsChosen ? current.holdCount() : handles);
+        return current.heldTimes(ownerIsChosen ? current.holdCount() : handles.counted());
     }
 
-    /**
-     * Gives one handle's hold back; the last one frees the lock. Never throws for a loss, nor because the database
-     * failed.
-     */
-    ReleaseOutcome release() {
-        Transactions transactions = internals.transactions();
-        writing.lock();
-        try {
-            if (handles == 0) {
-                return ReleaseOutcome.LOST;
-            }
-            if (inMemory.get() > 0) {
-                inMemory.decrementAndGet();
-                return ReleaseOutcome.STILL_HELD;
-            }
-            if (handles > 1 && !ownerIsChosen && transactions.isUnder(this)) {
-                // The next write corrects the count.
-                int open = handles - 1;
-                handles = open;
-                return ReleaseOutcome.STILL_HELD;
-            }
-            if (handles == 1) {
-                transactions.joinForRelease(this);
-                // A lost lock stays until those have ended that find out whether anybody was granted it since.
-                boolean isForced = lifetime.isLost() && !(isToBeFenced && coverage.willBeChecked());
-                if (isForced) {
-                    coverage.forceRelease();
-                } else if (!coverage.beginRelease()) {
-                    handles = 0;
-                    lifetime.end();
-                    transactions.deferred(this);
-                    internals.events().tell(listener -> listener.deferred(name(), grant.fencingToken()));
-                    return ReleaseOutcome.DEFERRED;
-                }
-            }
-            boolean wasLost = lifetime.isLost();
-            int left = handles - 1;
-            handles = left;
-            return left == 0 ? free(wasLost) : givenBack(left, wasLost);
-        } finally {
-            writing.unlock();
-        }
+    /** What gives it back. */
+    HoldEnd end() {
+        return new HoldEnd(internals, this, row, handles, succession, writing);
     }
 
-    /** Frees the lock, however many handles are open; their own releases answer that it is lost. */
-    ReleaseOutcome releaseAll() {
-        writing.lock();
-        try {
-            if (handles == 0 && !coverage.cancelRelease()) {
-                return ReleaseOutcome.LOST;
-            }
-            coverage.forceRelease();
-            handles = 0;
-            return free(false);
-        } finally {
-            writing.unlock();
-        }
+    Duration heldFor() {
+        return Duration.ofNanos(internals.ticker().nanoTime() - acquiredAt);
     }
 
-    /**
-     * Frees the lock because the service is closed. Its handles stay, and are lost: a transaction that has begun under them, or begins,
-     * must not commit.
-     */
-    ReleaseOutcome freeOnClose() {
-        writing.lock();
-        try {
-            succession.begin();
-            return row.isFree() ? ReleaseOutcome.LOST : row.giveBack(0, internals.ticker());
-        } finally {
-            writing.unlock();
-        }
-    }
-
-    /** A transaction that ran under the hold has ended. */
-    void completed(TransactionScope scope, boolean committedUnderGuard) {
-        if (coverage.end(scope, committedUnderGuard)) {
-            // The caller's connection is still in use; waiting here for another one could wait for ever.
-            internals.settler().release(this::releaseAfterTransactions);
-        }
-    }
-
-    /** Does the release that waited for transactions to end, unless the lock was acquired again meanwhile. */
-    private void releaseAfterTransactions() {
-        writing.lock();
-        try {
-            if (coverage.takeRelease()) {
-                ReleaseOutcome unused = free(lifetime.isLost());
-            }
-        } finally {
-            writing.unlock();
-        }
-    }
-
-    private ReleaseOutcome free(boolean wasLost) {
-        lifetime.end();
-        succession.begin();
-        boolean isPassedOn = isToBePassedOn(wasLost) && succession.passOn(row);
-        ReleaseOutcome outcome = isPassedOn ? ReleaseOutcome.RELEASED : givenBack(0, wasLost);
-        if (!isPassedOn && outcome == ReleaseOutcome.RELEASED && row.isFree()) {
-            succession.leave(row.current());
-        }
-        // Not before: its thread would find neither this hold nor the lock free.
-        internals.held().remove(this);
-        if (!isPassedOn) {
-            internals.givenBack(name());
-        }
-        Duration heldFor = Duration.ofNanos(internals.ticker().nanoTime() - acquiredAt);
-        internals.events().tell(listener -> listener.released(name(), grant.fencingToken(), heldFor, outcome));
-        return outcome;
-    }
-
-    /** The row is free already if the service was closed meanwhile. */
-    private ReleaseOutcome givenBack(int left, boolean wasLost) {
-        return row.isFree() ? ReleaseOutcome.LOST : told(row.giveBack(left, internals.ticker()), wasLost);
-    }
-
-    /** Whether nothing is open that only the row, given back, settles or keeps from everybody. */
-    private boolean isToBePassedOn(boolean wasLost) {
-        return !wasLost
-                && !ownerIsChosen
+    /** Whether the lock may be granted to the next thread in place of being given back: nothing is open that only the free row settles. */
+    boolean canBePassedOn() {
+        return !ownerIsChosen
                 && !coverage.isUndecided()
                 && request.minimumHold().isEmpty();
-    }
-
-    private ReleaseOutcome told(ReleaseOutcome outcome, boolean wasLost) {
-        if (outcome == ReleaseOutcome.LOST && !wasLost) {
-            lifetime.loseToDatabase();
-        }
-        return wasLost ? ReleaseOutcome.LOST : outcome;
     }
 }

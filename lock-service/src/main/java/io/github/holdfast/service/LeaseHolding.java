@@ -81,7 +81,7 @@ record LeaseHolding(Hold hold, Internals internals, Object anchor) implements Ho
 
     @Override
     public ReleaseOutcome release() {
-        return hold.release();
+        return hold.end().release();
     }
 
     @Override

@@ -355,7 +355,7 @@ public final class LockService implements AutoCloseable {
     /** As long as the database answers. */
     private static void release(List<Hold> holds, Predicate<Hold> which) {
         for (Hold hold : holds) {
-            if (which.test(hold) && hold.freeOnClose() == ReleaseOutcome.UNRESOLVED) {
+            if (which.test(hold) && hold.end().freeOnClose() == ReleaseOutcome.UNRESOLVED) {
                 return;
             }
         }

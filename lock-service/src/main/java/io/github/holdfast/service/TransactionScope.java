@@ -138,7 +138,7 @@ final class TransactionScope implements TransactionSynchronization {
             if (status != STATUS_COMMITTED && checked.contains(hold)) {
                 hold.coverage().undecided();
             }
-            hold.completed(this, status == STATUS_COMMITTED && checked.contains(hold));
+            hold.end().completed(this, status == STATUS_COMMITTED && checked.contains(hold));
         }
         rowHolds.forEach(hold -> hold.completed(this));
     }
