@@ -56,7 +56,9 @@ final class Events implements AutoCloseable {
 
     /** Tells every listener, on this thread. */
     void tell(Consumer<LockListener> event) {
-        listeners.forEach(listener -> safely(() -> event.accept(listener)));
+        for (LockListener listener : listeners) {
+            tell(event, listener);
+        }
     }
 
     /** Tells every listener, on the thread of the events. */
@@ -73,7 +75,7 @@ final class Events implements AutoCloseable {
 
     /** Runs a handler on the thread of the events. */
     void tellLater(LockLost loss, Consumer<LockLost> handler) {
-        later(() -> safely(() -> handler.accept(loss)));
+        later(() -> tell(handler, loss));
     }
 
     private void later(Runnable event) {
@@ -84,9 +86,9 @@ final class Events implements AutoCloseable {
         }
     }
 
-    private static void safely(Runnable event) {
+    private static <T> void tell(Consumer<T> receiver, T told) {
         try {
-            event.run();
+            receiver.accept(told);
         } catch (RuntimeException | Error failed) {
             LogEvent.LISTENER_FAILED.in(LOG.atError()).setCause(failed).log("A listener of locks failed");
         }
