@@ -54,7 +54,7 @@ final class HoldEnd {
                 handles.count(open - 1);
                 return ReleaseOutcome.STILL_HELD;
             }
-            if (open == 1 && isDeferred()) {
+            if (open == 1 && isPutOff()) {
                 return ReleaseOutcome.DEFERRED;
             }
             boolean wasLost = hold.lifetime().isLost();
@@ -65,8 +65,8 @@ final class HoldEnd {
         }
     }
 
-    /** Whether the last handle's release waits from now on for transactions to end. */
-    private boolean isDeferred() {
+    /** Puts the last handle's release off until transactions have ended, and tells whether there is any to wait for. */
+    private boolean isPutOff() {
         Transactions transactions = internals.transactions();
         Coverage coverage = hold.coverage();
         transactions.joinForRelease(hold);

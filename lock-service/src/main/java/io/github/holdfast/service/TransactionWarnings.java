@@ -77,7 +77,8 @@ final class TransactionWarnings {
                 || className.startsWith(here + ".Patience")
                 || className.startsWith(here + ".TaskLock")
                 || className.startsWith("io.github.holdfast.annotation.")
-                || className.contains("$$")
+                || className.contains("$$SpringCGLIB$$")
+                || className.contains("$Proxy")
                 || className.startsWith("java.")
                 || className.startsWith("jdk.")
                 || className.startsWith("org.springframework.");
