@@ -10,7 +10,6 @@ import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManagerFactory;
 import java.util.List;
 import java.util.Locale;
-import java.util.SplittableRandom;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -28,12 +27,16 @@ public final class GrowthBenchmark {
     private static final int WARM_UP = 2_000;
     private static final int TIMES = 2_000;
 
-    private final SplittableRandom random = new SplittableRandom(8);
+    /** A prime, so that the names come without repetition, and far from each other. */
+    private static final int STEP = 7_919;
+
     private final Database database;
+    private final EntityManagerFactory unit;
     private final LockService locks;
 
-    private GrowthBenchmark(Database database, LockService locks) {
+    private GrowthBenchmark(Database database, EntityManagerFactory unit, LockService locks) {
         this.database = database;
+        this.unit = unit;
         this.locks = locks;
     }
 
@@ -55,27 +58,30 @@ public final class GrowthBenchmark {
             LockSchema.on(database.dataSource()).createIfMissing();
             try (HikariDataSource pool = database.pool(config -> {});
                     EntityManagerFactory unit = HoldfastLocks.unit(pool);
-                    LockService locks =
-                            LockService.builder(unit).withoutHousekeeping().build()) {
+                    LockService locks = service(unit)) {
                 print("%s %s", kind.label(), database.version());
-                GrowthBenchmark benchmark = new GrowthBenchmark(database, locks);
+                GrowthBenchmark benchmark = new GrowthBenchmark(database, unit, locks);
                 benchmark.reentry();
                 benchmark.names();
             }
         }
     }
 
+    private static LockService service(EntityManagerFactory unit) {
+        return LockService.builder(unit).withoutHousekeeping().build();
+    }
+
     private void reentry() throws Exception {
         Latencies outermost = new Latencies();
         Latencies nested = new Latencies();
-        LockHandle outer = acquire("nested");
+        LockHandle outer = acquire(locks, "nested");
         for (int time = 0; time < WARM_UP; time++) {
-            acquire("nested").release();
-            acquire("outermost").release();
+            acquire(locks, "nested").release();
+            acquire(locks, "outermost").release();
         }
         for (int time = 0; time < TIMES; time++) {
-            nested.measure(() -> acquire("nested").release());
-            outermost.measure(() -> acquire("outermost").release());
+            nested.measure(() -> acquire(locks, "nested").release());
+            outermost.measure(() -> acquire(locks, "outermost").release());
         }
         outer.release();
         print("  W6 acquire and release, outermost     %s", outermost);
@@ -90,23 +96,26 @@ public final class GrowthBenchmark {
             }
             measureNames(names, new Latencies(), new Latencies());
             Latencies known = new Latencies();
-            Latencies random = new Latencies();
-            measureNames(names, known, random);
-            print("  W8 acquire and release, %,9d names: the same one  %s", names, known);
-            print("  W8 acquire and release, %,9d names: any of them   %s", names, random);
+            Latencies strange = new Latencies();
+            measureNames(names, known, strange);
+            print("  W8 acquire and release, %,9d names: the same one     %s", names, known);
+            print("  W8 acquire and release, %,9d names: another's, each  %s", names, strange);
         }
     }
 
-    private void measureNames(int names, Latencies known, Latencies any) throws Exception {
-        for (int time = 0; time < TIMES; time++) {
-            String name = name(random.nextInt(names));
-            any.measure(() -> acquire(name).release());
-            known.measure(() -> acquire(name(0)).release());
+    /** @param strange of names that the service does not remember: another process had each of them last */
+    private void measureNames(int names, Latencies known, Latencies strange) throws Exception {
+        try (LockService another = service(unit)) {
+            for (int time = 0; time < NAMES.get(0); time++) {
+                String name = name((int) ((long) time * STEP % names));
+                strange.measure(() -> acquire(another, name).release());
+                known.measure(() -> acquire(locks, "known").release());
+            }
         }
     }
 
-    private LockHandle acquire(String name) {
-        return locks.tryAcquire(LockRequest.of(name)).orElseThrow();
+    private static LockHandle acquire(LockService by, String name) {
+        return by.tryAcquire(LockRequest.of(name)).orElseThrow();
     }
 
     private static String name(int number) {
