@@ -37,26 +37,28 @@ final class TransactionWarnings {
 
     /** The transaction is not one of the lock service's transaction manager. */
     void unfenced(String name) {
-        if (hasWarnedOfUnfenced.compareAndSet(false, true)) {
-            LogEvent.TRANSACTION_UNFENCED
-                    .of(name, LOG.atWarn())
-                    .log(
-                            "Lock '{}' was acquired in a transaction whose commit is not fenced: the lock service does not know"
-                                    + " its transaction manager, or that is of another persistence unit. This is logged once",
-                            name);
-        }
+        warnOnce(
+                hasWarnedOfUnfenced,
+                LogEvent.TRANSACTION_UNFENCED,
+                name,
+                "Lock '{}' was acquired in a transaction whose commit is not fenced: the lock service does not know"
+                        + " its transaction manager, or that is of another persistence unit. This is logged once");
     }
 
     /** More than one release waits for the transaction. */
     void several(String last) {
-        if (hasWarnedOfSeveral.compareAndSet(false, true)) {
-            LogEvent.TRANSACTION_SEVERAL_LOCKS
-                    .of(last, LOG.atWarn())
-                    .log(
-                            "More than one lock, the last of them '{}', stays held until one transaction ends. Two transactions"
-                                    + " that lock the same names in different orders wait for each other: use acquireAll. This is"
-                                    + " logged once",
-                            last);
+        warnOnce(
+                hasWarnedOfSeveral,
+                LogEvent.TRANSACTION_SEVERAL_LOCKS,
+                last,
+                "More than one lock, the last of them '{}', stays held until one transaction ends. Two transactions"
+                        + " that lock the same names in different orders wait for each other: use acquireAll. This is"
+                        + " logged once");
+    }
+
+    private static void warnOnce(AtomicBoolean hasWarned, LogEvent event, String name, String text) {
+        if (hasWarned.compareAndSet(false, true)) {
+            event.of(name, LOG.atWarn()).log(text, name);
         }
     }
 
