@@ -7,10 +7,14 @@ import java.util.logging.Logger;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
-/** Wraps the connections of another data source; everything else is passed on. */
+/**
+ * Wraps the connections of another data source; everything else is passed on, but for the login timeout. Each HikariCP pool sets that to
+ * its connectionTimeout, which is not for those who have connections from the other data source directly.
+ */
 abstract sealed class InterceptedDataSource implements DataSource permits CountingDataSource, FaultyDataSource {
 
     private final DataSource real;
+    private volatile int loginTimeout;
 
     InterceptedDataSource(DataSource real) {
         this.real = real;
@@ -50,13 +54,13 @@ abstract sealed class InterceptedDataSource implements DataSource permits Counti
     }
 
     @Override
-    public final int getLoginTimeout() throws SQLException {
-        return real.getLoginTimeout();
+    public final int getLoginTimeout() {
+        return loginTimeout;
     }
 
     @Override
-    public final void setLoginTimeout(int seconds) throws SQLException {
-        real.setLoginTimeout(seconds);
+    public final void setLoginTimeout(int seconds) {
+        loginTimeout = seconds;
     }
 
     @Override

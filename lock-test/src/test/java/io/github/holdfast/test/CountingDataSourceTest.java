@@ -3,6 +3,7 @@ package io.github.holdfast.test;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.zaxxer.hikari.HikariDataSource;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -15,9 +16,11 @@ import org.junit.jupiter.api.Test;
 @OnDatabase(TestDatabase.H2_MEMORY)
 class CountingDataSourceTest {
 
+    private final Database database;
     private final CountingDataSource counting;
 
     CountingDataSourceTest(Database database) {
+        this.database = database;
         counting = new CountingDataSource(database.dataSource());
         database.execute("create table if not exists counted (id int)");
     }
@@ -26,6 +29,18 @@ class CountingDataSourceTest {
     void nothingIsCountedAtFirst() {
         assertThat(counting.connections()).isZero();
         assertThat(counting.statements()).isZero();
+    }
+
+    @Test
+    void theLoginTimeoutOfAPoolIsNotThatOfOthers() throws SQLException {
+        database.dataSource().setLoginTimeout(17);
+        try (HikariDataSource pool = new HikariDataSource()) {
+            pool.setDataSource(counting);
+            pool.setConnectionTimeout(1000);
+            pool.getConnection().close();
+        }
+        assertThat(counting.getLoginTimeout()).isEqualTo(1);
+        assertThat(database.dataSource().getLoginTimeout()).isEqualTo(17);
     }
 
     @Test
