@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.ConfigurableTransactionManager;
@@ -33,9 +34,11 @@ public final class LockServiceBuilder {
     private int maxRowLocks = 5;
     private WakeUp wakeUp = WakeUp.BY_POLLING;
     private Ticker ticker = Ticker.SYSTEM;
+    private Supplier<LockStore> store;
 
     LockServiceBuilder(EntityManagerFactory entityManagerFactory) {
         this.entityManagerFactory = Objects.requireNonNull(entityManagerFactory, "entityManagerFactory");
+        this.store = () -> LockStore.open(entityManagerFactory);
     }
 
     /**
@@ -169,6 +172,12 @@ public final class LockServiceBuilder {
         return this;
     }
 
+    /** Takes a store of this persistence unit that has been checked before, unless there is a lock data source. */
+    LockServiceBuilder store(Supplier<LockStore> store) {
+        this.store = store;
+        return this;
+    }
+
     /**
      * Builds the service, after checking in one transaction, which is rolled back, that locks can be relied on in this
      * database.
@@ -206,6 +215,6 @@ public final class LockServiceBuilder {
 
     private LockStore openStore() {
         DataSource own = lockDataSource;
-        return own == null ? LockStore.open(entityManagerFactory) : LockStore.open(entityManagerFactory, own);
+        return own == null ? store.get() : LockStore.open(entityManagerFactory, own);
     }
 }

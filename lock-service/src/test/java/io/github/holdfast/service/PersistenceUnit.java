@@ -4,6 +4,7 @@ import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNode;
 import io.github.holdfast.entity.LockRun;
+import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManagerFactory;
 import java.util.ArrayDeque;
@@ -13,9 +14,13 @@ import java.util.Map;
 import javax.sql.DataSource;
 import org.hibernate.cfg.AvailableSettings;
 import org.hibernate.jpa.HibernatePersistenceConfiguration;
+import org.jspecify.annotations.Nullable;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 
-/** A persistence unit of nothing but locks. To build one takes longer than most tests, so when it is closed another test may have it. */
+/**
+ * A persistence unit of nothing but locks. To build one takes longer than most tests, and to open a store on it longer than many, so when
+ * it is closed another test may have both.
+ */
 final class PersistenceUnit implements AutoCloseable {
 
     private record Kind(TestDatabase database, Map<String, String> properties) {}
@@ -28,6 +33,7 @@ final class PersistenceUnit implements AutoCloseable {
     private final Kind kind;
     private final DelegatingDataSource connections;
     private final EntityManagerFactory factory;
+    private @Nullable LockStore store;
 
     private PersistenceUnit(Kind kind, DelegatingDataSource connections) {
         this.kind = kind;
@@ -62,6 +68,14 @@ final class PersistenceUnit implements AutoCloseable {
 
     EntityManagerFactory factory() {
         return factory;
+    }
+
+    /** Opened, and checked, when it is asked for first. */
+    synchronized LockStore store() {
+        if (store == null) {
+            store = LockStore.open(factory);
+        }
+        return store;
     }
 
     /** Whoever still asks it for a connection fails. Others that are idle are used again before it. */

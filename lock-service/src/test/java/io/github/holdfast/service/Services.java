@@ -33,8 +33,7 @@ final class Services implements AutoCloseable {
     }
 
     LockService open(Consumer<HikariConfig> pool) {
-        HikariDataSource dataSource = opened(database.pool(pool));
-        return open(dataSource);
+        return build(pool, builder -> builder);
     }
 
     /** A service on a pool over the given data source, such as one that breaks connections. */
@@ -47,17 +46,20 @@ final class Services implements AutoCloseable {
         });
     }
 
-    LockService open(DataSource dataSource) {
-        return opened(LockService.builder(unit(dataSource)).build());
-    }
-
     /** A service with a pool of ten connections and other settings. */
     LockService build(UnaryOperator<LockServiceBuilder> settings) {
-        return build(opened(database.pool(config -> {})), settings);
+        return build(config -> {}, settings);
     }
 
+    /** Nothing is checked for it if its persistence unit was used for another one before. */
+    private LockService build(Consumer<HikariConfig> pool, UnaryOperator<LockServiceBuilder> settings) {
+        PersistenceUnit unit = persistenceUnit(opened(database.pool(pool)), Map.of());
+        return build(unit.factory(), builder -> settings.apply(builder.store(unit::store)));
+    }
+
+    /** A service with a pool of its own, which is checked for it. */
     LockService build(DataSource dataSource, UnaryOperator<LockServiceBuilder> settings) {
-        return opened(settings.apply(LockService.builder(unit(dataSource))).build());
+        return build(unit(dataSource), settings);
     }
 
     LockService build(EntityManagerFactory unit, UnaryOperator<LockServiceBuilder> settings) {
@@ -79,8 +81,11 @@ final class Services implements AutoCloseable {
     }
 
     EntityManagerFactory unit(DataSource dataSource, Map<String, String> properties) {
-        return opened(PersistenceUnit.on(database.kind(), dataSource, properties))
-                .factory();
+        return persistenceUnit(dataSource, properties).factory();
+    }
+
+    private PersistenceUnit persistenceUnit(DataSource dataSource, Map<String, String> properties) {
+        return opened(PersistenceUnit.on(database.kind(), dataSource, properties));
     }
 
     /** Has this closed too, before what was opened earlier. */
