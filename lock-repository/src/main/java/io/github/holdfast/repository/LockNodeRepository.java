@@ -67,14 +67,23 @@ public interface LockNodeRepository extends Repository<LockNode, String> {
     }
 
     /**
-     * Says that threads of a node wait for a lock, so that whoever gives one back notifies the node. It moves no version on: a
-     * heartbeat that was decided before still happens.
+     * Says that threads of a node wait for a lock, so that whoever gives one back offers it to other nodes, and notifies them if it
+     * can. It moves no version on: a heartbeat that was decided before still happens.
      *
      * @param lasts for how long from the moment of the write
      * @return false if the node was ended, or is absent
      */
     default boolean markWaiting(String id, Duration lasts) {
         return waitFor(id, Micros.of(lasts)) == 1;
+    }
+
+    /**
+     * Whether another node says that threads of it wait, for whichever lock.
+     *
+     * @param id the asking node; the empty string if there is none
+     */
+    default boolean isAnotherWaiting(String id) {
+        return countOthersWaiting(id) > 0;
     }
 
     /** Ends a node, so that the locks held through it are free. */
@@ -110,6 +119,10 @@ public interface LockNodeRepository extends Repository<LockNode, String> {
     @Modifying
     @Query("update HoldfastNode n set n.waitsUntil = db_clock_plus(:micros) where n.id = :id and n.ended = false")
     int waitFor(@Param("id") String id, @Param("micros") long micros);
+
+    /** See {@link #isAnotherWaiting}. */
+    @Query("select count(n) from HoldfastNode n where n.waitsUntil > db_clock() and n.ended = false and n.id <> :id")
+    long countOthersWaiting(@Param("id") String id);
 
     /** See {@link #endIfOverdue}. */
     @Modifying

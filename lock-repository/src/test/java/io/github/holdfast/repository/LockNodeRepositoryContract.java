@@ -78,6 +78,10 @@ abstract class LockNodeRepositoryContract {
         return call(nodes -> nodes.endIfOverdue(id));
     }
 
+    private boolean isAnotherWaiting(String id) {
+        return call(nodes -> nodes.isAnotherWaiting(id));
+    }
+
     private int end(String id) {
         return call(nodes -> nodes.end(id));
     }
@@ -362,6 +366,23 @@ abstract class LockNodeRepositoryContract {
         LockNode node = ended("node");
         assertThat(markWaiting("node")).isFalse();
         assertUnchanged(node);
+    }
+
+    @Test
+    void onlyOtherNodesThatLiveAndWhoseMarkLastsWait() {
+        register("node", LEASE);
+        register("other", LEASE);
+        assertThat(isAnotherWaiting("node")).isFalse();
+        assertThat(markWaiting("node")).isTrue();
+        assertThat(isAnotherWaiting("node")).isFalse();
+        assertThat(isAnotherWaiting("")).isTrue();
+        assertThat(markWaiting("other")).isTrue();
+        assertThat(isAnotherWaiting("node")).isTrue();
+        database.execute("update lock_node set waits_until = started_at where id = 'other'");
+        assertThat(isAnotherWaiting("node")).isFalse();
+        assertThat(markWaiting("other")).isTrue();
+        assertThat(end("other")).isEqualTo(1);
+        assertThat(isAnotherWaiting("node")).isFalse();
     }
 
     @Test

@@ -25,7 +25,7 @@ sealed interface Attempt {
      * @param validFor how long the lease, or that of the node, lasts from then
      * @param reconciliations how many there had been before the attempt
      * @param isFirst whether nobody was granted the lock since its row was created
-     * @param runsSince since when, by the local time, the lock has been going from one thread of this process to the next
+     * @param runsSince since when, by the local time, others may have waited while the lock went from one thread here to the next
      */
     record Granted(
             LockEntity row,

@@ -93,7 +93,7 @@ final class Heir {
      * Writes that the lock is this thread's.
      *
      * @param row as its holder has written it last
-     * @param runsSince since when the lock has been going from one thread of this process to the next
+     * @param runsSince since when others may have waited while the lock went from one thread here to the next
      * @return the grant; empty if the row was not as it was written last, or this thread could not keep the lock
      * @throws io.github.holdfast.repository.StoreException if the database failed
      */

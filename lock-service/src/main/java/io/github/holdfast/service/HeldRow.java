@@ -69,7 +69,7 @@ final class HeldRow {
     /**
      * Grants the lock to the one who waits for it, in place of giving it back.
      *
-     * @param runsSince since when the lock has been going from one thread of this process to the next
+     * @param runsSince since when others may have waited while the lock went from one thread here to the next
      * @return empty if it is still to be given back
      */
     Optional<Granted> grantTo(Heir next, long runsSince, Ticker ticker) {

@@ -14,7 +14,7 @@ final class Remembered {
     /** An application that locks each of its orders once gains nothing by more, and one that repeats its names needs few. */
     private static final int MOST = 1000;
 
-    /** @param runsSince since when the lock has been going from one thread of this process to the next; local time */
+    /** @param runsSince since when others may have waited while the lock went from one thread here to the next; local time */
     record Row(LockEntity free, long runsSince) {}
 
     private final Cache<String, Row> rows =

@@ -10,17 +10,20 @@ import org.jspecify.annotations.Nullable;
  * Who has a lock after a hold: the thread of this process that waits for it, which it is granted to by the one that gives it back, or
  * whoever looks first. Thread-safe.
  *
- * <p>As long as threads wait, a lock would never leave the process: nobody else sees it free. So after a while it is given back for
- * others, and those who wait here look only when they have had the time to.
+ * <p>As long as threads wait, a lock would never leave the process: nobody else sees it free. So after a while, if other nodes say that
+ * they wait, it is given back for them, and those who wait here look only when they have had the time to.
  */
 final class Succession {
 
-    /** How long the lock may go from one thread of this process to the next. */
+    /** How long others may wait while the lock goes from one thread of this process to the next. */
     private static final Duration LONGEST_RUN = Duration.ofSeconds(1);
 
     private final String name;
     private final Internals internals;
-    private final long runsSince;
+
+    /** Since when others may have waited in vain; local time. */
+    private volatile long runsSince;
+
     private volatile boolean hasBegun;
 
     /** Whether others are to have the lock; known when this has begun. */
@@ -46,9 +49,14 @@ final class Succession {
 
     /** The hold is being given back. If others are to have the lock, those who wait here must know that before they look themselves. */
     void begin() {
-        isRunOver = internals.ticker().nanoTime() - runsSince >= LONGEST_RUN.toNanos();
-        if (isRunOver) {
-            internals.queue().offer(name);
+        long now = internals.ticker().nanoTime();
+        if (now - runsSince >= LONGEST_RUN.toNanos() && internals.queue().isWaitedFor(name)) {
+            isRunOver = internals.wakeUps().isAnotherNodeWaiting();
+            if (isRunOver) {
+                internals.queue().offer(name);
+            } else {
+                runsSince = now;
+            }
         }
         hasBegun = true;
     }

@@ -70,7 +70,7 @@ final class WaitMark {
                 return;
             }
         } catch (StoreException failed) {
-            LOG.debug("Nobody is told that threads wait: they poll", failed);
+            LOG.debug("Other nodes are not told that threads wait", failed);
         } finally {
             writing.unlock();
         }

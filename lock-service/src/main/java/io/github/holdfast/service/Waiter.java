@@ -28,14 +28,14 @@ final class Waiter implements AutoCloseable {
 
     /**
      * Pauses before the next look. As long as the pauses are short, as {@link Patience#pause}: short waits are the most frequent,
-     * and are not worth a write. After that, if it will be woken, for longer and longer.
+     * and are not worth a write. After that other nodes are told of it, and if it will be woken it pauses for longer and longer.
      *
      * @param held the lock that somebody else was seen to hold; null if the last look has decided nothing
      */
     void pause(Patience patience, @Nullable LockSnapshot held) throws InterruptedException {
         if (held == null) {
             patience.pause(null);
-        } else if (patience.isAtLongestPause() && wakeUps.isPromised(this, patience.forOneStatement())) {
+        } else if (patience.isAtLongestPause() && wakeUps.announce(this, patience.forOneStatement())) {
             pauseUntilWoken(patience, held);
         } else {
             patience.pause(held.timeUntilFree());

@@ -3,32 +3,42 @@ package io.github.holdfast.service;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockRepository;
 import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.WakeUpChannel;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * Who waits for which lock, and how it is woken when that is given back by another node. A hint and nothing else: what is not
- * heard is found by looking, and when nothing can be heard, it is looked as often as without. Thread-safe.
+ * Who waits for which lock, and how it is woken when that is given back by another node. Every node says that it waits; only one that
+ * listens is woken. A hint and nothing else: what is not heard is found by looking, and when nothing can be heard, it is looked as
+ * often as without. Thread-safe.
  */
 final class WakeUps implements AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(WakeUps.class);
 
     /** How long a thread that will be woken waits between two looks: the cost of a notification that is not sent or is lost. */
     static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
 
     private final @Nullable WakeUpChannel channel;
     private final @Nullable WakeUpReceiver receiver;
+    private final LockStore store;
     private final Heartbeat heartbeat;
+    private final Ticker ticker;
     private final WaitMark mark;
     private final Map<String, Set<Waiter>> waiters = new ConcurrentHashMap<>();
 
     private WakeUps(@Nullable WakeUpChannel channel, LockStore store, Heartbeat heartbeat, Ticker ticker) {
         this.channel = channel;
         this.receiver = channel == null ? null : new WakeUpReceiver(channel, this);
+        this.store = store;
         this.heartbeat = heartbeat;
+        this.ticker = ticker;
         this.mark = new WaitMark(store, heartbeat, ticker);
     }
 
@@ -59,13 +69,33 @@ final class WakeUps implements AutoCloseable {
         return new Waiter(this, name);
     }
 
-    /** Whether this waiter will be woken, so that it need not look so often. */
-    boolean isPromised(Waiter waiter, Duration atMost) {
-        if (!isListening()) {
-            return false;
+    /**
+     * Tells the other nodes that this waiter waits, so that they let it have its turn, and wake it.
+     *
+     * @return whether it will be woken, so that it need not look so often
+     */
+    boolean announce(Waiter waiter, Duration atMost) {
+        boolean isListening = isListening();
+        if (isListening) {
+            expect(waiter);
         }
-        expect(waiter);
-        return mark.isSet(atMost);
+        return mark.isSet(atMost) && isListening;
+    }
+
+    /** Whether other nodes have waiters; also if the database does not tell. One statement. */
+    boolean isAnotherNodeWaiting() {
+        Node own = heartbeat.current();
+        String id = own == null ? "" : own.id();
+        try {
+            return Patience.uninterruptibly(
+                    ticker,
+                    Duration.ZERO,
+                    patience -> store.inTransaction(
+                            patience.forOneStatement(), () -> store.nodes().isAnotherWaiting(id)));
+        } catch (StoreException failed) {
+            LOG.debug("Who waits on other nodes could not be asked", failed);
+            return true;
+        }
     }
 
     boolean isListening() {

@@ -4,6 +4,7 @@ import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
@@ -33,11 +34,15 @@ abstract class SuccessionContract {
     private FaultyDataSource faults;
     private LockService mine;
     private LockService theirs;
+    private Database database;
+    private FakeTicker ticker;
     private ExecutorService threads;
     private int names;
 
     @BeforeEach
     void open(Database database) {
+        this.database = database;
+        ticker = new FakeTicker();
         services = Services.on(database);
         faults = new FaultyDataSource(database.dataSource());
         counting = new CountingDataSource(faults);
@@ -121,6 +126,73 @@ abstract class SuccessionContract {
             assertThat(held.state()).isEqualTo(LockState.HELD);
         }
         theirs.tryAcquire(LockRequest.of(request.name())).orElseThrow().close();
+    }
+
+    @Test
+    void theLockStaysInThisProcessWhileNoOtherNodeWaits() throws Exception {
+        LockService timed = timed();
+        LockRequest request = request();
+        LockHandle first = timed.acquire(request);
+        HeirThread next = HeirThread.start(() -> timed.acquire(request));
+        ticker.advance(ofSeconds(1));
+        counting.reset();
+        first.close();
+        LockHandle second = next.lock();
+        assertThat(counting.sql()).as("whether others wait, and the grant").hasSize(2);
+        assertThat(second.fencingToken()).isEqualTo(first.fencingToken() + 1);
+        HeirThread last = HeirThread.start(() -> timed.acquire(request));
+        ticker.advance(ofMillis(999));
+        counting.reset();
+        second.close();
+        LockHandle third = last.lock();
+        assertThat(counting.sql()).as("the grant alone").hasSize(1);
+        ticker.advance(ofSeconds(5));
+        counting.reset();
+        third.close();
+        assertThat(counting.sql()).as("nobody waits here").hasSize(1);
+    }
+
+    @Test
+    void aNodeThatSaysThatItWaitsIsOfferedTheLockFirst() throws Exception {
+        LockService timed = timed();
+        LockRequest request = request();
+        LockHandle first = timed.acquire(request);
+        HeirThread next = HeirThread.start(() -> timed.acquire(request));
+        Future<LockHandle> other = threads.submit(() -> theirs.acquire(request));
+        await().until(() ->
+                database.queryForLong("select count(*) from lock_node where waits_until is not null and ended = false")
+                        == 1);
+        ticker.advance(ofMillis(999));
+        first.close();
+        LockHandle second = next.lock();
+        HeirThread last = HeirThread.start(() -> timed.acquire(request));
+        ticker.advance(ofMillis(1));
+        second.close();
+        LockHandle third = other.get(20, TimeUnit.SECONDS);
+        assertThat(third.fencingToken()).isEqualTo(second.fencingToken() + 1);
+        third.close();
+        ticker.advance(ofSeconds(1));
+        assertFreeAfter(last.lock());
+    }
+
+    @Test
+    void ifTheDatabaseDoesNotTellWhoWaitsTheLockIsOffered() throws Exception {
+        LockService timed = timed();
+        LockRequest request = request();
+        LockHandle first = timed.acquire(request);
+        HeirThread next = HeirThread.start(() -> timed.acquire(request));
+        ticker.advance(ofSeconds(1));
+        faults.arm(1, Fault.BEFORE_SEND);
+        assertThat(first.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        assertThat(faults.fired()).isTrue();
+        theirs.tryAcquire(LockRequest.of(request.name())).orElseThrow().close();
+        ticker.advance(ofSeconds(1));
+        assertFreeAfter(next.lock());
+    }
+
+    /** A service for which time passes only when {@link #ticker} advances. */
+    private LockService timed() {
+        return services.build(services.poolOver(counting), builder -> builder.ticker(ticker));
     }
 
     @ParameterizedTest
