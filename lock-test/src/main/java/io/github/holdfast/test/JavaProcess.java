@@ -6,10 +6,15 @@ import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 
@@ -27,6 +32,8 @@ import java.util.function.Predicate;
  * }</pre>
  */
 public final class JavaProcess implements AutoCloseable {
+
+    private static final Duration STANDSTILL_LIMIT = Duration.ofSeconds(20);
 
     private final Process process;
     private final Writer input;
@@ -159,9 +166,39 @@ public final class JavaProcess implements AutoCloseable {
         }
     }
 
-    /** Stops all its threads in the middle of what they do (SIGSTOP), as a long garbage collection would. */
+    /**
+     * Stops all its threads in the middle of what they do (SIGSTOP), as a long garbage collection would. On Linux they stand still when
+     * this returns; elsewhere one may go on for a moment.
+     */
     public void pause() {
         signal("STOP");
+        awaitStandstill(Path.of("/proc", String.valueOf(pid()), "task"));
+    }
+
+    /** {@code kill} returns when the signal is queued: a thread that runs on another processor goes on until that one notices. */
+    private void awaitStandstill(Path threads) {
+        long start = System.nanoTime();
+        while (Files.isDirectory(threads) && !isStandstill(threads)) {
+            if (System.nanoTime() - start > STANDSTILL_LIMIT.toNanos()) {
+                throw new IllegalStateException(pid() + " did not stop within " + STANDSTILL_LIMIT);
+            }
+            LockSupport.parkNanos(1_000_000);
+        }
+    }
+
+    private static boolean isStandstill(Path threads) {
+        try (DirectoryStream<Path> all = Files.newDirectoryStream(threads)) {
+            for (Path thread : all) {
+                String status = Files.readString(thread.resolve("stat"));
+                // After its name, which may contain anything: stopped, or ended and not yet waited for.
+                if ("TZX".indexOf(status.charAt(status.lastIndexOf(')') + 2)) < 0) {
+                    return false;
+                }
+            }
+            return true;
+        } catch (IOException | DirectoryIteratorException oneHasEnded) {
+            return false;
+        }
     }
 
     /** Lets it go on after {@link #pause()} (SIGCONT). */
