@@ -111,7 +111,7 @@ abstract class OutageContract {
         try (Services services = Services.on(database)) {
             LockService service = services.open();
             database.execute("drop table distributed_lock", "drop table lock_node");
-            assertThatThrownBy(services::open)
+            assertThatThrownBy(() -> services.build(database.dataSource(), builder -> builder))
                     .isInstanceOf(LockStoreException.class)
                     .hasMessageContaining("distributed_lock")
                     .hasMessageContaining("db/changelog/holdfast/changelog.xml");

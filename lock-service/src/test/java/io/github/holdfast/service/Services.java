@@ -38,12 +38,7 @@ final class Services implements AutoCloseable {
 
     /** A service on a pool over the given data source, such as one that breaks connections. */
     LockService openOver(DataSource source) {
-        return open(pool -> {
-            pool.setDataSource(source);
-            pool.setConnectionTimeout(1000);
-            pool.setMaximumPoolSize(5);
-            pool.setMinimumIdle(0);
-        });
+        return build(poolOver(source), builder -> builder);
     }
 
     /** A service with a pool of ten connections and other settings. */
