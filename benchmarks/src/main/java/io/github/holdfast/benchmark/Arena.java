@@ -19,21 +19,25 @@ import java.util.regex.Pattern;
 final class Arena implements AutoCloseable {
 
     private static final Pattern PORT = Pattern.compile("(?<=127\\.0\\.0\\.1:)\\d+");
+    private static final String COUNTED = "trips";
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
     private final Database database;
+    private final List<String> driverSettings;
     private final Map<Kind, Node> nodes = new EnumMap<>(Kind.class);
 
-    private Arena(Database database) {
+    private Arena(Database database, List<String> driverSettings) {
         this.database = database;
+        this.driverSettings = driverSettings;
     }
 
-    static Arena on(TestDatabase databaseKind) {
-        Arena arena = new Arena(databaseKind.create());
+    /** @param driverSettings {@code name=value}, for the URL of all contestants */
+    static Arena on(TestDatabase databaseKind, List<String> driverSettings) {
+        Arena arena = new Arena(databaseKind.create(), driverSettings);
         arena.checkDurability();
         for (Kind kind : Kind.values()) {
             kind.createTables(arena.database);
-            arena.nodes.put(kind, arena.node(kind, arena.database.url()));
+            arena.nodes.put(kind, arena.node(kind, arena.url()));
         }
         return arena;
     }
@@ -51,6 +55,14 @@ final class Arena implements AutoCloseable {
 
     String label() {
         return database.kind().label() + " " + database.version();
+    }
+
+    private String url() {
+        String url = database.url();
+        if (driverSettings.isEmpty()) {
+            return url;
+        }
+        return url + (url.contains("?") ? '&' : '?') + String.join("&", driverSettings);
     }
 
     private Node node(Kind kind, String url) {
@@ -79,25 +91,38 @@ final class Arena implements AutoCloseable {
 
     /** Starts the contestant's nodes in processes of their own. */
     Cluster cluster(Kind kind, Workload workload) throws Exception {
-        return Cluster.start(kind, database, workload);
+        return Cluster.start(kind, database, url(), workload);
     }
 
     /** Counts what it costs to acquire and release a name that the client had before. */
     Cycle count(Kind kind) throws Exception {
-        int cycles = 2000;
         try (CountedNode counted = counted(kind)) {
-            Contestant locks = counted.node().locks();
-            for (int warmUp = 0; warmUp < cycles; warmUp++) {
-                locks.acquire("trips").release();
-            }
-            long before = counted.proxy().roundTrips();
-            long allocatedBefore = THREADS.getCurrentThreadAllocatedBytes();
-            for (int cycle = 0; cycle < cycles; cycle++) {
-                locks.acquire("trips").release();
-            }
-            long allocated = THREADS.getCurrentThreadAllocatedBytes() - allocatedBefore;
-            return new Cycle((counted.proxy().roundTrips() - before) / (double) cycles, allocated / (double) cycles);
+            return count(counted.node().locks(), counted.proxy());
         }
+    }
+
+    /** Counts what two updates through Hibernate cost. */
+    Cycle countHibernate() throws Exception {
+        try (CountedNode counted = counted(Kind.HOLDFAST)) {
+            counted.node().locks().acquire(COUNTED).release();
+            try (Contestant updates = new HibernateUpdates(counted.node().pool())) {
+                return count(updates, counted.proxy());
+            }
+        }
+    }
+
+    private static Cycle count(Contestant locks, CountingProxy proxy) throws Exception {
+        int cycles = 2000;
+        for (int warmUp = 0; warmUp < cycles; warmUp++) {
+            locks.acquire(COUNTED).release();
+        }
+        long before = proxy.roundTrips();
+        long allocatedBefore = THREADS.getCurrentThreadAllocatedBytes();
+        for (int cycle = 0; cycle < cycles; cycle++) {
+            locks.acquire(COUNTED).release();
+        }
+        long allocated = THREADS.getCurrentThreadAllocatedBytes() - allocatedBefore;
+        return new Cycle((proxy.roundTrips() - before) / (double) cycles, allocated / (double) cycles);
     }
 
     /** Whether there is a network between the node and the database. */
@@ -107,7 +132,7 @@ final class Arena implements AutoCloseable {
 
     /** A node of its own whose round trips are counted. */
     CountedNode counted(Kind kind) throws IOException {
-        Matcher port = PORT.matcher(database.url());
+        Matcher port = PORT.matcher(url());
         if (!port.find()) {
             throw new IllegalStateException(label() + " has no server");
         }

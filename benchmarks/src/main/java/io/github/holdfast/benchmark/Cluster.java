@@ -20,10 +20,11 @@ final class Cluster implements AutoCloseable {
         exclusion = Exclusion.in(file);
     }
 
-    static Cluster start(Kind kind, Database database, Workload workload) throws IOException, InterruptedException {
+    static Cluster start(Kind kind, Database database, String url, Workload workload)
+            throws IOException, InterruptedException {
         Cluster cluster = new Cluster(Files.createTempFile("exclusion", null));
         for (int node = 0; node < workload.processes(); node++) {
-            cluster.nodes.add(NodeProcess.start(kind, database, workload, cluster.file));
+            cluster.nodes.add(NodeProcess.start(kind, database, url, workload, cluster.file));
         }
         return cluster;
     }

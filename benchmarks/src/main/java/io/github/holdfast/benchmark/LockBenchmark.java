@@ -39,15 +39,20 @@ public final class LockBenchmark {
      * Runs it and writes what it measured to {@code locks.md} and {@code locks.json} in {@code target} of the working directory.
      *
      * @param arguments at most one: separated by commas: names of {@link TestDatabase}, of workloads ({@code W1} to {@code W5}), and
-     *     {@code quick} or {@code short}
+     *     {@code quick} or {@code short}; also {@code name=value}, settings of the drivers
      * @throws Exception if anything goes wrong, also if two have a lock at the same time
      */
     public static void main(String[] arguments) throws Exception {
         System.setProperty("holdfast.test.durable", "true");
-        List<String> words = new ArrayList<>(List.of(
-                arguments.length == 0
-                        ? new String[0]
-                        : arguments[0].toUpperCase(Locale.ROOT).split(",", -1)));
+        List<String> words = new ArrayList<>();
+        List<String> driverSettings = new ArrayList<>();
+        for (String word : arguments.length == 0 ? new String[0] : arguments[0].split(",", -1)) {
+            if (word.contains("=")) {
+                driverSettings.add(word);
+            } else {
+                words.add(word.toUpperCase(Locale.ROOT));
+            }
+        }
         Effort effort = words.remove("QUICK") ? Effort.QUICK : words.remove("SHORT") ? Effort.SHORT : Effort.FULL;
         Set<String> workloads = new HashSet<>(WORKLOADS);
         if (workloads.stream().anyMatch(words::contains)) {
@@ -56,13 +61,13 @@ public final class LockBenchmark {
         }
         LockBenchmark benchmark = new LockBenchmark(effort, workloads);
         for (TestDatabase database : Databases.chosen(words.toArray(new String[0]), DEFAULT)) {
-            benchmark.on(database);
+            benchmark.on(database, driverSettings);
         }
         benchmark.report.write(Path.of("target"));
     }
 
-    private void on(TestDatabase database) throws Exception {
-        try (Arena arena = Arena.on(database)) {
+    private void on(TestDatabase database, List<String> driverSettings) throws Exception {
+        try (Arena arena = Arena.on(database, driverSettings)) {
             report.database(arena.label());
             for (Workload workload : Workload.all()) {
                 if (workloads.contains(workload.id()) && (workload.processes() == 1 || arena.hasServer())) {
@@ -76,7 +81,7 @@ public final class LockBenchmark {
                     cycles.put(kind, arena.count(kind));
                     waiting.put(kind, Waiting.measure(arena, kind, effort.waiting(), effort.wakeUps()));
                 }
-                report.network(cycles, waiting);
+                report.network(cycles, waiting, arena.countHibernate());
             }
         }
     }
@@ -135,9 +140,9 @@ public final class LockBenchmark {
     /** How long it may take. */
     private record Effort(int rounds, Duration warmUp, Duration time, Duration waiting, int wakeUps) {
         static final Effort FULL =
-                new Effort(7, Duration.ofSeconds(4), Duration.ofSeconds(3), Duration.ofSeconds(5), 30);
+                new Effort(7, Duration.ofSeconds(4), Duration.ofSeconds(3), Duration.ofSeconds(5), 60);
         static final Effort SHORT =
-                new Effort(5, Duration.ofSeconds(3), Duration.ofMillis(1500), Duration.ofSeconds(3), 20);
+                new Effort(5, Duration.ofSeconds(3), Duration.ofMillis(1500), Duration.ofSeconds(3), 40);
         static final Effort QUICK =
                 new Effort(3, Duration.ofMillis(200), Duration.ofMillis(200), Duration.ofMillis(500), 3);
     }

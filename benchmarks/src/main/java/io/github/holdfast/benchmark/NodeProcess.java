@@ -23,13 +23,13 @@ final class NodeProcess implements AutoCloseable {
      *
      * @param exclusion the file that watches the workload's only lock
      */
-    static NodeProcess start(Kind kind, Database database, Workload workload, Path exclusion)
+    static NodeProcess start(Kind kind, Database database, String url, Workload workload, Path exclusion)
             throws InterruptedException {
         NodeProcess node = new NodeProcess(JavaProcess.of(NodeProcess.class)
                 .args(
                         kind.name(),
                         database.kind().name(),
-                        database.url(),
+                        url,
                         database.user(),
                         database.password(),
                         workload.id(),

@@ -47,7 +47,7 @@ final class Report {
         }
     }
 
-    void network(Map<Kind, Cycle> cycles, Map<Kind, Waiting> waiting) {
+    void network(Map<Kind, Cycle> cycles, Map<Kind, Waiting> waiting, Cycle hibernate) {
         current.put("cycles", cycles);
         print("%n**W1, counted** what a cycle costs; **W5** 32 threads wait for a lock of another node%n%n");
         print(
@@ -73,6 +73,10 @@ final class Report {
                     wakeUps.quantile(0.5),
                     wakeUps.quantile(0.9));
         });
+        current.put("two updates through Hibernate", hibernate);
+        print(
+                "%nTwo updates through Hibernate, each in a transaction: %.1f round trips, %,.0f bytes%n",
+                hibernate.roundTrips(), hibernate.allocatedBytes());
     }
 
     void write(Path directory) throws IOException {
