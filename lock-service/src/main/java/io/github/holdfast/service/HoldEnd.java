@@ -139,8 +139,7 @@ final class HoldEnd {
 
     private ReleaseOutcome free(boolean wasLost) {
         hold.lifetime().end();
-        succession.begin();
-        boolean isPassedOn = !wasLost && hold.canBePassedOn() && succession.passOn(row);
+        boolean isPassedOn = isPassedOn(wasLost);
         ReleaseOutcome outcome = isPassedOn ? ReleaseOutcome.RELEASED : givenBack(0, wasLost);
         if (!isPassedOn && outcome == ReleaseOutcome.RELEASED && row.isFree()) {
             succession.leave(row.current());
@@ -155,6 +154,14 @@ final class HoldEnd {
                 .events()
                 .tell(listener -> listener.released(hold.name(), hold.grant().fencingToken(), heldFor, outcome));
         return outcome;
+    }
+
+    private boolean isPassedOn(boolean wasLost) {
+        if (wasLost || !hold.canBePassedOn()) {
+            succession.begin();
+            return false;
+        }
+        return succession.passOn(row);
     }
 
     /** The row is free already if the service was closed meanwhile. */

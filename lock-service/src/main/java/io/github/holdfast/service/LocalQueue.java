@@ -157,6 +157,12 @@ final class LocalQueue {
         return line == null ? Duration.ZERO : Duration.ofNanos(Math.max(0, line.offeredUntil - ticker.nanoTime()));
     }
 
+    /** For how long threads of this process have waited without an end since the lock was offered to others last. */
+    Duration sinceOffered(String name) {
+        Line line = lines.get(name);
+        return line == null ? Duration.ZERO : Duration.ofNanos(Math.max(0, ticker.nanoTime() - line.offeredUntil));
+    }
+
     /** Returns for how many names threads are waiting. */
     int size() {
         return lines.size();

@@ -152,7 +152,8 @@ public final class LockAdmin {
      * While all is well, it is less than half of the {@linkplain LockServiceBuilder#nodeLease lease of the node}. Asks no
      * database.
      *
-     * @return empty if this service has no node: it has not held a lock without a lease yet, or its last node is over
+     * @return empty if this service has no node: it has neither held a lock without a lease yet nor waited for any for longer than 40
+     *     milliseconds, or its last node is over
      */
     public Optional<Duration> heartbeatAge() {
         return internals.heartbeat().age();

@@ -115,9 +115,10 @@ public final class LockService implements AutoCloseable {
      * holds it, only the first of them asks, every 50 milliseconds at the latest, earlier at first, and when the holder's lease ends;
      * if it is {@linkplain LockServiceBuilder#wakeUpByNotification woken} when another service gives the lock back, every second at
      * the latest. Each look costs one statement, a grant after it another one, and between them no connection is held. Between
-     * services no order is promised; after a second in which threads of this one had the lock in turn, the others may look
-     * first. A race that is lost at the end of the wait time is repeated until it is decided, for 3 seconds from the start at the
-     * most.
+     * services no order is promised; after a second in which threads of this one had the lock in turn, it asks by one statement whether
+     * others have waited for longer than 40 milliseconds. If so, and after ten seconds in any case, these may look first. Services with
+     * such waiters say so in the row of their node, by one statement each 2 seconds. A race that is lost at the end of the wait
+     * time is repeated until it is decided, for 3 seconds from the start at the most.
      *
      * <p>A look takes a connection of its own, even inside a transaction, which has one already. Waiting for that connection
      * counts into the wait time, but only the pool's connection timeout ends it, perhaps that much after the wait time. Threads

@@ -24,6 +24,9 @@ final class Patience implements AutoCloseable {
     /** A poll costs half of it on average between a release and the next grant, and one statement each time: 22 in a second. */
     static final Duration LONGEST_PAUSE = Duration.ofMillis(50);
 
+    /** Most waits are over by then: three pauses and their looks. */
+    private static final Duration SHORT_WAIT = Duration.ofMillis(40);
+
     /** What a statement gets at least: the drivers count query timeouts in seconds. */
     private static final Duration SHORTEST_STATEMENT = Duration.ofSeconds(1);
 
@@ -163,9 +166,9 @@ final class Patience implements AutoCloseable {
         return Duration.ofNanos(Math.min(jittered, left));
     }
 
-    /** Whether the pauses have become as long as they do without a wake-up. */
-    boolean isAtLongestPause() {
-        return nextPause.compareTo(LONGEST_PAUSE) >= 0;
+    /** Whether it has lasted for as long as the short pauses take; it has without them if the thread was in a queue. */
+    boolean isLong() {
+        return elapsed().compareTo(SHORT_WAIT) >= 0;
     }
 
     /**

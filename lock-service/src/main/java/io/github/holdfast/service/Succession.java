@@ -4,19 +4,23 @@ import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.service.Attempt.Granted;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Who has a lock after a hold: the thread of this process that waits for it, which it is granted to by the one that gives it back, or
  * whoever looks first. Thread-safe.
  *
- * <p>As long as threads wait, a lock would never leave the process: nobody else sees it free. So after a while, if other nodes say that
- * they wait, it is given back for them, and those who wait here look only when they have had the time to.
+ * <p>As long as threads wait in the queue, a lock would never leave it: nobody else sees it free. So after a while, if others say that
+ * they wait, it is given back for them, and those in the queue look only when they have had the time to.
  */
 final class Succession {
 
     /** How long others may wait while the lock goes from one thread of this process to the next. */
     private static final Duration LONGEST_RUN = Duration.ofSeconds(1);
+
+    /** After which time it is freed even if nobody says that he waits: who asks without waiting does not, nor who could not write. */
+    private static final Duration LONGEST_KEPT = Duration.ofSeconds(10);
 
     private final String name;
     private final Internals internals;
@@ -49,9 +53,29 @@ final class Succession {
 
     /** The hold is being given back. If others are to have the lock, those who wait here must know that before they look themselves. */
     void begin() {
+        begin(() -> true);
+    }
+
+    /**
+     * As {@link #begin}, and grants the lock to the one who waits for it.
+     *
+     * @param row that is this hold's
+     * @return false if the row is to be given back: nobody waits here, or others are to have the lock, or it was not written
+     */
+    boolean passOn(HeldRow row) {
+        if (!internals.held().isAccepting()) {
+            begin();
+            return false;
+        }
+        begin(this::mayOthersWait);
+        Heir next = heir;
+        return next != null && !isRunOver && next.choose() && isPassedOn(row, next);
+    }
+
+    private void begin(BooleanSupplier others) {
         long now = internals.ticker().nanoTime();
         if (now - runsSince >= LONGEST_RUN.toNanos() && internals.queue().isWaitedFor(name)) {
-            isRunOver = internals.wakeUps().isAnotherNodeWaiting();
+            isRunOver = others.getAsBoolean();
             if (isRunOver) {
                 internals.queue().offer(name);
             } else {
@@ -61,15 +85,9 @@ final class Succession {
         hasBegun = true;
     }
 
-    /**
-     * Grants the lock to the one who waits for it.
-     *
-     * @param row that is this hold's
-     * @return false if the row is to be given back: nobody waits here, or others are to have the lock, or it was not written
-     */
-    boolean passOn(HeldRow row) {
-        Heir next = heir;
-        return next != null && internals.held().isAccepting() && !isRunOver && next.choose() && isPassedOn(row, next);
+    private boolean mayOthersWait() {
+        return internals.queue().sinceOffered(name).compareTo(LONGEST_KEPT) >= 0
+                || internals.wakeUps().isAnotherWaiting(name);
     }
 
     /**

@@ -35,7 +35,7 @@ final class Waiter implements AutoCloseable {
     void pause(Patience patience, @Nullable LockSnapshot held) throws InterruptedException {
         if (held == null) {
             patience.pause(null);
-        } else if (patience.isAtLongestPause() && wakeUps.announce(this, patience.forOneStatement())) {
+        } else if (patience.isLong() && wakeUps.announce(this, patience.forOneStatement())) {
             pauseUntilWoken(patience, held);
         } else {
             patience.pause(held.timeUntilFree());

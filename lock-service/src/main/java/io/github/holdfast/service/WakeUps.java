@@ -3,7 +3,6 @@ package io.github.holdfast.service;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockRepository;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.WakeUpChannel;
 import java.time.Duration;
 import java.util.Map;
@@ -70,20 +69,24 @@ final class WakeUps implements AutoCloseable {
     }
 
     /**
-     * Tells the other nodes that this waiter waits, so that they let it have its turn, and wake it.
+     * Tells the others that this waiter waits, so that they let it have its turn, and wake it.
      *
-     * @return whether it will be woken, so that it need not look so often
+     * @return whether it will be woken by other nodes, so that it need not look so often
      */
     boolean announce(Waiter waiter, Duration atMost) {
         boolean isListening = isListening();
-        if (isListening) {
-            expect(waiter);
-        }
+        expect(waiter);
         return mark.isSet(atMost) && isListening;
     }
 
-    /** Whether other nodes have waiters; also if the database does not tell. One statement. */
-    boolean isAnotherNodeWaiting() {
+    /**
+     * Whether somebody waits for the lock outside the queue of this process, or another node for whichever lock; also if that could not
+     * be asked. One statement at the most.
+     */
+    boolean isAnotherWaiting(String name) {
+        if (waiters.containsKey(name)) {
+            return true;
+        }
         Node own = heartbeat.current();
         String id = own == null ? "" : own.id();
         try {
@@ -92,8 +95,9 @@ final class WakeUps implements AutoCloseable {
                     Duration.ZERO,
                     patience -> store.inTransaction(
                             patience.forOneStatement(), () -> store.nodes().isAnotherWaiting(id)));
-        } catch (StoreException failed) {
-            LOG.debug("Who waits on other nodes could not be asked", failed);
+        } catch (RuntimeException failed) {
+            // Whatever it was, the lock is still to be given back.
+            LOG.debug("Whether other nodes wait could not be asked", failed);
             return true;
         }
     }
@@ -133,7 +137,7 @@ final class WakeUps implements AutoCloseable {
         waiters.values().forEach(waiting -> waiting.forEach(Waiter::wake));
     }
 
-    /** Returns for how many names threads wait to be woken. */
+    /** Returns for how many names threads have waited for long. */
     int size() {
         return waiters.size();
     }

@@ -114,6 +114,21 @@ class LocalQueueTest {
     }
 
     @Test
+    void countsSinceWhenAWaitedForLockWasNotOffered() {
+        assertThat(queue.sinceOffered("order")).as("nobody waits").isZero();
+        LocalQueue.Place waiting = queue.enter("order");
+        ticker.advance(Duration.ofSeconds(3));
+        assertThat(queue.sinceOffered("order")).isEqualTo(Duration.ofSeconds(3));
+        queue.offer("order");
+        assertThat(queue.sinceOffered("order")).as("is being offered").isZero();
+        Duration offered = queue.offered("order");
+        ticker.advance(offered.plusSeconds(1));
+        assertThat(queue.sinceOffered("order")).isEqualTo(Duration.ofSeconds(1));
+        waiting.close();
+        assertThat(queue.sinceOffered("order")).isZero();
+    }
+
+    @Test
     void aMillionNamesLeaveNothing() {
         for (int i = 0; i < 1_000_000; i++) {
             queue.enter("name " + i).close();

@@ -138,11 +138,11 @@ class PatienceTest {
         Patience patience = Patience.interruptible(ticker, LONG);
         Duration longest = Duration.ofSeconds(1);
         for (int i = 0; i < 4; i++) {
-            assertThat(patience.isAtLongestPause()).isFalse();
+            assertThat(patience.isLong()).isFalse();
             patience.pause(null);
         }
         for (long full : new long[] {50, 100, 200, 400, 800, 1000, 1000}) {
-            assertThat(patience.isAtLongestPause()).isTrue();
+            assertThat(patience.isLong()).isTrue();
             patience.pauseUntil(() -> false, longest, LONG);
             assertThat(ticker.lastSleep())
                     .isBetween(millis(full).multipliedBy(4).dividedBy(5), millis(full));
@@ -151,7 +151,16 @@ class PatienceTest {
         assertThat(ticker.lastSleep()).as("worth no more").isEqualTo(NANO);
         patience.pause(null);
         assertThat(ticker.lastSleep()).isBetween(millis(40), millis(50));
-        assertThat(patience.isAtLongestPause()).isTrue();
+        assertThat(patience.isLong()).isTrue();
+    }
+
+    @Test
+    void whoHasBeenInAQueueHasWaitedForLongWithoutAPause() {
+        Patience patience = Patience.interruptible(ticker, LONG);
+        ticker.pass(millis(39));
+        assertThat(patience.isLong()).isFalse();
+        ticker.pass(millis(1));
+        assertThat(patience.isLong()).isTrue();
     }
 
     @Test

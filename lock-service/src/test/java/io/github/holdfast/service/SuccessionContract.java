@@ -17,6 +17,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -150,6 +151,44 @@ abstract class SuccessionContract {
         counting.reset();
         third.close();
         assertThat(counting.sql()).as("nobody waits here").hasSize(1);
+    }
+
+    @Test
+    void afterTenSecondsTheLockIsOfferedAlthoughNobodySaysThatHeWaits() throws Exception {
+        LockService timed = timed();
+        LockRequest request = request();
+        LockHandle first = timed.acquire(request);
+        HeirThread next = HeirThread.start(() -> timed.acquire(request));
+        ticker.advance(ofSeconds(10));
+        counting.reset();
+        first.close();
+        assertThat(counting.sql()).as("the row is freed").hasSize(1);
+        theirs.tryAcquire(LockRequest.of(request.name())).orElseThrow().close();
+        ticker.advance(ofSeconds(1));
+        assertFreeAfter(next.lock());
+    }
+
+    @Test
+    void whoIsNotInTheQueueOfThisServiceIsOfferedTheLockToo() throws Exception {
+        LockRequest request = request();
+        AtomicBoolean isGranted = new AtomicBoolean();
+        List<Future<?>> work = new ArrayList<>();
+        for (int thread = 0; thread < 3; thread++) {
+            work.add(threads.submit(() -> {
+                while (!isGranted.get()) {
+                    mine.acquire(request).close();
+                }
+                return null;
+            }));
+        }
+        try {
+            mine.acquire(request.owner("chosen")).close();
+        } finally {
+            isGranted.set(true);
+        }
+        for (Future<?> thread : work) {
+            thread.get(60, TimeUnit.SECONDS);
+        }
     }
 
     @Test

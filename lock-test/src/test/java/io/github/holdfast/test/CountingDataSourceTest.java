@@ -33,14 +33,14 @@ class CountingDataSourceTest {
 
     @Test
     void theLoginTimeoutOfAPoolIsNotThatOfOthers() throws SQLException {
-        database.dataSource().setLoginTimeout(17);
+        int before = database.dataSource().getLoginTimeout();
         try (HikariDataSource pool = new HikariDataSource()) {
             pool.setDataSource(counting);
-            pool.setConnectionTimeout(1000);
+            pool.setConnectionTimeout(17_000);
             pool.getConnection().close();
         }
-        assertThat(counting.getLoginTimeout()).isEqualTo(1);
-        assertThat(database.dataSource().getLoginTimeout()).isEqualTo(17);
+        assertThat(counting.getLoginTimeout()).isEqualTo(17);
+        assertThat(database.dataSource().getLoginTimeout()).isEqualTo(before);
     }
 
     @Test
