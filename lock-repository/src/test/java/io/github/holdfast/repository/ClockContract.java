@@ -21,14 +21,18 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The database's clock: what it says in UTC at the moment of the write, whatever anybody's time zone is. */
+@TestInstance(Lifecycle.PER_CLASS)
 abstract class ClockContract {
 
     private static final Duration LEASE = Duration.ofSeconds(30);
@@ -37,18 +41,22 @@ abstract class ClockContract {
     private Database database;
     private TestApplication application;
 
-    @BeforeEach
+    @BeforeAll
     void open(Database injected) {
         database = injected;
         application = TestApplication.on(
                 database,
                 pool -> pool.setConnectionInitSql(TestSql.waitForRowsAtMost(database.kind(), Duration.ofSeconds(20))));
-        database.execute("delete from distributed_lock");
     }
 
-    @AfterEach
+    @AfterAll
     void close() {
         application.close();
+    }
+
+    @BeforeEach
+    void deleteRows() {
+        database.execute("delete from distributed_lock");
     }
 
     @Test

@@ -18,9 +18,13 @@ import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;
 import javax.sql.DataSource;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -36,6 +40,7 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 import org.springframework.transaction.support.TransactionTemplate;
 
 /** The store's transactions and those of its caller: neither notices the other. */
+@TestInstance(Lifecycle.PER_CLASS)
 abstract class LockStoreContract {
 
     private static final Duration LEASE = Duration.ofSeconds(30);
@@ -47,20 +52,28 @@ abstract class LockStoreContract {
     /** The caller's, on the thread's transaction. */
     private EntityManager entityManager;
 
-    @BeforeEach
+    @BeforeAll
     void open(Database injected) {
         database = injected;
         application = TestApplication.on(database);
         unit = application.entityManagerFactory();
         entityManager = SharedEntityManagerCreator.createSharedEntityManager(unit);
+    }
+
+    @AfterAll
+    void close() {
+        application.close();
+    }
+
+    @BeforeEach
+    void deleteRows() {
         database.execute("delete from distributed_lock", "delete from lock_node");
     }
 
     @AfterEach
-    void close() {
+    void nothingIsLeftOnTheThread() {
         assertThat(TransactionSynchronizationManager.getResourceMap()).isEmpty();
         assertThat(TransactionSynchronizationManager.isSynchronizationActive()).isFalse();
-        application.close();
     }
 
     /** The transactions of an application with JPA, as Spring Boot would set them up. */
