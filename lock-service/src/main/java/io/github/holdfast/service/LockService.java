@@ -116,9 +116,10 @@ public final class LockService implements AutoCloseable {
      * if it is {@linkplain LockServiceBuilder#wakeUpByNotification woken} when another service gives the lock back, every second at
      * the latest. Each look costs one statement, a grant after it another one, and between them no connection is held. Between
      * services no order is promised; after a second in which threads of this one had the lock in turn, it asks by one statement whether
-     * others have waited for longer than 40 milliseconds. If so, and after ten seconds in any case, these may look first. Services with
-     * such waiters say so in the row of their node, by one statement each 2 seconds. A race that is lost at the end of the wait
-     * time is repeated until it is decided, for 3 seconds from the start at the most.
+     * others have waited for longer than 40 milliseconds. If so, and in any case after ten seconds in which threads of this one waited
+     * without a gap, it is freed for them. Services with such waiters say so in the row of their node, by one statement each 2
+     * seconds. A race that is lost at the end of the wait time is repeated until it is decided, for 3 seconds from the start at the
+     * most.
      *
      * <p>A look takes a connection of its own, even inside a transaction, which has one already. Waiting for that connection
      * counts into the wait time, but only the pool's connection timeout ends it, perhaps that much after the wait time. Threads

@@ -19,7 +19,10 @@ final class Succession {
     /** How long others may wait while the lock goes from one thread of this process to the next. */
     private static final Duration LONGEST_RUN = Duration.ofSeconds(1);
 
-    /** After which time it is freed even if nobody says that he waits: who asks without waiting does not, nor who could not write. */
+    /**
+     * After which time with threads in the queue it is freed even if nobody says that he waits: who asks without waiting does not, nor
+     * who could not write.
+     */
     private static final Duration LONGEST_KEPT = Duration.ofSeconds(10);
 
     private final String name;
@@ -73,16 +76,19 @@ final class Succession {
     }
 
     private void begin(BooleanSupplier others) {
-        long now = internals.ticker().nanoTime();
-        if (now - runsSince >= LONGEST_RUN.toNanos() && internals.queue().isWaitedFor(name)) {
-            isRunOver = others.getAsBoolean();
-            if (isRunOver) {
-                internals.queue().offer(name);
-            } else {
-                runsSince = now;
+        try {
+            long now = internals.ticker().nanoTime();
+            if (now - runsSince >= LONGEST_RUN.toNanos() && internals.queue().isWaitedFor(name)) {
+                isRunOver = others.getAsBoolean();
+                if (isRunOver) {
+                    internals.queue().offer(name);
+                } else {
+                    runsSince = now;
+                }
             }
+        } finally {
+            hasBegun = true;
         }
-        hasBegun = true;
     }
 
     private boolean mayOthersWait() {

@@ -44,7 +44,7 @@ final class Waiter implements AutoCloseable {
 
     /**
      * All nodes that wait for a hot lock are woken at each release, and all but one in vain. So who has been looks no more often
-     * than by polling. The first of these pauses is as short as the last without: a release that was under way when the mark was
+     * than by polling. The first of these pauses is no longer than a poll: a release that was under way when the mark was
      * set has not seen it.
      */
     private void pauseUntilWoken(Patience patience, LockSnapshot held) throws InterruptedException {

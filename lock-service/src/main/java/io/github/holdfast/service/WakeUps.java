@@ -80,8 +80,8 @@ final class WakeUps implements AutoCloseable {
     }
 
     /**
-     * Whether somebody waits for the lock outside the queue of this process, or another node for whichever lock; also if that could not
-     * be asked. One statement at the most.
+     * Whether a thread of this process has been looking for the lock for long, which those do not that wait for a holder in their own
+     * queue, or another node waits for whichever lock; also if that could not be asked. One statement at the most.
      */
     boolean isAnotherWaiting(String name) {
         if (waiters.containsKey(name)) {
@@ -124,7 +124,10 @@ final class WakeUps implements AutoCloseable {
 
     /** This process has given a lock back. */
     void givenBack(String name) {
-        waiters.getOrDefault(name, Set.of()).forEach(Waiter::wake);
+        // Who polls goes on as before: each of these would look at each release, and nearly all in vain.
+        if (isListening()) {
+            waiters.getOrDefault(name, Set.of()).forEach(Waiter::wake);
+        }
     }
 
     /** Another node says that it has given a lock back. */
