@@ -50,6 +50,23 @@ final class WaitMark {
         return left().compareTo(WakeUps.LONGEST_PAUSE) > 0;
     }
 
+    /** Whether another node's row says so; also if that could not be asked. One statement. */
+    boolean isSetElsewhere() {
+        Node own = heartbeat.current();
+        String id = own == null ? "" : own.id();
+        try {
+            return Patience.uninterruptibly(
+                    ticker,
+                    Duration.ZERO,
+                    patience -> store.inTransaction(
+                            patience.forOneStatement(), () -> store.nodes().isAnotherWaiting(id)));
+        } catch (RuntimeException failed) {
+            // Whatever it was, the lock is still to be given back.
+            LOG.debug("Whether other nodes wait could not be asked", failed);
+            return true;
+        }
+    }
+
     private Duration left() {
         Written written = last;
         return written == null || written.node() != heartbeat.current()

@@ -9,8 +9,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Who waits for which lock, and how it is woken when that is given back by another node. Every node says that it waits; only one that
@@ -19,25 +17,19 @@ import org.slf4j.LoggerFactory;
  */
 final class WakeUps implements AutoCloseable {
 
-    private static final Logger LOG = LoggerFactory.getLogger(WakeUps.class);
-
     /** How long a thread that will be woken waits between two looks: the cost of a notification that is not sent or is lost. */
     static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
 
     private final @Nullable WakeUpChannel channel;
     private final @Nullable WakeUpReceiver receiver;
-    private final LockStore store;
     private final Heartbeat heartbeat;
-    private final Ticker ticker;
     private final WaitMark mark;
     private final Map<String, Set<Waiter>> waiters = new ConcurrentHashMap<>();
 
     private WakeUps(@Nullable WakeUpChannel channel, LockStore store, Heartbeat heartbeat, Ticker ticker) {
         this.channel = channel;
         this.receiver = channel == null ? null : new WakeUpReceiver(channel, this);
-        this.store = store;
         this.heartbeat = heartbeat;
-        this.ticker = ticker;
         this.mark = new WaitMark(store, heartbeat, ticker);
     }
 
@@ -74,9 +66,8 @@ final class WakeUps implements AutoCloseable {
      * @return whether it will be woken by other nodes, so that it need not look so often
      */
     boolean announce(Waiter waiter, Duration atMost) {
-        boolean isListening = isListening();
         expect(waiter);
-        return mark.isSet(atMost) && isListening;
+        return mark.isSet(atMost) && isListening();
     }
 
     /**
@@ -84,22 +75,7 @@ final class WakeUps implements AutoCloseable {
      * queue, or another node waits for whichever lock; also if that could not be asked. One statement at the most.
      */
     boolean isAnotherWaiting(String name) {
-        if (waiters.containsKey(name)) {
-            return true;
-        }
-        Node own = heartbeat.current();
-        String id = own == null ? "" : own.id();
-        try {
-            return Patience.uninterruptibly(
-                    ticker,
-                    Duration.ZERO,
-                    patience -> store.inTransaction(
-                            patience.forOneStatement(), () -> store.nodes().isAnotherWaiting(id)));
-        } catch (RuntimeException failed) {
-            // Whatever it was, the lock is still to be given back.
-            LOG.debug("Whether other nodes wait could not be asked", failed);
-            return true;
-        }
+        return waiters.containsKey(name) || mark.isSetElsewhere();
     }
 
     boolean isListening() {

@@ -64,7 +64,11 @@ abstract class SuccessionContract {
     }
 
     private HeirThread waiting(LockRequest request) {
-        return HeirThread.start(() -> mine.acquire(request));
+        return waiting(mine, request);
+    }
+
+    private static HeirThread waiting(LockService service, LockRequest request) {
+        return HeirThread.start(() -> service.acquire(request));
     }
 
     private LockInfo row(LockHandle lock) {
@@ -134,14 +138,14 @@ abstract class SuccessionContract {
         LockService timed = timed();
         LockRequest request = request();
         LockHandle first = timed.acquire(request);
-        HeirThread next = HeirThread.start(() -> timed.acquire(request));
+        HeirThread next = waiting(timed, request);
         ticker.advance(ofSeconds(1));
         counting.reset();
         first.close();
         LockHandle second = next.lock();
         assertThat(counting.sql()).as("whether others wait, and the grant").hasSize(2);
         assertThat(second.fencingToken()).isEqualTo(first.fencingToken() + 1);
-        HeirThread last = HeirThread.start(() -> timed.acquire(request));
+        HeirThread last = waiting(timed, request);
         ticker.advance(ofMillis(999));
         counting.reset();
         second.close();
@@ -158,14 +162,12 @@ abstract class SuccessionContract {
         LockService timed = timed();
         LockRequest request = request();
         LockHandle first = timed.acquire(request);
-        HeirThread next = HeirThread.start(() -> timed.acquire(request));
+        HeirThread next = waiting(timed, request);
         ticker.advance(ofSeconds(10));
         counting.reset();
         first.close();
         assertThat(counting.sql()).as("the row is freed").hasSize(1);
-        theirs.tryAcquire(LockRequest.of(request.name())).orElseThrow().close();
-        ticker.advance(ofSeconds(1));
-        assertFreeAfter(next.lock());
+        assertOfferedToOthersBefore(next, request);
     }
 
     @Test
@@ -196,7 +198,7 @@ abstract class SuccessionContract {
         LockService timed = timed();
         LockRequest request = request();
         LockHandle first = timed.acquire(request);
-        HeirThread next = HeirThread.start(() -> timed.acquire(request));
+        HeirThread next = waiting(timed, request);
         Future<LockHandle> other = threads.submit(() -> theirs.acquire(request));
         await().until(() ->
                 database.queryForLong("select count(*) from lock_node where waits_until is not null and ended = false")
@@ -204,7 +206,7 @@ abstract class SuccessionContract {
         ticker.advance(ofMillis(999));
         first.close();
         LockHandle second = next.lock();
-        HeirThread last = HeirThread.start(() -> timed.acquire(request));
+        HeirThread last = waiting(timed, request);
         ticker.advance(ofMillis(1));
         second.close();
         LockHandle third = other.get(20, TimeUnit.SECONDS);
@@ -219,11 +221,15 @@ abstract class SuccessionContract {
         LockService timed = timed();
         LockRequest request = request();
         LockHandle first = timed.acquire(request);
-        HeirThread next = HeirThread.start(() -> timed.acquire(request));
+        HeirThread next = waiting(timed, request);
         ticker.advance(ofSeconds(1));
         faults.arm(1, Fault.BEFORE_SEND);
         assertThat(first.release()).isEqualTo(ReleaseOutcome.RELEASED);
         assertThat(faults.fired()).isTrue();
+        assertOfferedToOthersBefore(next, request);
+    }
+
+    private void assertOfferedToOthersBefore(HeirThread next, LockRequest request) throws Exception {
         theirs.tryAcquire(LockRequest.of(request.name())).orElseThrow().close();
         ticker.advance(ofSeconds(1));
         assertFreeAfter(next.lock());
