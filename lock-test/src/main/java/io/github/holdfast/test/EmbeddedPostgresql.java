@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -52,13 +53,10 @@ final class EmbeddedPostgresql implements ServerProcess {
     @Override
     public void kill() {
         try {
-            long postmaster = postmaster();
+            Optional<ProcessHandle> postmaster = ProcessHandle.of(postmaster()).filter(EmbeddedPostgresql::lives);
             // One that is stopped starts no process that would be missed below.
-            new ProcessBuilder("sh", "-c", "kill -s STOP " + postmaster)
-                    .start()
-                    .onExit()
-                    .join();
-            List<ProcessHandle> processes = ProcessHandle.of(postmaster).stream()
+            postmaster.map(ProcessHandle::pid).ifPresent(Signal::stop);
+            List<ProcessHandle> processes = postmaster.stream()
                     .flatMap(handle -> Stream.concat(Stream.of(handle), handle.descendants()))
                     .toList();
             processes.forEach(ProcessHandle::destroyForcibly);

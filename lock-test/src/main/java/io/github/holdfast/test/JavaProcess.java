@@ -6,15 +6,10 @@ import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.DirectoryIteratorException;
-import java.nio.file.DirectoryStream;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 
@@ -32,8 +27,6 @@ import java.util.function.Predicate;
  * }</pre>
  */
 public final class JavaProcess implements AutoCloseable {
-
-    private static final Duration STANDSTILL_LIMIT = Duration.ofSeconds(20);
 
     private final Process process;
     private final Writer input;
@@ -171,55 +164,12 @@ public final class JavaProcess implements AutoCloseable {
      * this returns; elsewhere one may go on for a moment.
      */
     public void pause() {
-        signal("STOP");
-        awaitStandstill(Path.of("/proc", String.valueOf(pid()), "task"));
-    }
-
-    /** {@code kill} returns when the signal is queued: a thread that runs on another processor goes on until that one notices. */
-    private void awaitStandstill(Path threads) {
-        long start = System.nanoTime();
-        while (Files.isDirectory(threads) && !isStandstill(threads)) {
-            if (System.nanoTime() - start > STANDSTILL_LIMIT.toNanos()) {
-                throw new IllegalStateException(pid() + " did not stop within " + STANDSTILL_LIMIT);
-            }
-            LockSupport.parkNanos(1_000_000);
-        }
-    }
-
-    private static boolean isStandstill(Path threads) {
-        try (DirectoryStream<Path> all = Files.newDirectoryStream(threads)) {
-            for (Path thread : all) {
-                String status = Files.readString(thread.resolve("stat"));
-                // After its name, which may contain anything: stopped, or ended and not yet waited for.
-                if ("TZX".indexOf(status.charAt(status.lastIndexOf(')') + 2)) < 0) {
-                    return false;
-                }
-            }
-            return true;
-        } catch (IOException | DirectoryIteratorException oneHasEnded) {
-            return false;
-        }
+        Signal.stop(pid());
     }
 
     /** Lets it go on after {@link #pause()} (SIGCONT). */
     public void resume() {
-        signal("CONT");
-    }
-
-    private void signal(String signal) {
-        try {
-            int status = new ProcessBuilder("sh", "-c", "kill -s " + signal + " " + pid())
-                    .start()
-                    .waitFor();
-            if (status != 0) {
-                throw new IllegalStateException("Signal " + signal + " could not be sent to " + pid());
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException("Interrupted while sending a signal", e);
-        }
+        Signal.resume(pid());
     }
 
     /**
