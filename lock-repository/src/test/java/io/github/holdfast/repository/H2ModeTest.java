@@ -3,10 +3,6 @@ package io.github.holdfast.repository;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.github.holdfast.entity.LockAudit;
-import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.entity.Standing;
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
@@ -41,8 +37,7 @@ class H2ModeTest {
         JdbcDataSource dataSource = new JdbcDataSource();
         dataSource.setURL("jdbc:h2:mem:mode " + settings.hashCode() + ";DB_CLOSE_DELAY=-1;" + settings);
         LockSchema.on(dataSource).createIfMissing();
-        try (EntityManagerFactory unit = TestApplication.persistenceUnit(
-                dataSource, Map.of(), LockEntity.class, LockNode.class, LockAudit.class, LockRun.class)) {
+        try (EntityManagerFactory unit = PersistenceUnit.directlyOn(dataSource, Map.of())) {
             LockStore store = LockStore.open(unit);
             store.inTransaction(LEASE, locks -> locks.createIfMissing("job"));
             LockSnapshot granted = store.inTransaction(LEASE, locks -> {

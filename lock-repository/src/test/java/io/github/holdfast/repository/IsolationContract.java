@@ -41,10 +41,13 @@ abstract class IsolationContract {
     }
 
     TestApplication application(Level level) {
-        return TestApplication.on(database, pool -> {
+        TestApplication application = TestApplication.on(database, pool -> {
             pool.setTransactionIsolation(level.name());
             configure(pool);
         });
+        // The check at start-up has to pass at this level too.
+        LockStore.open(application.entityManagerFactory());
+        return application;
     }
 
     @ParameterizedTest

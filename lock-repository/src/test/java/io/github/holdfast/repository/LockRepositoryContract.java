@@ -18,6 +18,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -48,7 +49,7 @@ abstract class LockRepositoryContract {
     @BeforeAll
     void open(Database injected) {
         database = injected;
-        application = TestApplication.on(database, this::configure);
+        application = TestApplication.on(database, this::configure, Map.of("hibernate.hbm2ddl.auto", "validate"));
     }
 
     /** For leaves that connect in another way. */

@@ -6,6 +6,7 @@ import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import java.lang.ref.WeakReference;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** What a store has used is not kept when nobody else does. */
@@ -23,13 +24,13 @@ class MetamodelCacheTest {
     }
 
     private static WeakReference<LockStore> usedAndClosed(Database database) {
-        try (TestApplication application = TestApplication.on(database)) {
+        try (TestApplication application = TestApplication.on(database, pool -> {}, Map.of())) {
             return new WeakReference<>(application.store());
         }
     }
 
     private static WeakReference<Object> metamodelOfAClosedUnit(Database database) {
-        try (TestApplication application = TestApplication.on(database)) {
+        try (TestApplication application = TestApplication.on(database, pool -> {}, Map.of())) {
             return new WeakReference<>(application.entityManagerFactory().getMetamodel());
         }
     }

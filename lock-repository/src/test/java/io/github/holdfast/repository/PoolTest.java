@@ -5,10 +5,6 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.entity.LockAudit;
-import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
@@ -84,8 +80,7 @@ class PoolTest {
         FaultyDataSource faulty = new FaultyDataSource(database.dataSource());
         DataSource pool = kind.over(faulty);
         try (AutoCloseable closed = closing(pool);
-                EntityManagerFactory unit = TestApplication.persistenceUnit(
-                        pool, Map.of(), LockEntity.class, LockNode.class, LockAudit.class, LockRun.class)) {
+                EntityManagerFactory unit = PersistenceUnit.directlyOn(pool, Map.of())) {
             LockStore store = LockStore.open(unit);
             try (Connection inUse = pool.getConnection()) {
                 assertThat(failureOf(store)).isEqualTo(Failure.EXHAUSTED);

@@ -43,8 +43,7 @@ abstract class StartupCheckContract {
 
     private void open(Consumer<HikariConfig> customizer, Map<String, ?> properties) {
         try (HikariDataSource pool = database.pool(customizer);
-                EntityManagerFactory unit = TestApplication.persistenceUnit(
-                        pool, properties, LockEntity.class, LockNode.class, LockAudit.class, LockRun.class)) {
+                EntityManagerFactory unit = PersistenceUnit.directlyOn(pool, properties)) {
             LockStore.open(unit);
         }
     }
@@ -68,8 +67,8 @@ abstract class StartupCheckContract {
                 List.of(LockEntity.class, LockAudit.class, LockRun.class),
                 List.of(LockEntity.class, LockNode.class, LockRun.class),
                 List.of(LockEntity.class, LockNode.class, LockAudit.class))) {
-            try (EntityManagerFactory unit = TestApplication.persistenceUnit(
-                    database.dataSource(), Map.of(), managed.toArray(Class<?>[]::new))) {
+            try (EntityManagerFactory unit =
+                    PersistenceUnit.of(database.dataSource(), Map.of(), managed.toArray(Class<?>[]::new))) {
                 assertThatIllegalStateException()
                         .isThrownBy(() -> LockStore.open(unit))
                         .withMessageContaining(LockEntity.class.getName())
@@ -211,8 +210,7 @@ abstract class StartupCheckContract {
     @Test
     void databaseThatIsDownIsUnavailable() {
         FaultyDataSource faulty = new FaultyDataSource(database.dataSource());
-        try (EntityManagerFactory unit = TestApplication.persistenceUnit(
-                faulty, Map.of(), LockEntity.class, LockNode.class, LockAudit.class, LockRun.class)) {
+        try (EntityManagerFactory unit = PersistenceUnit.directlyOn(faulty, Map.of())) {
             faulty.down();
             assertThatThrownBy(() -> LockStore.open(unit))
                     .isInstanceOfSatisfying(
@@ -230,8 +228,7 @@ abstract class StartupCheckContract {
                     config.setMaximumPoolSize(1);
                     config.setConnectionTimeout(300);
                 });
-                EntityManagerFactory unit = TestApplication.persistenceUnit(
-                        pool, Map.of(), LockEntity.class, LockNode.class, LockAudit.class, LockRun.class)) {
+                EntityManagerFactory unit = PersistenceUnit.directlyOn(pool, Map.of())) {
             try (Connection inUse = pool.getConnection()) {
                 assertThatThrownBy(() -> LockStore.open(unit))
                         .hasMessageContaining("lockDataSource")
@@ -254,8 +251,7 @@ abstract class StartupCheckContract {
     @Test
     void manyMayOpenAtTheSameTime() throws Exception {
         try (HikariDataSource pool = database.pool(config -> {});
-                EntityManagerFactory unit = TestApplication.persistenceUnit(
-                        pool, Map.of(), LockEntity.class, LockNode.class, LockAudit.class, LockRun.class);
+                EntityManagerFactory unit = PersistenceUnit.directlyOn(pool, Map.of());
                 TestThreads threads = new TestThreads()) {
             threads.together(8, () -> LockStore.open(unit));
         }

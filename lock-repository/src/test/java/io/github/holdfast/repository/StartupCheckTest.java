@@ -3,10 +3,6 @@ package io.github.holdfast.repository;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import io.github.holdfast.entity.LockAudit;
-import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManagerFactory;
@@ -95,8 +91,7 @@ class StartupCheckTest {
         Map<String, Object> properties = new HashMap<>(Map.of(
                 "hibernate.dialect", H2Dialect.class.getName(), "hibernate.boot.allow_jdbc_metadata_access", false));
         properties.put(property, value);
-        return TestApplication.persistenceUnit(
-                NO_DATABASE, properties, LockEntity.class, LockNode.class, LockAudit.class, LockRun.class);
+        return PersistenceUnit.directlyOn(NO_DATABASE, properties);
     }
 
     @Test

@@ -2,20 +2,16 @@ package io.github.holdfast.repository;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
 import java.util.Map;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import javax.sql.DataSource;
-import org.hibernate.jpa.HibernatePersistenceConfiguration;
 import org.springframework.orm.jpa.EntityManagerHolder;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
@@ -28,42 +24,54 @@ final class TestApplication implements AutoCloseable {
     private final CountingDataSource counting;
     private final EntityManagerFactory entityManagerFactory;
     private final LockStore store;
+    private final Runnable end;
 
-    private TestApplication(HikariDataSource pool, Map<String, ?> properties) {
+    private TestApplication(
+            HikariDataSource pool,
+            CountingDataSource counting,
+            EntityManagerFactory entityManagerFactory,
+            LockStore store,
+            Runnable end) {
         this.pool = pool;
-        counting = new CountingDataSource(pool);
-        entityManagerFactory =
-                persistenceUnit(counting, properties, LockEntity.class, LockNode.class, LockAudit.class, LockRun.class);
-        store = LockStore.open(entityManagerFactory);
+        this.counting = counting;
+        this.entityManagerFactory = entityManagerFactory;
+        this.store = store;
+        this.end = end;
     }
 
     static TestApplication on(Database database) {
         return on(database, pool -> {});
     }
 
+    /** Nothing is checked for it if its persistence unit and its store were another's before. */
     static TestApplication on(Database database, Consumer<HikariConfig> customizer) {
-        return on(database, customizer, Map.of("hibernate.hbm2ddl.auto", "validate"));
+        return on(database, customizer, (pool, counting) -> {
+            PersistenceUnit unit =
+                    PersistenceUnit.on(database.kind(), counting, Map.of("hibernate.hbm2ddl.auto", "validate"));
+            return new TestApplication(pool, counting, unit.factory(), unit.store(), unit::close);
+        });
     }
 
+    /** With a persistence unit of its own and a store that was opened, and so checked, for it. */
     static TestApplication on(Database database, Consumer<HikariConfig> customizer, Map<String, ?> properties) {
+        return on(database, customizer, (pool, counting) -> {
+            EntityManagerFactory unit = PersistenceUnit.directlyOn(counting, properties);
+            return new TestApplication(pool, counting, unit, LockStore.open(unit), unit::close);
+        });
+    }
+
+    private static TestApplication on(
+            Database database,
+            Consumer<HikariConfig> customizer,
+            BiFunction<HikariDataSource, CountingDataSource, TestApplication> application) {
         LockSchema.on(database.dataSource()).createIfMissing();
         HikariDataSource pool = database.pool(customizer);
         try {
-            return new TestApplication(pool, properties);
+            return application.apply(pool, new CountingDataSource(pool));
         } catch (RuntimeException | Error failure) {
             pool.close();
             throw failure;
         }
-    }
-
-    /** A persistence unit without a store: nothing is checked, no table is made. */
-    static EntityManagerFactory persistenceUnit(
-            DataSource dataSource, Map<String, ?> properties, Class<?>... entities) {
-        return new HibernatePersistenceConfiguration("application")
-                .managedClasses(entities)
-                .properties(Map.of("jakarta.persistence.nonJtaDataSource", dataSource))
-                .properties(properties)
-                .createEntityManagerFactory();
     }
 
     EntityManagerFactory entityManagerFactory() {
@@ -140,7 +148,7 @@ final class TestApplication implements AutoCloseable {
 
     @Override
     public void close() {
-        entityManagerFactory.close();
+        end.run();
         pool.close();
     }
 }

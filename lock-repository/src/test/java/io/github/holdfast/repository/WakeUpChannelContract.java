@@ -6,10 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManagerFactory;
@@ -326,8 +323,7 @@ abstract class WakeUpChannelContract {
                     config.setMaximumPoolSize(2);
                     config.addDataSourceProperty("ApplicationName", "listener");
                 });
-                EntityManagerFactory unit = TestApplication.persistenceUnit(
-                        pool, Map.of(), LockEntity.class, LockNode.class, LockAudit.class, LockRun.class)) {
+                EntityManagerFactory unit = PersistenceUnit.directlyOn(pool, Map.of())) {
             WakeUpChannel breaking = LockStore.open(unit).wakeUpChannel();
             WakeUpChannel.Receiver receiver = new WakeUpChannel.Receiver() {
                 @Override
@@ -380,8 +376,7 @@ abstract class WakeUpChannelContract {
                                 method.getName().equals("isWrapperFor") ? false : method.invoke(real, arguments));
             }
         };
-        try (EntityManagerFactory unit = TestApplication.persistenceUnit(
-                foreign, Map.of(), LockEntity.class, LockNode.class, LockAudit.class, LockRun.class)) {
+        try (EntityManagerFactory unit = PersistenceUnit.directlyOn(foreign, Map.of())) {
             LockStore store = LockStore.open(unit);
             assertThatIllegalStateException()
                     .isThrownBy(store::wakeUpChannel)

@@ -9,6 +9,7 @@ import static org.awaitility.Awaitility.await;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.repository.PersistenceUnit;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
 import java.io.IOException;

@@ -10,6 +10,7 @@ import static org.awaitility.Awaitility.await;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.repository.PersistenceUnit;
 import io.github.holdfast.service.WatchedDataSource.Then;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;

@@ -3,6 +3,7 @@ package io.github.holdfast.service;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.repository.PersistenceUnit;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManagerFactory;
 import java.util.ArrayDeque;

@@ -1,10 +1,9 @@
-package io.github.holdfast.service;
+package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNode;
 import io.github.holdfast.entity.LockRun;
-import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManagerFactory;
 import java.util.ArrayDeque;
@@ -21,7 +20,7 @@ import org.springframework.jdbc.datasource.DelegatingDataSource;
  * A persistence unit of nothing but locks. To build one takes longer than most tests, and to open a store on it longer than many, so when
  * it is closed another test may have both.
  */
-final class PersistenceUnit implements AutoCloseable {
+public final class PersistenceUnit implements AutoCloseable {
 
     private record Kind(TestDatabase database, Map<String, String> properties) {}
 
@@ -42,15 +41,20 @@ final class PersistenceUnit implements AutoCloseable {
     }
 
     /** One that has this data source itself, and that nobody else gets. */
-    static EntityManagerFactory directlyOn(DataSource dataSource, Map<String, String> properties) {
+    public static EntityManagerFactory directlyOn(DataSource dataSource, Map<String, ?> properties) {
+        return of(dataSource, properties, LockEntity.class, LockNode.class, LockAudit.class, LockRun.class);
+    }
+
+    /** As {@link #directlyOn}, with other entities. */
+    static EntityManagerFactory of(DataSource dataSource, Map<String, ?> properties, Class<?>... entities) {
         return new HibernatePersistenceConfiguration("locks")
-                .managedClasses(LockEntity.class, LockNode.class, LockAudit.class, LockRun.class)
+                .managedClasses(entities)
                 .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, dataSource)
                 .properties(properties)
                 .createEntityManagerFactory();
     }
 
-    static PersistenceUnit on(TestDatabase database, DataSource dataSource, Map<String, String> properties) {
+    public static PersistenceUnit on(TestDatabase database, DataSource dataSource, Map<String, String> properties) {
         Kind kind = new Kind(database, properties);
         synchronized (CLOSED) {
             PersistenceUnit closed = idle(kind).poll();
@@ -66,12 +70,12 @@ final class PersistenceUnit implements AutoCloseable {
         return CLOSED.computeIfAbsent(kind, first -> new ArrayDeque<>());
     }
 
-    EntityManagerFactory factory() {
+    public EntityManagerFactory factory() {
         return factory;
     }
 
     /** Opened, and checked, when it is asked for first. */
-    synchronized LockStore store() {
+    public synchronized LockStore store() {
         if (store == null) {
             store = LockStore.open(factory);
         }
