@@ -5,9 +5,11 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
 import io.github.holdfast.test.FaultyDataSource.Fault;
+import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,7 +18,9 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -36,6 +40,8 @@ abstract class CrashPointContract {
 
     private Services services;
     private FaultyDataSource faults;
+    private EntityManagerFactory unit;
+    private LockStore store;
     private LockService faulty;
     private LockService other;
     private int names;
@@ -45,12 +51,24 @@ abstract class CrashPointContract {
         services = Services.on(database);
         other = services.open();
         faults = new FaultyDataSource(database.dataSource());
-        faulty = services.openOver(faults);
+        unit = services.unit(services.poolOver(faults));
+        store = LockStore.open(unit);
+    }
+
+    /** One of its own for each test: what the one before settles in the background would count as a step. */
+    @BeforeEach
+    void openFaulty() {
+        faulty = LockService.builder(unit).store(() -> store).build();
+    }
+
+    @AfterEach
+    void closeFaulty() {
+        faults.disarm();
+        faulty.close();
     }
 
     @AfterAll
     void close() throws Exception {
-        faults.disarm();
         services.close();
     }
 

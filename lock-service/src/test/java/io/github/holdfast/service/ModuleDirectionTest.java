@@ -56,6 +56,7 @@ class ModuleDirectionTest {
     static void importProductionCode() {
         production = new ClassFileImporter()
                 .withImportOption(new ImportOption.DoNotIncludeTests())
+                .withImportOption(location -> !location.contains("-tests.jar!"))
                 .importPackages(
                         "io.github.holdfast.entity", "io.github.holdfast.repository", "io.github.holdfast.service");
     }
