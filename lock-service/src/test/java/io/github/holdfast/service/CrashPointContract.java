@@ -58,8 +58,18 @@ abstract class CrashPointContract {
     /** One of its own for each test: what the one before settles in the background would count as a step. */
     @BeforeEach
     void openFaulty() {
-        faulty = LockService.builder(unit).store(() -> store).build();
+        faults.arm(Integer.MAX_VALUE, Fault.BEFORE_SEND);
+        faulty = settings(LockService.builder(unit)).store(() -> store).build();
+        awaitReady(faults);
     }
+
+    /** For leaves with other settings. */
+    LockServiceBuilder settings(LockServiceBuilder builder) {
+        return builder;
+    }
+
+    /** Until the service does nothing by itself. */
+    void awaitReady(FaultyDataSource counting) {}
 
     @AfterEach
     void closeFaulty() {
