@@ -403,8 +403,9 @@ abstract class HousekeepingContract {
         List<Long> tokens = List.copyOf(runs.keySet());
         List<Long> times = List.copyOf(runs.values());
         for (int run = 1; run < runs.size(); run++) {
-            assertThat(tokens.get(run)).as("none was missed").isEqualTo(tokens.get(run - 1) + 1);
-            assertThat(times.get(run) - times.get(run - 1)).isGreaterThanOrEqualTo(500_000);
+            // On a busy machine a run may begin and end between two looks.
+            long runsSince = tokens.get(run) - tokens.get(run - 1);
+            assertThat(times.get(run) - times.get(run - 1)).isGreaterThanOrEqualTo(runsSince * 500_000);
         }
     }
 
