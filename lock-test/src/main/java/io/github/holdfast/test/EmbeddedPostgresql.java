@@ -29,7 +29,7 @@ final class EmbeddedPostgresql implements ServerProcess {
         this.directory = directory;
         this.zone = zone;
         Cache.copy(Cache.filled("postgresql-" + version() + "-data", EmbeddedPostgresql::initialise), data());
-        this.postgres = started(0);
+        this.postgres = started(Ports.free());
         this.server = JdbcServer.started(
                 TestDatabase.POSTGRESQL,
                 "jdbc:postgresql://127.0.0.1:" + postgres.getPort() + "/postgres",

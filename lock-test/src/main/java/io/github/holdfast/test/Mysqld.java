@@ -2,8 +2,6 @@ package io.github.holdfast.test;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -29,7 +27,7 @@ final class Mysqld {
         try {
             Path directory = Janitor.temporaryDirectory();
             Cache.copy(template, directory.resolve("data"));
-            int port = freePort();
+            int port = Ports.free();
             String url = "jdbc:" + kind.key() + "://127.0.0.1:" + port + "/mysql" + urlOptions;
             return new MysqldProcess(kind, directory, command(directory, port, options), url);
         } catch (IOException e) {
@@ -94,12 +92,6 @@ final class Mysqld {
             return Files.getAttribute(own, "unix:uid").equals(0);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
-        }
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
         }
     }
 }
