@@ -8,16 +8,19 @@ import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManagerFactory;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.Random;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * W6 and W8: what a nested acquisition costs, and what acquisitions cost as the table grows to a million names. The arguments are
- * {@link TestDatabase kinds of databases}, separated by commas.
+ * W6 and W8: what a nested acquisition costs, and what acquisitions cost in tables of a thousand to a million names, which take turns.
+ * The arguments are {@link TestDatabase kinds of databases}, separated by commas.
  */
-public final class GrowthBenchmark {
+public final class GrowthBenchmark implements AutoCloseable {
 
     private static final List<TestDatabase> DEFAULT =
             List.of(TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL, TestDatabase.H2_MEMORY);
@@ -26,18 +29,35 @@ public final class GrowthBenchmark {
     private static final int BATCH = 1_000;
     private static final int WARM_UP = 2_000;
     private static final int TIMES = 2_000;
+    private static final int WARM_UP_ROUNDS = 2;
+    private static final int TURNS = 80;
+
+    /** A service of its own for each turn remembers none of the names. */
+    private static final int TIMES_IN_TURN = 50;
 
     /** A prime, so that the names come without repetition, and far from each other. */
     private static final int STEP = 7_919;
 
+    private final int names;
     private final Database database;
+    private final HikariDataSource pool;
     private final EntityManagerFactory unit;
     private final LockService locks;
+    private final Latencies known = new Latencies();
+    private final Latencies strange = new Latencies();
+    private int next;
 
-    private GrowthBenchmark(Database database, EntityManagerFactory unit, LockService locks) {
-        this.database = database;
-        this.unit = unit;
-        this.locks = locks;
+    /** @param names how many are in the table */
+    private GrowthBenchmark(TestDatabase kind, int names) {
+        this.names = names;
+        database = kind.create();
+        LockSchema.on(database.dataSource()).createIfMissing();
+        pool = database.pool(config -> {});
+        unit = HoldfastLocks.unit(pool);
+        locks = service(unit);
+        for (int present = 0; present < names; present += BATCH) {
+            insert(present);
+        }
     }
 
     /**
@@ -54,16 +74,21 @@ public final class GrowthBenchmark {
     }
 
     private static void on(TestDatabase kind) throws Exception {
-        try (Database database = kind.create()) {
-            LockSchema.on(database.dataSource()).createIfMissing();
-            try (HikariDataSource pool = database.pool(config -> {});
-                    EntityManagerFactory unit = HoldfastLocks.unit(pool);
-                    LockService locks = service(unit)) {
-                print("%s %s", kind.label(), database.version());
-                GrowthBenchmark benchmark = new GrowthBenchmark(database, unit, locks);
-                benchmark.reentry();
-                benchmark.names();
+        List<GrowthBenchmark> tables = new ArrayList<>();
+        try {
+            for (int names : NAMES) {
+                tables.add(new GrowthBenchmark(kind, names));
             }
+            GrowthBenchmark smallest = tables.get(0);
+            print("%s %s", kind.label(), smallest.database.version());
+            smallest.reentry();
+            compare(tables);
+            for (GrowthBenchmark table : tables) {
+                table.report("the same one", table.known, smallest.known);
+                table.report("another's, each", table.strange, smallest.strange);
+            }
+        } finally {
+            tables.forEach(GrowthBenchmark::close);
         }
     }
 
@@ -88,26 +113,32 @@ public final class GrowthBenchmark {
         print("  W6 acquire and release, nested        %s", nested);
     }
 
-    private void names() throws Exception {
-        int present = 0;
-        for (int names : NAMES) {
-            for (; present < names; present += BATCH) {
-                insert(present);
+    private static void compare(List<GrowthBenchmark> tables) throws Exception {
+        for (int round = 0; round < WARM_UP_ROUNDS; round++) {
+            for (GrowthBenchmark table : tables) {
+                table.measure(new Latencies(), new Latencies(), NAMES.get(0));
             }
-            measureNames(names, new Latencies(), new Latencies());
-            Latencies known = new Latencies();
-            Latencies strange = new Latencies();
-            measureNames(names, known, strange);
-            print("  W8 acquire and release, %,9d names: the same one     %s", names, known);
-            print("  W8 acquire and release, %,9d names: another's, each  %s", names, strange);
+        }
+        List<GrowthBenchmark> order = new ArrayList<>(tables);
+        Random random = new Random(2026);
+        for (int turn = 0; turn < TURNS; turn++) {
+            Collections.shuffle(order, random);
+            for (GrowthBenchmark table : order) {
+                table.measure(table.known, table.strange, TIMES_IN_TURN);
+            }
         }
     }
 
-    /** @param strange of names that the service does not remember: another process had each of them last */
-    private void measureNames(int names, Latencies known, Latencies strange) throws Exception {
+    /**
+     * Takes a turn.
+     *
+     * @param strange of names that the service does not remember: another process had each of them last
+     */
+    private void measure(Latencies known, Latencies strange, int times) throws Exception {
         try (LockService another = service(unit)) {
-            for (int time = 0; time < NAMES.get(0); time++) {
-                String name = name((int) ((long) time * STEP % names));
+            acquire(another, "its first").release();
+            for (int time = 0; time < times; time++) {
+                String name = name((int) ((long) next++ * STEP % names));
                 strange.measure(() -> acquire(another, name).release());
                 known.measure(() -> acquire(locks, "known").release());
             }
@@ -129,7 +160,21 @@ public final class GrowthBenchmark {
                         .collect(Collectors.joining(", ")));
     }
 
+    private void report(String which, Latencies here, Latencies inSmallest) {
+        print(
+                "  W8 acquire and release, %,9d names: %-15s  %s   %.2f of %,d names",
+                names, which, here, here.quantile(0.5) / inSmallest.quantile(0.5), NAMES.get(0));
+    }
+
     private static void print(String format, Object... values) {
         System.out.println(String.format(Locale.ROOT, format, values));
+    }
+
+    @Override
+    public void close() {
+        locks.close();
+        unit.close();
+        pool.close();
+        database.close();
     }
 }

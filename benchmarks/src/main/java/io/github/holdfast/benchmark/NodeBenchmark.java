@@ -46,12 +46,13 @@ public final class NodeBenchmark {
     }
 
     /**
-     * Runs it.
+     * Runs it, on databases that wait for the disk with each commit.
      *
      * @param arguments kinds of databases; none, or {@code true} as Maven gives it, for the default
      * @throws Exception if anything goes wrong
      */
     public static void main(String[] arguments) throws Exception {
+        System.setProperty("holdfast.test.durable", "true");
         for (TestDatabase kind : Databases.chosen(arguments, DEFAULT)) {
             on(kind);
         }

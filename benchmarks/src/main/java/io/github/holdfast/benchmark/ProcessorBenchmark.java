@@ -78,8 +78,8 @@ public final class ProcessorBenchmark {
         private long ofServer;
 
         void add(Contestant locks, Duration time) throws Exception {
-            long threadBefore = ofThisThread();
             long serverBefore = ofServers();
+            long threadBefore = ofThisThread();
             long start = System.nanoTime();
             long elapsed = 0;
             while (elapsed < time.toNanos()) {

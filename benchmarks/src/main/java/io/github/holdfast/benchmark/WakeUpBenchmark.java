@@ -49,12 +49,13 @@ public final class WakeUpBenchmark {
     }
 
     /**
-     * Runs it.
+     * Runs it, on databases that wait for the disk with each commit.
      *
      * @param arguments none that count
      * @throws Exception if anything goes wrong
      */
     public static void main(String[] arguments) throws Exception {
+        System.setProperty("holdfast.test.durable", "true");
         for (int turn = 0; turn < 3; turn++) {
             on("by polling", builder -> builder);
             on("with notifications", LockServiceBuilder::wakeUpByNotification);
