@@ -33,24 +33,12 @@ final class Arena implements AutoCloseable {
 
     /** @param driverSettings {@code name=value}, for the URL of all contestants */
     static Arena on(TestDatabase databaseKind, List<String> driverSettings) {
-        Arena arena = new Arena(databaseKind.create(), driverSettings);
-        arena.checkDurability();
+        Arena arena = new Arena(Databases.durable(databaseKind), driverSettings);
         for (Kind kind : Kind.values()) {
             kind.createTables(arena.database);
             arena.nodes.put(kind, arena.node(kind, arena.url()));
         }
         return arena;
-    }
-
-    private void checkDurability() {
-        String setting = switch (database.kind()) {
-            case POSTGRESQL -> database.queryForString("select current_setting('fsync')");
-            case MARIADB, MYSQL -> database.queryForString("select @@innodb_flush_log_at_trx_commit");
-            case H2_MEMORY, H2_FILE, H2_TCP -> "1";
-        };
-        if (!List.of("on", "1").contains(setting)) {
-            throw new IllegalStateException(label() + " does not wait for the disk: " + setting);
-        }
     }
 
     String label() {

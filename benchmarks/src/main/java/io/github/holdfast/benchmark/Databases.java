@@ -1,5 +1,6 @@
 package io.github.holdfast.benchmark;
 
+import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
 import java.util.List;
 import java.util.Locale;
@@ -22,5 +23,21 @@ final class Databases {
                 .map(name -> TestDatabase.valueOf(name.strip().toUpperCase(Locale.ROOT)))
                 .toList();
         return chosen.isEmpty() ? byDefault : chosen;
+    }
+
+    /** Makes a database that waits for the disk with each commit. */
+    static Database durable(TestDatabase kind) {
+        System.setProperty("holdfast.test.durable", "true");
+        Database database = kind.create();
+        String setting = switch (kind) {
+            case POSTGRESQL -> database.queryForString("select current_setting('fsync')");
+            case MARIADB, MYSQL -> database.queryForString("select @@innodb_flush_log_at_trx_commit");
+            case H2_MEMORY, H2_FILE, H2_TCP -> "1";
+        };
+        if (!List.of("on", "1").contains(setting)) {
+            throw new IllegalStateException(
+                    kind.label() + " " + database.version() + " does not wait for the disk: " + setting);
+        }
+        return database;
     }
 }

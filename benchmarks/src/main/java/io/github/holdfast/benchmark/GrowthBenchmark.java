@@ -20,7 +20,7 @@ import java.util.stream.IntStream;
  * W6 and W8: what a nested acquisition costs, and what acquisitions cost in tables of a thousand to a million names, which take turns.
  * The arguments are {@link TestDatabase kinds of databases}, separated by commas.
  */
-public final class GrowthBenchmark implements AutoCloseable {
+public final class GrowthBenchmark {
 
     private static final List<TestDatabase> DEFAULT =
             List.of(TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL, TestDatabase.H2_MEMORY);
@@ -38,27 +38,7 @@ public final class GrowthBenchmark implements AutoCloseable {
     /** A prime, so that the names come without repetition, and far from each other. */
     private static final int STEP = 7_919;
 
-    private final int names;
-    private final Database database;
-    private final HikariDataSource pool;
-    private final EntityManagerFactory unit;
-    private final LockService locks;
-    private final Latencies known = new Latencies();
-    private final Latencies strange = new Latencies();
-    private int next;
-
-    /** @param names how many are in the table */
-    private GrowthBenchmark(TestDatabase kind, int names) {
-        this.names = names;
-        database = kind.create();
-        LockSchema.on(database.dataSource()).createIfMissing();
-        pool = database.pool(config -> {});
-        unit = HoldfastLocks.unit(pool);
-        locks = service(unit);
-        for (int present = 0; present < names; present += BATCH) {
-            insert(present);
-        }
-    }
+    private GrowthBenchmark() {}
 
     /**
      * Runs it, on databases that wait for the disk with each commit.
@@ -67,28 +47,27 @@ public final class GrowthBenchmark implements AutoCloseable {
      * @throws Exception if anything goes wrong
      */
     public static void main(String[] arguments) throws Exception {
-        System.setProperty("holdfast.test.durable", "true");
         for (TestDatabase kind : Databases.chosen(arguments, DEFAULT)) {
             on(kind);
         }
     }
 
     private static void on(TestDatabase kind) throws Exception {
-        List<GrowthBenchmark> tables = new ArrayList<>();
+        List<Table> tables = new ArrayList<>();
         try {
             for (int names : NAMES) {
-                tables.add(new GrowthBenchmark(kind, names));
+                tables.add(new Table(kind, names));
             }
-            GrowthBenchmark smallest = tables.get(0);
+            Table smallest = tables.get(0);
             print("%s %s", kind.label(), smallest.database.version());
             smallest.reentry();
             compare(tables);
-            for (GrowthBenchmark table : tables) {
+            for (Table table : tables) {
                 table.report("the same one", table.known, smallest.known);
                 table.report("another's, each", table.strange, smallest.strange);
             }
         } finally {
-            tables.forEach(GrowthBenchmark::close);
+            tables.forEach(Table::close);
         }
     }
 
@@ -96,51 +75,18 @@ public final class GrowthBenchmark implements AutoCloseable {
         return LockService.builder(unit).withoutHousekeeping().build();
     }
 
-    private void reentry() throws Exception {
-        Latencies outermost = new Latencies();
-        Latencies nested = new Latencies();
-        LockHandle outer = acquire(locks, "nested");
-        for (int time = 0; time < WARM_UP; time++) {
-            acquire(locks, "nested").release();
-            acquire(locks, "outermost").release();
-        }
-        for (int time = 0; time < TIMES; time++) {
-            nested.measure(() -> acquire(locks, "nested").release());
-            outermost.measure(() -> acquire(locks, "outermost").release());
-        }
-        outer.release();
-        print("  W6 acquire and release, outermost     %s", outermost);
-        print("  W6 acquire and release, nested        %s", nested);
-    }
-
-    private static void compare(List<GrowthBenchmark> tables) throws Exception {
+    private static void compare(List<Table> tables) throws Exception {
         for (int round = 0; round < WARM_UP_ROUNDS; round++) {
-            for (GrowthBenchmark table : tables) {
+            for (Table table : tables) {
                 table.measure(new Latencies(), new Latencies(), NAMES.get(0));
             }
         }
-        List<GrowthBenchmark> order = new ArrayList<>(tables);
+        List<Table> order = new ArrayList<>(tables);
         Random random = new Random(2026);
         for (int turn = 0; turn < TURNS; turn++) {
             Collections.shuffle(order, random);
-            for (GrowthBenchmark table : order) {
+            for (Table table : order) {
                 table.measure(table.known, table.strange, TIMES_IN_TURN);
-            }
-        }
-    }
-
-    /**
-     * Takes a turn.
-     *
-     * @param strange of names that the service does not remember: another process had each of them last
-     */
-    private void measure(Latencies known, Latencies strange, int times) throws Exception {
-        try (LockService another = service(unit)) {
-            acquire(another, "its first").release();
-            for (int time = 0; time < times; time++) {
-                String name = name((int) ((long) next++ * STEP % names));
-                strange.measure(() -> acquire(another, name).release());
-                known.measure(() -> acquire(locks, "known").release());
             }
         }
     }
@@ -153,28 +99,90 @@ public final class GrowthBenchmark implements AutoCloseable {
         return "order:" + number;
     }
 
-    private void insert(int from) {
-        database.execute("insert into distributed_lock (name, hold_count, fencing_token, expires_at, version) values "
-                + IntStream.range(from, from + BATCH)
-                        .mapToObj(number -> "('" + name(number) + "', 0, 1, timestamp '2020-01-01 00:00:00', 1)")
-                        .collect(Collectors.joining(", ")));
-    }
-
-    private void report(String which, Latencies here, Latencies inSmallest) {
-        print(
-                "  W8 acquire and release, %,9d names: %-15s  %s   %.2f of %,d names",
-                names, which, here, here.quantile(0.5) / inSmallest.quantile(0.5), NAMES.get(0));
-    }
-
     private static void print(String format, Object... values) {
         System.out.println(String.format(Locale.ROOT, format, values));
     }
 
-    @Override
-    public void close() {
-        locks.close();
-        unit.close();
-        pool.close();
-        database.close();
+    /** So many names in a database of their own. */
+    private static final class Table implements AutoCloseable {
+
+        private final int names;
+        private final Database database;
+        private final HikariDataSource pool;
+        private final EntityManagerFactory unit;
+        private final LockService locks;
+        private final Latencies known = new Latencies();
+        private final Latencies strange = new Latencies();
+        private int next;
+
+        /** @param names how many are in the table */
+        Table(TestDatabase kind, int names) {
+            this.names = names;
+            database = Databases.durable(kind);
+            LockSchema.on(database.dataSource()).createIfMissing();
+            pool = database.pool(config -> {});
+            unit = HoldfastLocks.unit(pool);
+            locks = service(unit);
+            for (int present = 0; present < names; present += BATCH) {
+                insert(present);
+            }
+        }
+
+        void reentry() throws Exception {
+            Latencies outermost = new Latencies();
+            Latencies nested = new Latencies();
+            LockHandle outer = acquire(locks, "nested");
+            for (int time = 0; time < WARM_UP; time++) {
+                acquire(locks, "nested").release();
+                acquire(locks, "outermost").release();
+            }
+            for (int time = 0; time < TIMES; time++) {
+                nested.measure(() -> acquire(locks, "nested").release());
+                outermost.measure(() -> acquire(locks, "outermost").release());
+            }
+            outer.release();
+            print("  W6 acquire and release, outermost     %s", outermost);
+            print("  W6 acquire and release, nested        %s", nested);
+        }
+
+        /**
+         * Takes a turn.
+         *
+         * @param strange of names that the service does not remember: another process had each of them last
+         */
+        void measure(Latencies known, Latencies strange, int times) throws Exception {
+            try (LockService another = service(unit)) {
+                // With this one it registers its node, which no other takes.
+                acquire(another, "its first").release();
+                for (int time = 0; time < times; time++) {
+                    String name = name((int) ((long) next++ * STEP % names));
+                    strange.measure(() -> acquire(another, name).release());
+                    known.measure(() -> acquire(locks, "known").release());
+                }
+            }
+        }
+
+        private void insert(int from) {
+            database.execute(
+                    "insert into distributed_lock (name, hold_count, fencing_token, expires_at, version) values "
+                            + IntStream.range(from, from + BATCH)
+                                    .mapToObj(number ->
+                                            "('" + name(number) + "', 0, 1, timestamp '2020-01-01 00:00:00', 1)")
+                                    .collect(Collectors.joining(", ")));
+        }
+
+        void report(String which, Latencies here, Latencies inSmallest) {
+            print(
+                    "  W8 acquire and release, %,9d names: %-15s  %s   %.2f of %,d names",
+                    names, which, here, here.quantile(0.5) / inSmallest.quantile(0.5), NAMES.get(0));
+        }
+
+        @Override
+        public void close() {
+            locks.close();
+            unit.close();
+            pool.close();
+            database.close();
+        }
     }
 }

@@ -43,7 +43,6 @@ public final class LockBenchmark {
      * @throws Exception if anything goes wrong, also if two have a lock at the same time
      */
     public static void main(String[] arguments) throws Exception {
-        System.setProperty("holdfast.test.durable", "true");
         List<String> words = new ArrayList<>();
         List<String> driverSettings = new ArrayList<>();
         for (String word : arguments.length == 0 ? new String[0] : arguments[0].split(",", -1)) {

@@ -52,14 +52,13 @@ public final class NodeBenchmark {
      * @throws Exception if anything goes wrong
      */
     public static void main(String[] arguments) throws Exception {
-        System.setProperty("holdfast.test.durable", "true");
         for (TestDatabase kind : Databases.chosen(arguments, DEFAULT)) {
             on(kind);
         }
     }
 
     private static void on(TestDatabase kind) throws Exception {
-        try (Database database = kind.create()) {
+        try (Database database = Databases.durable(kind)) {
             LockSchema.on(database.dataSource()).createIfMissing();
             try (HikariDataSource pool = database.pool(config -> {});
                     EntityManagerFactory unit = HoldfastLocks.unit(pool);

@@ -39,7 +39,6 @@ public final class ProcessorBenchmark {
      * @throws Exception if anything goes wrong
      */
     public static void main(String[] arguments) throws Exception {
-        System.setProperty("holdfast.test.durable", "true");
         List<String> words = List.of(String.join(",", arguments).split(",", -1));
         List<String> settings =
                 words.stream().filter(word -> word.contains("=")).toList();

@@ -55,7 +55,6 @@ public final class WakeUpBenchmark {
      * @throws Exception if anything goes wrong
      */
     public static void main(String[] arguments) throws Exception {
-        System.setProperty("holdfast.test.durable", "true");
         for (int turn = 0; turn < 3; turn++) {
             on("by polling", builder -> builder);
             on("with notifications", LockServiceBuilder::wakeUpByNotification);
@@ -63,7 +62,7 @@ public final class WakeUpBenchmark {
     }
 
     private static void on(String label, UnaryOperator<LockServiceBuilder> settings) throws Exception {
-        try (Database database = TestDatabase.POSTGRESQL.create()) {
+        try (Database database = Databases.durable(TestDatabase.POSTGRESQL)) {
             LockSchema.on(database.dataSource()).createIfMissing();
             try (HikariDataSource pool = database.pool(config -> {});
                     HikariDataSource otherPool = database.pool(config -> {});
