@@ -139,9 +139,9 @@ public final class LockBenchmark {
     /** How long it may take. */
     private record Effort(int rounds, Duration warmUp, Duration time, Duration waiting, int wakeUps) {
         static final Effort FULL =
-                new Effort(7, Duration.ofSeconds(4), Duration.ofSeconds(3), Duration.ofSeconds(5), 60);
+                new Effort(7, Duration.ofSeconds(4), Duration.ofSeconds(3), Duration.ofSeconds(5), 100);
         static final Effort SHORT =
-                new Effort(5, Duration.ofSeconds(3), Duration.ofMillis(1500), Duration.ofSeconds(3), 40);
+                new Effort(5, Duration.ofSeconds(3), Duration.ofMillis(1500), Duration.ofSeconds(3), 80);
         static final Effort QUICK =
                 new Effort(3, Duration.ofMillis(200), Duration.ofMillis(200), Duration.ofMillis(500), 3);
     }

@@ -51,27 +51,32 @@ final class Report {
         current.put("cycles", cycles);
         print("%n**W1, counted** what a cycle costs; **W5** 32 threads wait for a lock of another node%n%n");
         print(
-                "| | round trips per cycle | bytes allocated | round trips of waiting, per second | connections | wake-up: median, p90 |%n");
-        print("|---|---|---|---|---|---|%n");
+                "| | round trips per cycle | bytes allocated | round trips of waiting, per second | connections | wake-up since the release's call: median, p90 | since its return |%n");
+        print("|---|---|---|---|---|---|---|%n");
         waiting.forEach((kind, figures) -> {
-            Latencies wakeUps = figures.wakeUps();
+            Latencies sinceCall = figures.wakeUps().sinceCall();
+            Latencies sinceReturn = figures.wakeUps().sinceReturn();
             Cycle cycle = cycles.getOrDefault(kind, new Cycle(Double.NaN, Double.NaN));
             current.put(
                     "W5 " + kind,
                     Map.of(
                             "roundTripsPerSecond", figures.roundTripsPerSecond(),
                             "connections", figures.connections(),
-                            "wakeUpMedian", wakeUps.quantile(0.5),
-                            "wakeUpP90", wakeUps.quantile(0.9)));
+                            "wakeUpMedian", sinceCall.quantile(0.5),
+                            "wakeUpP90", sinceCall.quantile(0.9),
+                            "wakeUpSinceReturnMedian", sinceReturn.quantile(0.5),
+                            "wakeUpSinceReturnP90", sinceReturn.quantile(0.9)));
             print(
-                    "| %s | %.1f | %,.0f | %.0f | %d | %.1f, %.1f ms |%n",
+                    "| %s | %.1f | %,.0f | %.0f | %d | %.1f, %.1f ms | %.1f, %.1f ms |%n",
                     kind.label(),
                     cycle.roundTrips(),
                     cycle.allocatedBytes(),
                     figures.roundTripsPerSecond(),
                     figures.connections(),
-                    wakeUps.quantile(0.5),
-                    wakeUps.quantile(0.9));
+                    sinceCall.quantile(0.5),
+                    sinceCall.quantile(0.9),
+                    sinceReturn.quantile(0.5),
+                    sinceReturn.quantile(0.9));
         });
         current.put("two updates through Hibernate", hibernate);
         print(

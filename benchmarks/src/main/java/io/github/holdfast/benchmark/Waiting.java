@@ -15,12 +15,20 @@ import java.util.concurrent.TimeUnit;
  *
  * @param roundTripsPerSecond of 32 threads of one node that wait for one name, after the first second
  * @param connections that those had in use at most, of 100 looks
- * @param wakeUps from the release to the grant, with one waiter and a release at any time
+ * @param wakeUps with one waiter and a release at any time
  */
-record Waiting(double roundTripsPerSecond, int connections, Latencies wakeUps) {
+record Waiting(double roundTripsPerSecond, int connections, WakeUps wakeUps) {
 
     private static final int WAITERS = 32;
     private static final int LOOKS = 100;
+
+    /**
+     * How long it takes to the next grant.
+     *
+     * @param sinceCall of the release, which is a write
+     * @param sinceReturn of the release
+     */
+    record WakeUps(Latencies sinceCall, Latencies sinceReturn) {}
 
     static Waiting measure(Arena arena, Kind kind, Duration time, int releases) throws Exception {
         Contestant holder = arena.locks(kind);
@@ -52,17 +60,19 @@ record Waiting(double roundTripsPerSecond, int connections, Latencies wakeUps) {
         }
     }
 
-    private static Latencies wakeUps(Contestant holder, Contestant waiter, int releases) throws Exception {
-        Latencies latencies = new Latencies();
+    private static WakeUps wakeUps(Contestant holder, Contestant waiter, int releases) throws Exception {
+        WakeUps wakeUps = new WakeUps(new Latencies(), new Latencies());
         for (int release = 0; release < releases; release++) {
             Contestant.Held held = holder.acquire("w5 one");
             CompletableFuture<Long> granted = CompletableFuture.supplyAsync(() -> acquire(waiter));
             TimeUnit.MILLISECONDS.sleep(ThreadLocalRandom.current().nextInt(200, 500));
-            long start = System.nanoTime();
+            long called = System.nanoTime();
             held.release();
-            latencies.add(granted.get() - start);
+            long returned = System.nanoTime();
+            wakeUps.sinceCall().add(granted.get() - called);
+            wakeUps.sinceReturn().add(granted.get() - returned);
         }
-        return latencies;
+        return wakeUps;
     }
 
     /** When it was granted. */

@@ -198,8 +198,7 @@ public final class LockStore {
      * {@code grant} and {@code release} cost one round trip. A lock on a row that such a call takes is given back with it.
      *
      * @param atMost how long each statement may take, as in {@link #inTransaction(Duration, Function)}
-     * @param watch over {@code grant}, {@code release} and {@code recount} on PostgreSQL and MySQL; MariaDB's driver has a limit that
-     *     costs nothing, and H2 none
+     * @param watch over {@code grant}, {@code release} and {@code recount}, but not on H2, which has a limit of its own
      * @return what throws {@link StoreException} if the database failed; thread-safe
      */
     public LockRepository standalone(Duration atMost, StatementWatch watch) {

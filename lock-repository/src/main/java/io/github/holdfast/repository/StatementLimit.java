@@ -8,7 +8,6 @@ import java.sql.Statement;
 import java.time.Duration;
 import org.hibernate.dialect.Dialect;
 import org.hibernate.dialect.H2Dialect;
-import org.hibernate.dialect.MariaDBDialect;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -22,23 +21,18 @@ enum StatementLimit {
         }
     },
 
-    /** By the query timeout. MariaDB's driver sends it with the statement; to cancel that takes a connection, perhaps to another server. */
-    OF_DRIVER {
-        @Override
-        int execute(PreparedStatement statement, Duration atMost, StatementWatch watch) throws SQLException {
-            statement.setQueryTimeout(LockStore.seconds(atMost));
-            return statement.executeUpdate();
-        }
-    },
-
-    /** By a watch, if there is one. For a query timeout the drivers of PostgreSQL and MySQL wake a thread with each statement. */
+    /**
+     * By a watch, if there is one, and else by the query timeout. For that the drivers of PostgreSQL and MySQL wake a thread with each
+     * statement, and MariaDB's sends {@code set statement max_statement_time}, which takes the server a tenth of the time of a grant.
+     */
     OF_WATCH {
         @Override
         int execute(PreparedStatement statement, Duration atMost, StatementWatch watch) throws SQLException {
             Cancellation cancellation = new Cancellation(statement);
             Watched watched = watch.begin(cancellation, atMost);
             if (watched == null) {
-                return OF_DRIVER.execute(statement, atMost, watch);
+                statement.setQueryTimeout(LockStore.seconds(atMost));
+                return statement.executeUpdate();
             }
             try {
                 return statement.executeUpdate();
@@ -53,7 +47,7 @@ enum StatementLimit {
     private static final Logger LOG = LoggerFactory.getLogger(StatementLimit.class);
 
     static StatementLimit of(Dialect dialect) {
-        return dialect instanceof H2Dialect ? OF_SERVER : dialect instanceof MariaDBDialect ? OF_DRIVER : OF_WATCH;
+        return dialect instanceof H2Dialect ? OF_SERVER : OF_WATCH;
     }
 
     /**

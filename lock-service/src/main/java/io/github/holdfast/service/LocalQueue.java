@@ -17,8 +17,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class LocalQueue {
 
-    /** How long a lock is offered to other processes: long enough for these to look and be granted it, even if they are slow. */
-    private static final Duration OFFER = Patience.LONGEST_PAUSE.multipliedBy(2);
+    /**
+     * How long a lock is offered to other processes: more than twice the longest pause, so that these look and are granted it even if
+     * they are slow. With 60 ms, every fourth offer was missed on a busy machine.
+     */
+    private static final Duration OFFER = Duration.ofMillis(100);
 
     private final Map<String, Line> lines = new ConcurrentHashMap<>();
     private final Ticker ticker;

@@ -112,7 +112,7 @@ public final class LockService implements AutoCloseable {
      * Acquires a lock, and waits for it as long as the request says ({@link LockRequest#DEFAULT_WAIT} if it does not say).
      * Threads of this service are served in the order in which they came, unless the owner was chosen. As long as one of them holds
      * the lock, nobody asks the database, and the release grants the lock to the next one by its one statement. When somebody else
-     * holds it, only the first of them asks, every 50 milliseconds at the latest, earlier at first, and when the holder's lease ends;
+     * holds it, only the first of them asks, every 45 milliseconds at the latest, earlier at first, and when the holder's lease ends;
      * if it is {@linkplain LockServiceBuilder#wakeUpByNotification woken} when another service gives the lock back, every second at
      * the latest. Each look costs one statement, a grant after it another one, and between them no connection is held. Between
      * services no order is promised; after a second in which threads of this one had the lock in turn, it asks by one statement whether

@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Cancels statements that take too long. For a query timeout the drivers of PostgreSQL and MySQL wake a thread with each statement,
- * MySQL's one of each connection: a tenth of an uncontended acquisition. Here one thread looks twice a second while there are
- * statements. Thread-safe.
+ * MySQL's one of each connection, and MariaDB's has the server set a variable: a tenth of an uncontended acquisition. Here one thread
+ * looks twice a second while there are statements. Thread-safe.
  */
 final class OverdueStatements implements StatementWatch, AutoCloseable {
 

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 abstract class NodeProcessContract {
 
     private static final Duration NODE_LEASE = ofSeconds(2);
-    private static final Duration POLL = ofMillis(50);
+    private static final Duration POLL = Patience.LONGEST_PAUSE;
 
     /** What a busy machine may add. */
     private static final Duration SLACK = ofSeconds(3);

@@ -247,13 +247,9 @@ abstract class WakeUpContract {
         assertThat(internals.wakeUps().size()).isZero();
         theirs.acquire(REQUEST);
         Future<?> refused = threads.submit(() -> Patience.uninterruptibly(
-                endless, ofSeconds(2), patience -> acquirer.acquire(REQUEST, GrantStep.NONE, patience)));
+                Ticker.SYSTEM, ofSeconds(2), patience -> acquirer.acquire(REQUEST, GrantStep.NONE, patience)));
         soon().until(() -> internals.wakeUps().size() == 1);
-        // It would pause for ever.
-        soon().until(() -> {
-            internals.wakeUps().wakeAll();
-            return refused.isDone();
-        });
+        soon().until(refused::isDone);
         assertThat(internals.wakeUps().size()).isZero();
         internals.watch().close();
         internals.events().close();
