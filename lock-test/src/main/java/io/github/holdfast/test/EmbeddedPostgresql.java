@@ -122,7 +122,7 @@ final class EmbeddedPostgresql implements ServerProcess {
 
     /** A server that was started once and stopped has the data directory. */
     private static void initialise(Path data) throws IOException {
-        builder(data).start().close();
+        builder(data).setPort(Ports.free()).start().close();
     }
 
     private static EmbeddedPostgres.Builder builder(Path data) {

@@ -2,22 +2,21 @@ package io.github.holdfast.test;
 
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** H2's TCP server in a JVM of its own, with its databases in files. */
 final class H2Process implements ServerProcess {
 
     private static final Duration LONGEST_START = Duration.ofSeconds(60);
-    private static final Pattern RUNNING = Pattern.compile("TCP server running at tcp://[^:]+:([0-9]+).*");
+    private static final Pattern RUNNING = Pattern.compile("TCP server running at tcp://.*");
 
     private final Path directory = Janitor.temporaryDirectory();
     private final int port;
     private JavaProcess process;
 
     H2Process() {
-        process = started(0);
-        port = awaitPort(process);
+        port = Ports.free();
+        process = started();
     }
 
     @Override
@@ -32,8 +31,7 @@ final class H2Process implements ServerProcess {
 
     @Override
     public void restart() {
-        process = started(port);
-        awaitPort(process);
+        process = started();
     }
 
     @Override
@@ -41,23 +39,19 @@ final class H2Process implements ServerProcess {
         kill();
     }
 
-    private JavaProcess started(int wantedPort) {
+    private JavaProcess started() {
         JavaProcess started = JavaProcess.of(org.h2.tools.Server.class)
                 .jvmArgs("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dh2.bindAddress=127.0.0.1")
-                .args("-tcp", "-tcpPort", String.valueOf(wantedPort), "-ifNotExists", "-baseDir", directory.toString())
+                .args("-tcp", "-tcpPort", String.valueOf(port), "-ifNotExists", "-baseDir", directory.toString())
                 .start();
         Janitor.endAfterwards(directory, started.pid(), "KILL");
+        await(started);
         return started;
     }
 
-    private static int awaitPort(JavaProcess started) {
+    private static void await(JavaProcess started) {
         try {
-            Matcher running = RUNNING.matcher(
-                    started.awaitLine(line -> RUNNING.matcher(line).matches(), LONGEST_START));
-            if (!running.matches()) {
-                throw new AssertionError("It matched before");
-            }
-            return Integer.parseInt(running.group(1));
+            started.awaitLine(line -> RUNNING.matcher(line).matches(), LONGEST_START);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IllegalStateException("Interrupted", e);

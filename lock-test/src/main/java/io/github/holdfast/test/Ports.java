@@ -1,6 +1,7 @@
 package io.github.holdfast.test;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.BindException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -17,16 +18,23 @@ final class Ports {
     /** Linux chooses from 32,768 on, others from 49,152. */
     private static final int LAST = 32_000;
 
+    private static final int TRIES = 100;
+
     private Ports() {}
 
     /** One on which nobody listens now. */
-    static int free() throws IOException {
-        while (true) {
+    static int free() {
+        for (int tries = 1; ; tries++) {
             int port = ThreadLocalRandom.current().nextInt(FIRST, LAST);
             try (ServerSocket unused = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
                 return port;
-            } catch (BindException inUse) {
-                // The next one is another.
+            } catch (BindException e) {
+                // In use, as a rule, but it is the same where there is no such address.
+                if (tries == TRIES) {
+                    throw new UncheckedIOException(e);
+                }
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
             }
         }
     }
