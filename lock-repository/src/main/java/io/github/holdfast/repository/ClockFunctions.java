@@ -11,7 +11,8 @@ import org.hibernate.type.StandardBasicTypes;
 
 /**
  * The database's clock for HQL: {@code db_clock()}, {@code db_clock_plus(micros)} and {@code db_clock_micros()}, the
- * microseconds since 1970.
+ * microseconds since 1970. {@code db_begin_plus(micros)} adds to what that clock said at some time between the begin of the
+ * transaction and now: for a query that may judge too many rows too young, and asks for the time with each of them.
  *
  * <p>HQL's own {@code instant} will not do: it is the start of the transaction on PostgreSQL and in the session's time
  * zone on MySQL and MariaDB. What a lease needs is the time at which the row is written, after any wait for it.
@@ -32,17 +33,23 @@ public final class ClockFunctions implements FunctionContributor {
                 contributions.getTypeConfiguration().getBasicTypeRegistry().resolve(StandardBasicTypes.INSTANT);
         BasicType<Long> number =
                 contributions.getTypeConfiguration().getBasicTypeRegistry().resolve(StandardBasicTypes.LONG);
-        // Without an argument type, PostgreSQL would be sent a null lease as bytea.
         describe(contributions, "db_clock", clock.now, instant)
                 .setExactArgumentCount(0)
                 .register();
-        describe(contributions, "db_clock_plus", clock.nowPlusMicros, instant)
+        describePlus(contributions, "db_clock_plus", clock.nowPlusMicros, instant);
+        describePlus(contributions, "db_begin_plus", clock.beginPlusMicros, instant);
+        describe(contributions, "db_clock_micros", clock.epochMicros, number)
+                .setExactArgumentCount(0)
+                .register();
+    }
+
+    private static void describePlus(
+            FunctionContributions contributions, String name, String sql, BasicType<Instant> instant) {
+        // Without an argument type, PostgreSQL would be sent a null lease as bytea.
+        describe(contributions, name, sql, instant)
                 .setExactArgumentCount(1)
                 .setArgumentTypeResolver(StandardFunctionArgumentTypeResolvers.invariant(
                         contributions.getTypeConfiguration(), FunctionParameterType.INTEGER))
-                .register();
-        describe(contributions, "db_clock_micros", clock.epochMicros, number)
-                .setExactArgumentCount(0)
                 .register();
     }
 

@@ -97,8 +97,8 @@ public interface LockRunRepository extends Repository<LockRun, LockRun.Key> {
      * Reads the runs that are said to be running, but whose grant does not stand any more. A node whose lease is over counts
      * when it has been ended.
      *
-     * @param graceMicros from when, counted from now, a lease counts as over: negative, and longer than a renewal can take that
-     *     was in time
+     * @param graceMicros from when, counted from the begin of the transaction, a lease counts as over: negative, and longer
+     *     than a renewal can take that was in time
      */
     @Query("""
             select r from HoldfastRun r
@@ -106,7 +106,7 @@ public interface LockRunRepository extends Repository<LockRun, LockRun.Key> {
                 and not exists (
                     select 1 from HoldfastLock l left join HoldfastNode n on n.id = l.nodeId
                     where l.name = r.name and l.fencingToken = r.fencingToken and l.owner is not null
-                        and (n.ended = false or (l.nodeId is null and l.expiresAt > db_clock_plus(:graceMicros))))
+                        and (n.ended = false or (l.nodeId is null and l.expiresAt > db_begin_plus(:graceMicros))))
             order by r.name, r.fencingToken fetch first :limit rows only
             """)
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
@@ -120,14 +120,14 @@ public interface LockRunRepository extends Repository<LockRun, LockRun.Key> {
      * Reads runs whose end is some time ago, but not the last run of a task: by that it is told that the period has had its
      * run. One that began longer ago than any period lasts is not needed for that.
      *
-     * @param sinceMicros since when, from now: negative
-     * @param longestMicros when the longest period that contains now can have begun, from now: negative
+     * @param sinceMicros since when, from the begin of the transaction: negative
+     * @param longestMicros when the longest period that contains now can have begun, from the begin of the transaction: negative
      */
     @Query("""
             select r from HoldfastRun r
             where (r.name > :afterName or (r.name = :afterName and r.fencingToken > :afterToken))
-                and r.endedAt < db_clock_plus(:sinceMicros)
-                and (r.begunAt < db_clock_plus(:longestMicros)
+                and r.endedAt < db_begin_plus(:sinceMicros)
+                and (r.begunAt < db_begin_plus(:longestMicros)
                     or exists (select 1 from HoldfastRun o where o.name = r.name and o.fencingToken > r.fencingToken))
             order by r.name, r.fencingToken fetch first :limit rows only
             """)

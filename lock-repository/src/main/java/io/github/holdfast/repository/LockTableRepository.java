@@ -19,7 +19,9 @@ import org.springframework.data.repository.query.Param;
  * <p>The columns that these queries select by have no index, on purpose: it would be written with every grant and
  * release, and is what deadlocks heartbeats with clean-up on MySQL. Each page reads the table from the key on where the
  * last one ended, without locking a row; what is to be changed is then locked by its key, row by row, passing over
- * those that somebody has locked.
+ * those that somebody has locked. They are judged by the time of the transaction's begin, which makes them younger at most: on H2,
+ * to ask what time it is with each of thousands of rows, beside other sessions, meets one of its errors again and again (see
+ * {@link SqlErrors}).
  *
  * <p>Every method is one statement and needs a transaction on the primary; {@link LockStore} opens one.
  */
@@ -56,7 +58,7 @@ public interface LockTableRepository extends Repository<LockEntity, String> {
 
     /** Finds the nodes whose lease is over, but which nobody has ended. */
     @Query("""
-            select n.id from HoldfastNode n where n.id > :after and n.ended = false and n.expiresAt <= db_clock()
+            select n.id from HoldfastNode n where n.id > :after and n.ended = false and n.expiresAt <= db_begin_plus(0)
             order by n.id fetch first :limit rows only
             """)
     List<String> overdueNodes(@Param("after") String after, @Param("limit") int limit);
@@ -73,12 +75,12 @@ public interface LockTableRepository extends Repository<LockEntity, String> {
     /**
      * Reads the locks that nobody has held, and that have been available, for some time.
      *
-     * @param sinceMicros since when, from now: negative
+     * @param sinceMicros since when, from the begin of the transaction: negative
      */
     @Query("""
             select l from HoldfastLock l
-            where l.name > :after and l.nodeId is null and l.expiresAt < db_clock_plus(:sinceMicros)
-                and (l.availableAt is null or l.availableAt < db_clock_plus(:sinceMicros))
+            where l.name > :after and l.nodeId is null and l.expiresAt < db_begin_plus(:sinceMicros)
+                and (l.availableAt is null or l.availableAt < db_begin_plus(:sinceMicros))
             order by l.name fetch first :limit rows only
             """)
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
@@ -88,11 +90,11 @@ public interface LockTableRepository extends Repository<LockEntity, String> {
     /**
      * Finds the nodes that were ended, and whose lease has been over for some time.
      *
-     * @param sinceMicros since when, from now: negative
+     * @param sinceMicros since when, from the begin of the transaction: negative
      */
     @Query("""
             select n.id from HoldfastNode n
-            where n.id > :after and n.ended = true and n.expiresAt < db_clock_plus(:sinceMicros)
+            where n.id > :after and n.ended = true and n.expiresAt < db_begin_plus(:sinceMicros)
             order by n.id fetch first :limit rows only
             """)
     List<String> idleNodes(

@@ -12,6 +12,7 @@ enum SqlClock {
     POSTGRESQL(
             "clock_timestamp()",
             "(clock_timestamp()+?1*interval '1 microsecond')",
+            "(now()+?1*interval '1 microsecond')",
             "cast(extract(epoch from clock_timestamp())*1000000 as bigint)"),
 
     /**
@@ -24,6 +25,7 @@ enum SqlClock {
     MYSQL(
             "timestampadd(microsecond," + Sql.MYSQL_ELAPSED + ",utc_timestamp(6))",
             "timestampadd(microsecond," + Sql.MYSQL_ELAPSED + "+?1,utc_timestamp(6))",
+            "timestampadd(microsecond,?1,utc_timestamp(6))",
             "timestampdiff(microsecond,'1970-01-01',timestampadd(microsecond," + Sql.MYSQL_ELAPSED
                     + ",utc_timestamp(6)))"),
 
@@ -35,15 +37,18 @@ enum SqlClock {
     H2(
             Sql.H2_STATEMENT_START,
             "dateadd(microsecond,?1," + Sql.H2_STATEMENT_START + ")",
+            "dateadd(microsecond,?1,current_timestamp(6))",
             "cast(extract(epoch from " + Sql.H2_STATEMENT_START + ")*1000000 as bigint)");
 
     final String now;
     final String nowPlusMicros;
+    final String beginPlusMicros;
     final String epochMicros;
 
-    SqlClock(String now, String nowPlusMicros, String epochMicros) {
+    SqlClock(String now, String nowPlusMicros, String beginPlusMicros, String epochMicros) {
         this.now = now;
         this.nowPlusMicros = nowPlusMicros;
+        this.beginPlusMicros = beginPlusMicros;
         this.epochMicros = epochMicros;
     }
 

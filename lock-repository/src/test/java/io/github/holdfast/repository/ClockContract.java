@@ -214,11 +214,20 @@ abstract class ClockContract {
             assertThat(row.expiresAt())
                     .isBetween(earliest.plus(LEASE), latest.plus(LEASE))
                     .isEqualTo(database.queryForString(TestSql.instant(database.kind(), "expires_at", "job")));
+            // No zone is less than a quarter of an hour from another.
+            assertThat(idle(shifted, LEASE.plusMinutes(10))).containsExactly("job");
+            assertThat(idle(shifted, LEASE.minusMinutes(10))).isEmpty();
             assertThat(shifted.<Boolean>call(locks -> locks.extend(row, row.reentered(), LEASE.plus(LEASE))))
                     .isTrue();
             assertThat(shifted.read("job").row().expiresAt())
                     .isAfterOrEqualTo(earliest.plus(LEASE).plus(LEASE));
         }
+    }
+
+    private static List<String> idle(TestApplication application, Duration sinceFromNow) {
+        return application.call(locks -> application.store().table().idle("", Micros.of(sinceFromNow), 10).stream()
+                .map(LockEntity::name)
+                .toList());
     }
 
     private static long micros(Instant instant) {

@@ -582,6 +582,36 @@ abstract class HousekeepingContract {
         assertThat(acquired).isGreaterThan(100);
     }
 
+    /** To ask H2 what time it is with each of these names would meet one of its errors each time, beside so many statements. */
+    @Test
+    void tenThousandYoungNamesAreLookedThroughBesideOthersWork() throws Exception {
+        rows.free(ofDays(1), names("young", 10_000));
+        LockService service = service();
+        AtomicBoolean isOver = new AtomicBoolean();
+        List<Future<Integer>> workers = new ArrayList<>();
+        for (String own : List.of("a", "b", "c")) {
+            workers.add(threads.submit(() -> {
+                int acquired = 0;
+                while (!isOver.get()) {
+                    acquired(service, own).close();
+                    acquired++;
+                }
+                return acquired;
+            }));
+        }
+        LockService looking = service();
+        try {
+            for (int time = 0; time < 5; time++) {
+                assertThat(housekeep(looking)).isEqualTo(new HousekeepingReport(0, 0, 0, 0, 0, 0));
+            }
+        } finally {
+            isOver.set(true);
+        }
+        for (Future<Integer> worker : workers) {
+            assertThat(worker.get(20, TimeUnit.SECONDS)).isGreaterThan(0);
+        }
+    }
+
     /** Names of its own, so that nobody else has a reason to hold one. */
     private int acquireAndRelease(
             LockService service,
