@@ -74,15 +74,11 @@ final class OverdueStatements implements StatementWatch, AutoCloseable {
 
     private void look() {
         isWatched.set(false);
-        if (!running.isEmpty() && !ensureWatched()) {
-            return;
+        if (!running.isEmpty()) {
+            ensureWatched();
         }
         long now = ticker.nanoTime();
-        for (Execution execution : running) {
-            if (execution.isOverdue(now)) {
-                cancellations.execute(execution::cancel);
-            }
-        }
+        running.forEach(execution -> execution.cancelIfOverdue(now));
     }
 
     /** What is being executed is cancelled no more. */
@@ -98,7 +94,7 @@ final class OverdueStatements implements StatementWatch, AutoCloseable {
         private final Runnable cancel;
         private final long start;
         private final long limit;
-        private final AtomicBoolean isToBeCancelled = new AtomicBoolean();
+        private final AtomicBoolean isBeingCancelled = new AtomicBoolean();
         private boolean ended;
 
         Execution(Runnable cancel, long start, long limit) {
@@ -107,12 +103,19 @@ final class OverdueStatements implements StatementWatch, AutoCloseable {
             this.limit = limit;
         }
 
-        /** True once. */
-        boolean isOverdue(long now) {
-            return now - start >= limit && isToBeCancelled.compareAndSet(false, true);
+        /** Once; or at the next look, if there is no thread for it now. */
+        void cancelIfOverdue(long now) {
+            if (now - start < limit || !isBeingCancelled.compareAndSet(false, true)) {
+                return;
+            }
+            try {
+                cancellations.execute(this::cancel);
+            } catch (RejectedExecutionException | OutOfMemoryError noThread) {
+                isBeingCancelled.set(false);
+            }
         }
 
-        synchronized void cancel() {
+        private synchronized void cancel() {
             if (!ended) {
                 cancel.run();
             }
