@@ -9,7 +9,8 @@ public interface StatementWatch {
     /**
      * A statement is about to be executed.
      *
-     * @param cancel cancels it, and returns when that was sent to the server; is called once at the most, by another thread
+     * @param cancel cancels it, and returns when that was sent to the server; is called by other threads, one at a time, and again some
+     *     seconds later if the statement has not ended
      * @param atMost after which time it is to be cancelled, or a little later
      * @return what is told of its end; null if it is not watched
      */

@@ -22,6 +22,9 @@ final class OverdueStatements implements StatementWatch, AutoCloseable {
 
     private static final Duration LOOK = Duration.ofMillis(500);
 
+    /** One that has not helped: it came before the statement was sent, or the server refused the connection. */
+    private static final long AGAIN_NANOS = Duration.ofSeconds(5).toNanos();
+
     private final Ticker ticker;
     private final Set<Execution> running = ConcurrentHashMap.newKeySet();
     private final AtomicBoolean isWatched = new AtomicBoolean();
@@ -29,6 +32,8 @@ final class OverdueStatements implements StatementWatch, AutoCloseable {
 
     /** A driver connects to the server to cancel a statement, which may take long: none waits for another one's. */
     private final ThreadPoolExecutor cancellations;
+
+    private volatile boolean isClosed;
 
     OverdueStatements(Ticker ticker) {
         this.ticker = ticker;
@@ -43,23 +48,20 @@ final class OverdueStatements implements StatementWatch, AutoCloseable {
                 Daemons.named("holdfast-cancellation"));
     }
 
-    /** It is cancelled when it has taken as long as it may, or up to half a second later. */
+    /** It is cancelled when it has taken as long as it may, or up to half a second later, and then about every five seconds. */
     @Override
     public @Nullable Watched begin(Runnable cancel, Duration atMost) {
-        Execution execution = new Execution(cancel, ticker.nanoTime(), TimeUnit.NANOSECONDS.convert(atMost));
+        Execution execution = new Execution(cancel, ticker.nanoTime() + TimeUnit.NANOSECONDS.convert(atMost));
         running.add(execution);
-        if (ensureWatched()) {
+        if (!isClosed && ensureWatched()) {
             return execution;
         }
         execution.end();
         return null;
     }
 
-    /** Has somebody look soon; returns false if this is closed, or there is no thread to be had. */
+    /** Has somebody look soon; returns false if there is no thread to be had. */
     private boolean ensureWatched() {
-        if (watch.isShutdown()) {
-            return false;
-        }
         if (isWatched.get() || !isWatched.compareAndSet(false, true)) {
             return true;
         }
@@ -76,14 +78,23 @@ final class OverdueStatements implements StatementWatch, AutoCloseable {
         isWatched.set(false);
         if (!running.isEmpty()) {
             ensureWatched();
+        } else if (isClosed) {
+            endThreads();
         }
         long now = ticker.nanoTime();
         running.forEach(execution -> execution.cancelIfOverdue(now));
     }
 
-    /** What is being executed is cancelled no more. */
+    /** Watches nothing more; but what is being executed is still cancelled when it has taken too long. */
     @Override
     public void close() {
+        isClosed = true;
+        if (running.isEmpty()) {
+            endThreads();
+        }
+    }
+
+    private void endThreads() {
         watch.shutdown();
         cancellations.shutdown();
     }
@@ -92,22 +103,23 @@ final class OverdueStatements implements StatementWatch, AutoCloseable {
     private final class Execution implements Watched {
 
         private final Runnable cancel;
-        private final long start;
-        private final long limit;
         private final AtomicBoolean isBeingCancelled = new AtomicBoolean();
+
+        /** By the ticker; changed by who looks. */
+        private long overdueAt;
+
         private boolean ended;
 
-        Execution(Runnable cancel, long start, long limit) {
+        Execution(Runnable cancel, long overdueAt) {
             this.cancel = cancel;
-            this.start = start;
-            this.limit = limit;
+            this.overdueAt = overdueAt;
         }
 
-        /** Once; or at the next look, if there is no thread for it now. */
         void cancelIfOverdue(long now) {
-            if (now - start < limit || !isBeingCancelled.compareAndSet(false, true)) {
+            if (now - overdueAt < 0 || !isBeingCancelled.compareAndSet(false, true)) {
                 return;
             }
+            overdueAt = now + AGAIN_NANOS;
             try {
                 cancellations.execute(this::cancel);
             } catch (RejectedExecutionException | OutOfMemoryError noThread) {
@@ -119,6 +131,7 @@ final class OverdueStatements implements StatementWatch, AutoCloseable {
             if (!ended) {
                 cancel.run();
             }
+            isBeingCancelled.set(false);
         }
 
         @Override

@@ -21,7 +21,7 @@ final class Patience implements AutoCloseable {
 
     private static final Duration FIRST_PAUSE = Duration.ofMillis(4);
 
-    /** A poll costs half of it on average between a release and the next grant, and one statement each time: 24 in a second. */
+    /** A poll costs half of it on average between a release and the next grant, and one statement each time: 24 or 25 in a second. */
     static final Duration LONGEST_PAUSE = Duration.ofMillis(45);
 
     /** Most waits are over by then: three pauses and their looks. */
