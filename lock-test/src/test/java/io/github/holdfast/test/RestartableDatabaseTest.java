@@ -3,7 +3,6 @@ package io.github.holdfast.test;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.awaitility.Awaitility.await;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -52,20 +51,8 @@ class RestartableDatabaseTest {
             List<Path> directories = directories();
             assertThat(directories).isNotEmpty();
             user.kill();
-            await().atMost(LONG).untilAsserted(() -> {
-                assertThat(directories()).as("%s are still used", directories).isEmpty();
-                assertThat(directories).noneMatch(RestartableDatabaseTest::isNamed);
-            });
+            Leftovers.awaitNone(directories);
         }
-    }
-
-    /** Whether a process works in it, be it the one that deletes it. */
-    private static boolean isNamed(Path directory) {
-        return ProcessHandle.allProcesses()
-                .anyMatch(process -> process.info()
-                        .commandLine()
-                        .filter(line -> line.contains(directory.toString()))
-                        .isPresent());
     }
 
     private List<Path> directories() throws IOException {

@@ -2,9 +2,9 @@ package io.github.holdfast.test;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -47,7 +47,7 @@ class ServersTest {
             Path directory = directory(user);
             assertThat(directory).exists();
             user.kill();
-            awaitAbsence(directory);
+            Leftovers.awaitNone(List.of(directory));
         }
     }
 
@@ -57,7 +57,7 @@ class ServersTest {
             Path directory = directory(user);
             user.send("exit");
             assertThat(user.waitFor(LONG)).isZero();
-            awaitAbsence(directory);
+            Leftovers.awaitNone(List.of(directory));
         }
     }
 
@@ -71,21 +71,6 @@ class ServersTest {
     private static Path directory(JavaProcess user) throws InterruptedException {
         String prefix = "in ";
         return Path.of(user.awaitLine(line -> line.startsWith(prefix), LONG).substring(prefix.length()));
-    }
-
-    /** The directory goes after the processes that work in it. */
-    private static void awaitAbsence(Path directory) throws InterruptedException {
-        long deadline = System.nanoTime() + LONG.toNanos();
-        while (Files.exists(directory)) {
-            assertThat(System.nanoTime()).as("%s is still there", directory).isLessThan(deadline);
-            Thread.sleep(20);
-        }
-        assertThat(ProcessHandle.allProcesses()
-                        .filter(process -> process.info()
-                                .commandLine()
-                                .filter(line -> line.contains(directory.toString()))
-                                .isPresent()))
-                .isEmpty();
     }
 
     static final class User {
