@@ -51,7 +51,7 @@ class RestartableDatabaseTest {
             List<Path> directories = directories();
             assertThat(directories).isNotEmpty();
             user.kill();
-            Leftovers.awaitNone(directories);
+            Remains.awaitNone(directories);
         }
     }
 

@@ -47,7 +47,7 @@ class ServersTest {
             Path directory = directory(user);
             assertThat(directory).exists();
             user.kill();
-            Leftovers.awaitNone(List.of(directory));
+            Remains.awaitNone(List.of(directory));
         }
     }
 
@@ -57,7 +57,7 @@ class ServersTest {
             Path directory = directory(user);
             user.send("exit");
             assertThat(user.waitFor(LONG)).isZero();
-            Leftovers.awaitNone(List.of(directory));
+            Remains.awaitNone(List.of(directory));
         }
     }
 

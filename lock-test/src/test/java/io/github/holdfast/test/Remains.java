@@ -10,11 +10,11 @@ import java.util.Collection;
 import java.util.List;
 
 /** What a JVM that has ended could leave behind. */
-final class Leftovers {
+final class Remains {
 
     private static final Duration LONG = Duration.ofMinutes(1);
 
-    private Leftovers() {}
+    private Remains() {}
 
     /** Waits until neither the directories are there nor a process that names one, be it the one that deletes it. */
     static void awaitNone(Collection<Path> directories) {
