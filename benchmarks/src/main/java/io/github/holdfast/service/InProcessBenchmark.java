@@ -38,7 +38,7 @@ public class InProcessBenchmark {
     public static class Queue {
         final LocalQueue queue = new LocalQueue(Ticker.SYSTEM);
         final Patience patience = Patience.uninterruptible(Ticker.SYSTEM, Duration.ofDays(1));
-        final Optional<Object> result = Optional.of(this);
+        final Optional<Object> result = Optional.of(queue);
     }
 
     /** A lock that is held, with a lease and without one. */

@@ -13,6 +13,8 @@ import io.github.holdfast.test.TestDatabase;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -23,6 +25,9 @@ class GracefulCloseTest {
 
     private static final Duration LONG = ofSeconds(60);
     private static final LockRequest HELD = LockRequest.of("held");
+
+    /** The pool of the JVM may have one thread only. */
+    private final ExecutorService threads = Executors.newCachedThreadPool();
 
     private Services services;
     private LockService locks;
@@ -38,6 +43,7 @@ class GracefulCloseTest {
     @AfterEach
     void close() throws Exception {
         services.close();
+        threads.shutdown();
     }
 
     @Test
@@ -46,7 +52,7 @@ class GracefulCloseTest {
         CompletableFuture<LockHandle> waiting = acquiring(HELD.waitAtMost(LONG));
         await().until(() -> locks.admin().waiting() == 1);
 
-        CompletableFuture<Void> closing = CompletableFuture.runAsync(() -> locks.close(LONG));
+        CompletableFuture<Void> closing = CompletableFuture.runAsync(() -> locks.close(LONG), threads);
 
         assertThatThrownBy(waiting::get)
                 .isInstanceOf(ExecutionException.class)
@@ -70,7 +76,7 @@ class GracefulCloseTest {
     void aRowLockIsWaitedForToo() throws Exception {
         LockHandle handle = locks.acquire(HELD.rowLock());
 
-        CompletableFuture<Void> closing = CompletableFuture.runAsync(() -> locks.close(LONG));
+        CompletableFuture<Void> closing = CompletableFuture.runAsync(() -> locks.close(LONG), threads);
 
         await().until(() -> acquiring(LockRequest.of("free"))
                 .thenApply(LockHandle::release)
@@ -104,12 +110,14 @@ class GracefulCloseTest {
     }
 
     private CompletableFuture<LockHandle> acquiring(LockRequest request) {
-        return CompletableFuture.supplyAsync(() -> {
-            try {
-                return locks.acquire(request);
-            } catch (InterruptedException thrown) {
-                throw new AssertionError(thrown);
-            }
-        });
+        return CompletableFuture.supplyAsync(
+                () -> {
+                    try {
+                        return locks.acquire(request);
+                    } catch (InterruptedException thrown) {
+                        throw new AssertionError(thrown);
+                    }
+                },
+                threads);
     }
 }

@@ -15,6 +15,7 @@ import jakarta.annotation.PreDestroy;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurationPackage;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -29,6 +30,9 @@ import org.springframework.scheduling.annotation.Scheduled;
 class LockShutdownTest {
 
     private static final Duration LONG = Duration.ofSeconds(60);
+
+    /** The pool of the JVM may have one thread only. */
+    private static final Executor THREADS = task -> new Thread(task).start();
 
     private static Application application(Database database, Class<?> configuration) {
         return Application.of(configuration)
@@ -47,7 +51,7 @@ class LockShutdownTest {
         Component component = context.getBean(Component.class);
         task.started.await();
 
-        CompletableFuture<Void> closing = CompletableFuture.runAsync(context::close);
+        CompletableFuture<Void> closing = CompletableFuture.runAsync(context::close, THREADS);
         awaitRefusal(context.getBean(LockService.class));
         task.mayFinish.countDown();
         closing.join();
@@ -66,9 +70,9 @@ class LockShutdownTest {
         LockService locks = context.getBean(LockService.class);
         LockHandle handle = locks.acquire(LockRequest.of("own thread"));
 
-        CompletableFuture<Void> closing = CompletableFuture.runAsync(context::close);
+        CompletableFuture<Void> closing = CompletableFuture.runAsync(context::close, THREADS);
         await().until(() ->
-                CompletableFuture.supplyAsync(() -> !isLockable(locks)).get());
+                CompletableFuture.supplyAsync(() -> !isLockable(locks), THREADS).get());
 
         assertThat(closing).isNotDone();
         assertThat(handle.state()).isEqualTo(LockState.HELD);
@@ -100,7 +104,7 @@ class LockShutdownTest {
         LockService locks = context.getBean(LockService.class);
         LockHandle handle = locks.acquire(LockRequest.of("lazy"));
 
-        CompletableFuture<Void> closing = CompletableFuture.runAsync(context::close);
+        CompletableFuture<Void> closing = CompletableFuture.runAsync(context::close, THREADS);
         awaitRefusal(locks);
         assertThat(handle.state()).isEqualTo(LockState.HELD);
         handle.close();
@@ -111,8 +115,8 @@ class LockShutdownTest {
     /** As a thread that holds nothing sees it. */
     private static void awaitRefusal(LockService locks) {
         await().atMost(LONG)
-                .until(() ->
-                        CompletableFuture.supplyAsync(() -> !isLockable(locks)).get());
+                .until(() -> CompletableFuture.supplyAsync(() -> !isLockable(locks), THREADS)
+                        .get());
     }
 
     private static boolean isLockable(LockService locks) {
