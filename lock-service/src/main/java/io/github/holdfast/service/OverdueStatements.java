@@ -22,7 +22,7 @@ final class OverdueStatements implements StatementWatch, AutoCloseable {
 
     private static final Duration LOOK = Duration.ofMillis(500);
 
-    /** One that has not helped: it came before the statement was sent, or the server refused the connection. */
+    /** When one that has not helped is tried again: it came before the statement was sent, or the server refused the connection. */
     private static final long AGAIN_NANOS = Duration.ofSeconds(5).toNanos();
 
     private final Ticker ticker;
@@ -57,6 +57,7 @@ final class OverdueStatements implements StatementWatch, AutoCloseable {
             return execution;
         }
         execution.end();
+        endThreadsIfDone(isClosed);
         return null;
     }
 
@@ -66,6 +67,8 @@ final class OverdueStatements implements StatementWatch, AutoCloseable {
             return true;
         }
         try {
+            // Fails before anything is scheduled, which would stay so without a thread.
+            watch.prestartCoreThread();
             Future<?> unused = watch.schedule(this::look, LOOK.toMillis(), TimeUnit.MILLISECONDS);
             return true;
         } catch (RejectedExecutionException | OutOfMemoryError noThread) {
@@ -75,28 +78,34 @@ final class OverdueStatements implements StatementWatch, AutoCloseable {
     }
 
     private void look() {
+        // Before who runs: what begins when it is closed is not watched.
+        boolean wasClosed = isClosed;
         isWatched.set(false);
-        if (!running.isEmpty()) {
+        if (isAnyRunning()) {
             ensureWatched();
-        } else if (isClosed) {
-            endThreads();
         }
         long now = ticker.nanoTime();
         running.forEach(execution -> execution.cancelIfOverdue(now));
+        endThreadsIfDone(wasClosed);
     }
 
     /** Watches nothing more; but what is being executed is still cancelled when it has taken too long. */
     @Override
     public void close() {
         isClosed = true;
-        if (running.isEmpty()) {
-            endThreads();
+        endThreadsIfDone(true);
+    }
+
+    private void endThreadsIfDone(boolean wasClosed) {
+        if (wasClosed && !isAnyRunning()) {
+            watch.shutdown();
+            cancellations.shutdown();
         }
     }
 
-    private void endThreads() {
-        watch.shutdown();
-        cancellations.shutdown();
+    /** {@code isEmpty} adds up counters that others change meanwhile. */
+    private boolean isAnyRunning() {
+        return running.iterator().hasNext();
     }
 
     /** A statement that is being executed. */
@@ -119,19 +128,22 @@ final class OverdueStatements implements StatementWatch, AutoCloseable {
             if (now - overdueAt < 0 || !isBeingCancelled.compareAndSet(false, true)) {
                 return;
             }
-            overdueAt = now + AGAIN_NANOS;
             try {
                 cancellations.execute(this::cancel);
+                overdueAt = now + AGAIN_NANOS;
             } catch (RejectedExecutionException | OutOfMemoryError noThread) {
                 isBeingCancelled.set(false);
             }
         }
 
         private synchronized void cancel() {
-            if (!ended) {
-                cancel.run();
+            try {
+                if (!ended) {
+                    cancel.run();
+                }
+            } finally {
+                isBeingCancelled.set(false);
             }
-            isBeingCancelled.set(false);
         }
 
         @Override

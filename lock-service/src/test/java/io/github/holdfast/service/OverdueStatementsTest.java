@@ -8,6 +8,8 @@ import io.github.holdfast.repository.StatementWatch.Watched;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -79,6 +81,8 @@ class OverdueStatementsTest {
     @Test
     void whatIsClosedWatchesNothingMore() {
         Set<Thread> threads = CrashPoints.threads();
+        begin(() -> {}).end();
+        assertThat(threads.containsAll(CrashPoints.threads())).isFalse();
         overdue.close();
         assertThat(overdue.begin(() -> {}, LIMIT)).isNull();
         CrashPoints.awaitNoThreadBut(threads);
@@ -94,6 +98,45 @@ class OverdueStatementsTest {
         await().untilTrue(isCancelled);
         statement.end();
         CrashPoints.awaitNoThreadBut(threads);
+    }
+
+    /** The moment between two instructions is met by chance: in about half of the runs. */
+    @Test
+    void threadsEndWhateverBeginsWhileItIsClosed() throws Exception {
+        Set<Thread> threads = CrashPoints.threads();
+        List<OverdueStatements> idle = new ArrayList<>();
+        for (int i = 0; i < 600; i++) {
+            OverdueStatements used = new OverdueStatements(ticker);
+            requireNonNull(used.begin(() -> {}, LIMIT)).end();
+            idle.add(used);
+        }
+        // With nothing scheduled, it is who begins or who closes that must end them.
+        await().until(() -> CrashPoints.threads().stream()
+                .allMatch(thread -> threads.contains(thread) || thread.getState() == Thread.State.WAITING));
+        for (int i = 0; i < idle.size(); i++) {
+            closeAfterBegin(idle.get(i), i % 100);
+        }
+        CrashPoints.awaitNoThreadBut(threads);
+    }
+
+    private static void closeAfterBegin(OverdueStatements closing, int spins) throws InterruptedException {
+        CountDownLatch begins = new CountDownLatch(1);
+        Thread beginning = new Thread(() -> {
+            begins.countDown();
+            Watched statement = closing.begin(() -> {}, LIMIT);
+            if (statement != null) {
+                statement.end();
+            }
+        });
+        beginning.start();
+        while (begins.getCount() > 0) {
+            Thread.onSpinWait();
+        }
+        for (int i = 0; i < spins; i++) {
+            Thread.onSpinWait();
+        }
+        closing.close();
+        beginning.join();
     }
 
     @Nested
