@@ -2,6 +2,7 @@ package io.github.holdfast.faults;
 
 import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.JavaProcessBuilder;
+import io.github.holdfast.test.Proxy;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -9,8 +10,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * The workers of a run, each behind a network of its own. The first one keeps house, the second one has two connections, the last
@@ -26,7 +25,6 @@ final class Fleet implements AutoCloseable {
     static final Duration LOCK_DELAY = Duration.ofMillis(300);
 
     private static final Duration START = Duration.ofMinutes(3);
-    private static final Pattern ADDRESS = Pattern.compile("//[^:/]+:(\\d+)/");
 
     private final Server server;
     private final Path directory;
@@ -42,12 +40,8 @@ final class Fleet implements AutoCloseable {
         this.directory = directory;
         this.seeds = new Random(seed);
         this.clock = new WallClock(directory.resolve("clock"), Duration.ofHours(1));
-        Matcher address = ADDRESS.matcher(server.url());
-        if (!address.find()) {
-            throw new IllegalArgumentException("No port in " + server.url());
-        }
         for (int i = 0; i < SIZE; i++) {
-            proxies.add(new Proxy(Integer.parseInt(address.group(1))));
+            proxies.add(Proxy.to(server.url()));
         }
     }
 
@@ -93,8 +87,7 @@ final class Fleet implements AutoCloseable {
 
     /** Without prepared statements the network sees which request is a COMMIT. */
     private String url(int index) {
-        String url = ADDRESS.matcher(server.url())
-                .replaceFirst("//127.0.0.1:" + proxies.get(index).port() + "/");
+        String url = proxies.get(index).url();
         String more = url.contains("?") ? "&" : "?";
         return switch (server.kind()) {
             case POSTGRESQL -> url + more + "socketTimeout=2&connectTimeout=2&prepareThreshold=0";

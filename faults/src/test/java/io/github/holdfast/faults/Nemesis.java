@@ -1,6 +1,7 @@
 package io.github.holdfast.faults;
 
 import io.github.holdfast.service.LockAdmin;
+import io.github.holdfast.test.Proxy;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.sql.SQLException;

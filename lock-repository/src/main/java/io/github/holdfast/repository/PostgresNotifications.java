@@ -10,7 +10,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One connection that listens. Loaded only where the driver is there ({@link WakeUpChannel} looks): an application on another
+ * One connection that listens. Loaded only where the driver is there ({@link PostgresDriver} looks): an application on another
  * database does not have it.
  *
  * <p>The driver hears notifications only while the connection is in no transaction, and does not notice a connection that has
@@ -33,10 +33,6 @@ final class PostgresNotifications {
     PostgresNotifications(Connection connection, String channel) {
         this.connection = connection;
         this.channel = channel;
-    }
-
-    static boolean areGivenTo(Connection connection) throws SQLException {
-        return connection.isWrapperFor(PGConnection.class);
     }
 
     /**

@@ -76,7 +76,7 @@ final class StandaloneStatements {
                 connection -> update.on(
                         connection,
                         inspector,
-                        statement -> limit.execute(statement, locks.atMost(), locks.watch()),
+                        statement -> limit.execute(name, statement, locks.atMost(), locks.watch()),
                         arguments),
                 connection -> read(connection, name, locks.atMost())
                         .filter(seen -> Objects.equals(seen.row().version(), arguments[1]))

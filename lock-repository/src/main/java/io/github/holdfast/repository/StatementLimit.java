@@ -1,6 +1,7 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.repository.StatementWatch.Watched;
+import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
@@ -16,7 +17,8 @@ enum StatementLimit {
     /** By H2's own lock timeout. It cancels a statement only when the wait is over, and to tell it the time costs a statement. */
     OF_SERVER {
         @Override
-        int execute(PreparedStatement statement, Duration atMost, StatementWatch watch) throws SQLException {
+        int execute(String name, PreparedStatement statement, Duration atMost, StatementWatch watch)
+                throws SQLException {
             return statement.executeUpdate();
         }
     },
@@ -27,8 +29,9 @@ enum StatementLimit {
      */
     OF_WATCH {
         @Override
-        int execute(PreparedStatement statement, Duration atMost, StatementWatch watch) throws SQLException {
-            Cancellation cancellation = new Cancellation(statement);
+        int execute(String name, PreparedStatement statement, Duration atMost, StatementWatch watch)
+                throws SQLException {
+            Cancellation cancellation = new Cancellation(name, statement);
             Watched watched = watch.begin(cancellation, atMost);
             if (watched == null) {
                 statement.setQueryTimeout(LockStore.seconds(atMost));
@@ -53,30 +56,47 @@ enum StatementLimit {
     /**
      * Executes an update.
      *
+     * @param name of the lock whose row it changes
      * @param atMost after which time it is to be cancelled, or a little later
      * @return how many rows it changed
      * @throws SQLException also if it was cancelled: the server's own answer, or that the connection broke, or a {@link SQLTimeoutException}
      *     without a code if the driver does not tell
      */
-    abstract int execute(PreparedStatement statement, Duration atMost, StatementWatch watch) throws SQLException;
+    abstract int execute(String name, PreparedStatement statement, Duration atMost, StatementWatch watch)
+            throws SQLException;
 
     /** Has the driver cancel a statement. */
     private static final class Cancellation implements Runnable {
 
+        private final String name;
         private final PreparedStatement statement;
         private volatile boolean hasBegun;
 
-        Cancellation(PreparedStatement statement) {
+        Cancellation(String name, PreparedStatement statement) {
+            this.name = name;
             this.statement = statement;
         }
 
         @Override
         public void run() {
+            if (hasBegun) {
+                LOG.warn(
+                        "An update of the row of lock '{}' goes on although it was cancelled: it is cancelled again",
+                        name);
+            }
             hasBegun = true;
             try {
-                driverStatement().cancel();
+                Connection connection = statement.getConnection();
+                if (PostgresDriver.gave(connection)) {
+                    PostgresDriver.cancelQuery(connection);
+                } else {
+                    driverStatement().cancel();
+                }
             } catch (SQLException | RuntimeException failed) {
-                LOG.warn("A statement that takes too long could not be cancelled: {}", failed.getMessage());
+                LOG.warn(
+                        "An update of the row of lock '{}' takes too long and could not be cancelled: {}",
+                        name,
+                        failed.getMessage());
             }
         }
 

@@ -13,7 +13,6 @@ import org.hibernate.Session;
 import org.hibernate.dialect.PostgreSQLDialect;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.springframework.core.NestedExceptionUtils;
-import org.springframework.util.ClassUtils;
 
 /**
  * PostgreSQL's notifications, by which a release wakes those who wait for the lock on other nodes. There is one channel for each
@@ -21,8 +20,6 @@ import org.springframework.util.ClassUtils;
  * that whoever hears it finds the lock free; one that nobody hears is lost. Thread-safe.
  */
 public final class WakeUpChannel {
-
-    private static final String DRIVER = "org.postgresql.PGConnection";
 
     private static final Duration PROBE_LIMIT = Duration.ofSeconds(5);
 
@@ -79,8 +76,7 @@ public final class WakeUpChannel {
 
     /** By the table's number: names of locks in another schema are other locks, and a search path is not the same everywhere. */
     private static String nameFor(String table, Connection connection) throws SQLException {
-        if (!ClassUtils.isPresent(DRIVER, WakeUpChannel.class.getClassLoader())
-                || !PostgresNotifications.areGivenTo(connection)) {
+        if (!PostgresDriver.gave(connection)) {
             throw refused("the connections are not those of PostgreSQL's own JDBC driver");
         }
         try (PreparedStatement query =

@@ -6,9 +6,12 @@ import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.test.Database;
+import io.github.holdfast.test.Proxy;
 import java.sql.Connection;
 import java.time.Duration;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -47,5 +50,30 @@ abstract class OverdueStatementsContract {
             }
         }
         await().atMost(SOON).until(() -> threads.containsAll(CrashPoints.threads()));
+    }
+
+    /** Drivers differ in what they do when they are asked again, and PostgreSQL's does not tell of a failure. */
+    @Test
+    void aCancellationThatDidNotReachTheServerIsRepeated(Database database) throws Exception {
+        try (Services services = Services.on(database);
+                Proxy proxy = Proxy.to(database.url())) {
+            HikariDataSource pool = services.opened(database.pool(config -> {
+                config.setJdbcUrl(proxy.url());
+                config.setMaximumPoolSize(1);
+            }));
+            LockService mine = services.build(pool, LockServiceBuilder::withoutHousekeeping);
+            mine.acquire(REQUEST).close();
+            proxy.set(Proxy.Mode.REFUSE);
+            try (Connection other = TestRows.of(database).locking(REQUEST.name())) {
+                CompletableFuture<Boolean> granted = CompletableFuture.supplyAsync(
+                        () -> mine.tryAcquire(REQUEST).isPresent());
+                await().atMost(SOON).until(() -> proxy.refused() > 0);
+                assertThat(granted).isNotDone();
+                proxy.set(Proxy.Mode.PASS);
+                assertThat(granted).succeedsWithin(SOON).isEqualTo(false);
+                other.rollback();
+            }
+            mine.acquire(REQUEST.waitAtMost(SOON)).close();
+        }
     }
 }

@@ -1,8 +1,9 @@
-package io.github.holdfast.faults;
+package io.github.holdfast.test;
 
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
@@ -13,13 +14,18 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
-/** A network between a worker and the server, on the loopback interface, that can be bad. Thread-safe. */
-final class Proxy implements AutoCloseable {
+/** A network in front of a server on the loopback interface, that can be bad. Thread-safe. */
+public final class Proxy implements AutoCloseable {
 
     /** What it does with what it is sent. */
-    enum Mode {
+    public enum Mode {
+        /** Passes everything. */
         PASS,
+        /** Lets nobody connect. */
+        REFUSE,
         /** Keeps everything for itself. */
         BLACK_HOLE,
         /** Passes everything a fifth of a second late. */
@@ -28,33 +34,82 @@ final class Proxy implements AutoCloseable {
         DROP_COMMIT_REPLY
     }
 
+    private static final Pattern ADDRESS = Pattern.compile("//[^:/]+:(\\d+)/");
+
     private final ServerSocket listener;
+    private final String url;
     private final int target;
     private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
+    private final AtomicInteger refused = new AtomicInteger();
     private final AtomicInteger dropped = new AtomicInteger();
     private volatile Mode mode = Mode.PASS;
 
-    Proxy(int target) throws IOException {
+    private Proxy(ServerSocket listener, String url, int target) {
+        this.listener = listener;
+        this.url = url;
         this.target = target;
-        this.listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-        start("accepting", this::accept);
     }
 
-    int port() {
-        return listener.getLocalPort();
+    /**
+     * Starts one that passes everything.
+     *
+     * @param url the JDBC URL of a server on the loopback interface, with its port
+     * @return what is to be closed
+     */
+    public static Proxy to(String url) {
+        Matcher address = ADDRESS.matcher(url);
+        if (!address.find()) {
+            throw new IllegalArgumentException("No port in " + url);
+        }
+        try {
+            ServerSocket listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+            String through = address.replaceFirst("//127.0.0.1:" + listener.getLocalPort() + "/");
+            Proxy proxy = new Proxy(listener, through, Integer.parseInt(address.group(1)));
+            start("accepting", proxy::accept);
+            return proxy;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
-    /** How many answers to a COMMIT it has kept from a client. */
-    int dropped() {
+    /**
+     * How to connect through it.
+     *
+     * @return the server's URL with its own port
+     */
+    public String url() {
+        return url;
+    }
+
+    /**
+     * How many connections it has refused.
+     *
+     * @return the number
+     */
+    public int refused() {
+        return refused.get();
+    }
+
+    /**
+     * How many answers to a COMMIT it has kept from a client.
+     *
+     * @return the number
+     */
+    public int dropped() {
         return dropped.get();
     }
 
-    void set(Mode other) {
+    /**
+     * Changes what it does from now on, also with the connections that there are.
+     *
+     * @param other what it is to do
+     */
+    public void set(Mode other) {
         mode = other;
     }
 
     /** Ends all connections. */
-    void cut() {
+    public void cut() {
         sockets.forEach(Proxy::close);
         sockets.clear();
     }
@@ -63,6 +118,11 @@ final class Proxy implements AutoCloseable {
         while (!listener.isClosed()) {
             try {
                 Socket client = listener.accept();
+                if (mode == Mode.REFUSE) {
+                    refused.incrementAndGet();
+                    close(client);
+                    continue;
+                }
                 try {
                     connect(client);
                 } catch (IOException serverIsDown) {
@@ -134,6 +194,7 @@ final class Proxy implements AutoCloseable {
         }
     }
 
+    /** Ends all connections, and accepts no more. */
     @Override
     public void close() throws IOException {
         listener.close();
