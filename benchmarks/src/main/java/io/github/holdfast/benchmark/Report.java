@@ -26,22 +26,23 @@ final class Report {
         current.put(workload.id(), results.rounds());
         print("%n**%s** %s%n%n", workload.id(), workload.label());
         print(
-                "| | per second | p10 to p90 | to the floor | p10 to p90 | hand-overs per second | to the floor | wait: median, p99 |%n");
-        print("|---|---|---|---|---|---|---|---|%n");
+                "| | per second | p10 to p90 | to the floor | p10 to p90 | Holdfast to it | hand-overs per second | to the floor | wait: median, p99 |%n");
+        print("|---|---|---|---|---|---|---|---|---|%n");
         for (Kind kind : results.rounds().keySet()) {
             ToDoubleFunction<Measurement> rate = Measurement::perSecond;
             ToDoubleFunction<Measurement> handOvers = Measurement::handOversPerSecond;
             print(
-                    "| %s | %,.0f | %,.0f to %,.0f | %.2f | %.2f to %.2f | %,.0f | %.2f | %.2f, %.2f ms |%n",
+                    "| %s | %,.0f | %,.0f to %,.0f | %.2f | %.2f to %.2f | %.2f | %,.0f | %.2f | %.2f, %.2f ms |%n",
                     kind.label(),
                     results.quantile(kind, 0.5, rate),
                     results.quantile(kind, 0.1, rate),
                     results.quantile(kind, 0.9, rate),
-                    results.ratio(kind, 0.5, rate),
-                    results.ratio(kind, 0.1, rate),
-                    results.ratio(kind, 0.9, rate),
+                    results.ratio(kind, Kind.FLOOR, 0.5, rate),
+                    results.ratio(kind, Kind.FLOOR, 0.1, rate),
+                    results.ratio(kind, Kind.FLOOR, 0.9, rate),
+                    results.ratio(Kind.HOLDFAST, kind, 0.5, rate),
                     results.quantile(kind, 0.5, handOvers),
-                    results.ratio(kind, 0.5, handOvers),
+                    results.ratio(kind, Kind.FLOOR, 0.5, handOvers),
                     results.quantile(kind, 0.5, Measurement::medianWait),
                     results.quantile(kind, 0.5, Measurement::longWait));
         }

@@ -21,14 +21,14 @@ final class Results {
         return quantile(share, values(kind, figure));
     }
 
-    /** A quantile of the ratios to the floor, each of the same round. */
-    double ratio(Kind kind, double share, ToDoubleFunction<Measurement> figure) {
-        double[] own = values(kind, figure);
-        double[] floor = values(Kind.FLOOR, figure);
-        for (int round = 0; round < own.length; round++) {
-            own[round] /= floor[round];
+    /** A quantile of the ratios of one to another, each of the same round. */
+    double ratio(Kind kind, Kind other, double share, ToDoubleFunction<Measurement> figure) {
+        double[] ratios = values(kind, figure);
+        double[] others = values(other, figure);
+        for (int round = 0; round < ratios.length; round++) {
+            ratios[round] /= others[round];
         }
-        return quantile(share, own);
+        return quantile(share, ratios);
     }
 
     Map<Kind, List<Measurement>> rounds() {
