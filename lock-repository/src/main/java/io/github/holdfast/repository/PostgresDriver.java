@@ -19,11 +19,11 @@ final class PostgresDriver {
     }
 
     /**
-     * Cancels what the connection executes, through another one. That the server could not be reached is not told. The statement's own
-     * {@code cancel()} does the same, but only once for each execution, whatever comes of it
+     * What cancels that which the connection executes, through another connection. That the server could not be reached is not told. The
+     * statement's own {@code cancel()} does the same, but only once for each execution, whatever comes of it
      * (https://github.com/pgjdbc/pgjdbc/blob/REL42.7.11/pgjdbc/src/main/java/org/postgresql/jdbc/PgStatement.java).
      */
-    static void cancelQuery(Connection connection) throws SQLException {
-        connection.unwrap(PGConnection.class).cancelQuery();
+    static StatementLimit.Driver of(Connection connection) throws SQLException {
+        return connection.unwrap(PGConnection.class)::cancelQuery;
     }
 }

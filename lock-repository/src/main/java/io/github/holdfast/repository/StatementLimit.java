@@ -65,16 +65,36 @@ enum StatementLimit {
     abstract int execute(String name, PreparedStatement statement, Duration atMost, StatementWatch watch)
             throws SQLException;
 
+    /** What cancels a statement while another thread executes it. */
+    interface Driver {
+        void cancel() throws SQLException;
+    }
+
     /** Has the driver cancel a statement. */
     private static final class Cancellation implements Runnable {
 
         private final String name;
-        private final PreparedStatement statement;
+        private final Driver driver;
         private volatile boolean hasBegun;
 
         Cancellation(String name, PreparedStatement statement) {
             this.name = name;
-            this.statement = statement;
+            driver = driver(statement);
+        }
+
+        /**
+         * Asked before the statement is executed: while it is, these calls may wait for its end, as MySQL's {@code getConnection()} does.
+         * HikariCP takes a cancellation that cannot connect for a failure of the connection that executes the statement.
+         */
+        private static Driver driver(PreparedStatement statement) {
+            try {
+                Connection connection = statement.getConnection();
+                return PostgresDriver.gave(connection)
+                        ? PostgresDriver.of(connection)
+                        : statement.unwrap(Statement.class)::cancel;
+            } catch (SQLException | RuntimeException notGiven) {
+                return statement::cancel;
+            }
         }
 
         @Override
@@ -86,26 +106,12 @@ enum StatementLimit {
             }
             hasBegun = true;
             try {
-                Connection connection = statement.getConnection();
-                if (PostgresDriver.gave(connection)) {
-                    PostgresDriver.cancelQuery(connection);
-                } else {
-                    driverStatement().cancel();
-                }
+                driver.cancel();
             } catch (SQLException | RuntimeException failed) {
                 LOG.warn(
                         "An update of the row of lock '{}' takes too long and could not be cancelled: {}",
                         name,
                         failed.getMessage());
-            }
-        }
-
-        /** HikariCP takes a cancellation that cannot connect for a failure of the connection that executes the statement. */
-        private Statement driverStatement() {
-            try {
-                return statement.unwrap(Statement.class);
-            } catch (SQLException | RuntimeException notGiven) {
-                return statement;
             }
         }
 

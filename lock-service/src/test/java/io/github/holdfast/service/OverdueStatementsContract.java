@@ -34,22 +34,34 @@ abstract class OverdueStatementsContract {
                 config.setMaximumPoolSize(1);
             }));
             LockService mine = services.build(pool, LockServiceBuilder::withoutHousekeeping);
-            LockHandle lock = mine.acquire(REQUEST);
-            lock.close();
             for (int time = 0; time < 3; time++) {
-                long token = lock.fencingToken();
-                try (Connection other = TestRows.of(database).locking(REQUEST.name())) {
-                    long start = System.nanoTime();
-                    assertThat(mine.tryAcquire(REQUEST)).isEmpty();
-                    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(SOON);
-                    other.rollback();
-                }
-                lock = mine.acquire(REQUEST.waitAtMost(SOON));
-                assertThat(lock.fencingToken()).isGreaterThan(token);
-                assertThat(lock.release()).isEqualTo(ReleaseOutcome.RELEASED);
+                assertWaitIsCancelled(mine, database);
             }
         }
         await().atMost(SOON).until(() -> threads.containsAll(CrashPoints.threads()));
+    }
+
+    /** A pool's statement knows its connection; MySQL's own, asked for it, waits until it has been executed. */
+    @Test
+    void whatWaitsForTheRowIsCancelledWithoutAPool(Database database) throws Exception {
+        try (Services services = Services.on(database)) {
+            assertWaitIsCancelled(
+                    services.build(database.dataSource(), LockServiceBuilder::withoutHousekeeping), database);
+        }
+    }
+
+    private static void assertWaitIsCancelled(LockService mine, Database database) throws Exception {
+        LockHandle before = mine.acquire(REQUEST.waitAtMost(SOON));
+        before.close();
+        try (Connection other = TestRows.of(database).locking(REQUEST.name())) {
+            long start = System.nanoTime();
+            assertThat(mine.tryAcquire(REQUEST)).isEmpty();
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(SOON);
+            other.rollback();
+        }
+        LockHandle after = mine.acquire(REQUEST.waitAtMost(SOON));
+        assertThat(after.fencingToken()).isGreaterThan(before.fencingToken());
+        assertThat(after.release()).isEqualTo(ReleaseOutcome.RELEASED);
     }
 
     /** Drivers differ in what they do when they are asked again, and PostgreSQL's does not tell of a failure. */
