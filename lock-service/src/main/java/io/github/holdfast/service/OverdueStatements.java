@@ -27,11 +27,13 @@ final class OverdueStatements implements StatementWatch, AutoCloseable {
 
     private final Ticker ticker;
     private final Set<Execution> running = ConcurrentHashMap.newKeySet();
-    private final AtomicBoolean isWatched = new AtomicBoolean();
     private final ScheduledThreadPoolExecutor watch;
 
     /** A driver connects to the server to cancel a statement, which may take long: none waits for another one's. */
     private final ThreadPoolExecutor cancellations;
+
+    /** Whether somebody will look; changed under the lock of this. */
+    private volatile boolean isWatched;
 
     private volatile boolean isClosed;
 
@@ -53,51 +55,52 @@ final class OverdueStatements implements StatementWatch, AutoCloseable {
     public @Nullable Watched begin(Runnable cancel, Duration atMost) {
         Execution execution = new Execution(cancel, ticker.nanoTime() + TimeUnit.NANOSECONDS.convert(atMost));
         running.add(execution);
-        if (!isClosed && ensureWatched()) {
+        if (!isClosed && (isWatched || watchSoon())) {
             return execution;
         }
         execution.end();
-        endThreadsIfDone(isClosed);
+        endThreadsIfDone();
         return null;
     }
 
     /** Has somebody look soon; returns false if there is no thread to be had. */
-    private boolean ensureWatched() {
-        if (isWatched.get() || !isWatched.compareAndSet(false, true)) {
+    private synchronized boolean watchSoon() {
+        if (isWatched) {
             return true;
         }
         try {
             // Fails before anything is scheduled, which would stay so without a thread.
             watch.prestartCoreThread();
             Future<?> unused = watch.schedule(this::look, LOOK.toMillis(), TimeUnit.MILLISECONDS);
+            isWatched = true;
             return true;
         } catch (RejectedExecutionException | OutOfMemoryError noThread) {
-            isWatched.set(false);
             return false;
         }
     }
 
     private void look() {
-        // Before who runs: what begins when it is closed is not watched.
-        boolean wasClosed = isClosed;
-        isWatched.set(false);
+        synchronized (this) {
+            isWatched = false;
+        }
         if (isAnyRunning()) {
-            ensureWatched();
+            watchSoon();
         }
         long now = ticker.nanoTime();
         running.forEach(execution -> execution.cancelIfOverdue(now));
-        endThreadsIfDone(wasClosed);
+        endThreadsIfDone();
     }
 
     /** Watches nothing more; but what is being executed is still cancelled when it has taken too long. */
     @Override
     public void close() {
         isClosed = true;
-        endThreadsIfDone(true);
+        endThreadsIfDone();
     }
 
-    private void endThreadsIfDone(boolean wasClosed) {
-        if (wasClosed && !isAnyRunning()) {
+    /** Nothing more is watched once it was seen closed, so what is asked after that does not change. */
+    private void endThreadsIfDone() {
+        if (isClosed && !isAnyRunning()) {
             watch.shutdown();
             cancellations.shutdown();
         }

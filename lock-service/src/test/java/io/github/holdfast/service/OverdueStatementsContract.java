@@ -67,8 +67,8 @@ abstract class OverdueStatementsContract {
     /** Drivers differ in what they do when they are asked again, and PostgreSQL's does not tell of a failure. */
     @Test
     void aCancellationThatDidNotReachTheServerIsRepeated(Database database) throws Exception {
-        try (Services services = Services.on(database);
-                Proxy proxy = Proxy.to(database.url())) {
+        try (Proxy proxy = Proxy.to(database.url());
+                Services services = Services.on(database)) {
             HikariDataSource pool = services.opened(database.pool(config -> {
                 config.setJdbcUrl(proxy.url());
                 config.setMaximumPoolSize(1);
@@ -78,7 +78,7 @@ abstract class OverdueStatementsContract {
             proxy.set(Proxy.Mode.REFUSE);
             try (Connection other = TestRows.of(database).locking(REQUEST.name())) {
                 CompletableFuture<Boolean> granted = CompletableFuture.supplyAsync(
-                        () -> mine.tryAcquire(REQUEST).isPresent());
+                        () -> mine.tryAcquire(REQUEST).isPresent(), task -> new Thread(task).start());
                 await().atMost(SOON).until(() -> proxy.refused() > 0);
                 assertThat(granted).isNotDone();
                 proxy.set(Proxy.Mode.PASS);

@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Test;
 class OverdueStatementsTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(1);
+    private static final Duration SOON = Duration.ofSeconds(20);
 
     private final FakeTicker ticker = new FakeTicker();
     private final OverdueStatements overdue = new OverdueStatements(ticker);
@@ -111,8 +112,9 @@ class OverdueStatementsTest {
             idle.add(used);
         }
         // With nothing scheduled, it is who begins or who closes that must end them.
-        await().until(() -> CrashPoints.threads().stream()
-                .allMatch(thread -> threads.contains(thread) || thread.getState() == Thread.State.WAITING));
+        await().atMost(SOON)
+                .until(() -> CrashPoints.threads().stream()
+                        .allMatch(thread -> threads.contains(thread) || thread.getState() == Thread.State.WAITING));
         for (int i = 0; i < idle.size(); i++) {
             closeAfterBegin(idle.get(i), i % 100);
         }

@@ -24,7 +24,7 @@ public final class Proxy implements AutoCloseable {
     public enum Mode {
         /** Passes everything. */
         PASS,
-        /** Lets nobody connect. */
+        /** Lets nobody connect; passes everything of those that are connected. */
         REFUSE,
         /** Keeps everything for itself. */
         BLACK_HOLE,
@@ -140,6 +140,11 @@ public final class Proxy implements AutoCloseable {
         server.setTcpNoDelay(true);
         sockets.add(client);
         sockets.add(server);
+        if (listener.isClosed()) {
+            // After close() has ended those that it knew.
+            cut();
+            return;
+        }
         start("requests", () -> pump(client, server, true));
         start("answers", () -> pump(server, client, false));
     }
