@@ -19,9 +19,9 @@ import org.springframework.data.repository.query.Param;
  * <p>The columns that these queries select by have no index, on purpose: it would be written with every grant and
  * release, and is what deadlocks heartbeats with clean-up on MySQL. Each page reads the table from the key on where the
  * last one ended, without locking a row; what is to be changed is then locked by its key, row by row, passing over
- * those that somebody has locked. What housekeeping reads is judged by the time of the transaction's begin, which makes it younger at most: on H2,
- * to ask what time it is with each of thousands of rows, beside other sessions, meets one of its errors again and again (see
- * {@link SqlErrors}).
+ * those that somebody has locked. What housekeeping reads is judged by a time between the transaction's begin and now, which makes it
+ * younger at most: on H2, to ask what time it is with each of thousands of rows, beside other sessions, meets one of its errors again
+ * and again (see {@link SqlErrors}).
  *
  * <p>Every method is one statement and needs a transaction on the primary; {@link LockStore} opens one.
  */

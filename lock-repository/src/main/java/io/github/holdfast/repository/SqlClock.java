@@ -6,7 +6,7 @@ import org.hibernate.dialect.H2Dialect;
 import org.hibernate.dialect.MySQLDialect;
 import org.hibernate.dialect.PostgreSQLDialect;
 
-/** How each database tells the time of its wall clock in UTC; and of what only reads, the time at which the transaction began. */
+/** How each database tells the time of its wall clock in UTC; and a time between the transaction's begin and now. */
 enum SqlClock {
     /** See https://www.postgresql.org/docs/current/functions-datetime.html#FUNCTIONS-DATETIME-CURRENT. */
     POSTGRESQL(

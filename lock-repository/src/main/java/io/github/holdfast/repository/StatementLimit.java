@@ -101,7 +101,7 @@ enum StatementLimit {
         public void run() {
             if (hasBegun) {
                 LOG.warn(
-                        "An update of the row of lock '{}' goes on although it was cancelled: it is cancelled again",
+                        "An update of the row of lock '{}' still goes on: the driver is asked again to cancel it",
                         name);
             }
             hasBegun = true;
