@@ -6,16 +6,19 @@ import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.StoreException.Failure;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
+import org.hibernate.Session;
 import org.hibernate.Timeouts;
 import org.hibernate.dialect.H2Dialect;
+import org.hibernate.dialect.PostgreSQLDialect;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.jpa.repository.query.QueryEnhancerFactories;
@@ -51,11 +54,14 @@ public final class LockStore {
     private final LockRunRepository runs;
     private final JpaRepositoryFactory repositories;
     private final StandaloneStatements statements;
-    private final ThreadLocal<Integer> secondsPerStatement = new ThreadLocal<>();
+    private final ThreadLocal<Integer> secondsPerStatement;
+    private final StatementWatch watch;
 
     private LockStore(SessionFactoryImplementor factory, @Nullable DataSource connections) {
         this.factory = factory;
         this.unit = OwnUnit.of(factory, connections);
+        secondsPerStatement = new ThreadLocal<>();
+        watch = StatementWatch.NONE;
         // Without the data source, which afterPropertiesSet would detect: a transaction of another manager on that
         // data source would be taken for a misuse, although ours has a connection of its own.
         transactions = new JpaTransactionManager();
@@ -73,6 +79,22 @@ public final class LockStore {
         runs = repositories.getRepository(LockRunRepository.class);
         MetamodelCache.clear();
         statements = new StandaloneStatements(this, factory, connections);
+    }
+
+    private LockStore(LockStore origin, StatementWatch watch) {
+        this.watch = watch;
+        unit = origin.unit;
+        factory = origin.factory;
+        transactions = origin.transactions;
+        locks = origin.locks;
+        nodes = origin.nodes;
+        vacancies = origin.vacancies;
+        table = origin.table;
+        audits = origin.audits;
+        runs = origin.runs;
+        repositories = origin.repositories;
+        statements = origin.statements;
+        secondsPerStatement = origin.secondsPerStatement;
     }
 
     /**
@@ -143,6 +165,20 @@ public final class LockStore {
         }
     }
 
+    /**
+     * Returns this store with a watch over what it writes: the updates of {@link #standalone}, but not on H2, which has a limit of its
+     * own, and on PostgreSQL its commits. Without one, drivers cancel updates, and nothing ends a commit.
+     *
+     * @param watch which cancels what takes too long
+     */
+    public LockStore watchedBy(StatementWatch watch) {
+        return new LockStore(this, watch);
+    }
+
+    StatementWatch watch() {
+        return watch;
+    }
+
     /** Returns the rows of the nodes, for work inside {@link #inTransaction(Duration, Function)}. */
     public LockNodeRepository nodes() {
         return nodes;
@@ -186,11 +222,11 @@ public final class LockStore {
      * before the commit is run again, at most twice.
      *
      * @param atMost how long a statement may take, rounded up to whole seconds, before the database is asked to cancel
-     *     it; H2 does not while the statement waits for a row
+     *     it; H2 does not while the statement waits for a row. A commit may take as long, if it is {@linkplain #watchedBy watched}
      * @throws StoreException if the database failed; its {@link StoreException#failure} says what became of the writes
      */
     public <T> T inTransaction(Duration atMost, Function<LockRepository, T> work) {
-        return run(atMost, work, transactions::commit);
+        return run(atMost, work, transaction -> commit(transaction, atMost));
     }
 
     /**
@@ -198,11 +234,10 @@ public final class LockStore {
      * {@code grant} and {@code release} cost one round trip. A lock on a row that such a call takes is given back with it.
      *
      * @param atMost how long each statement may take, as in {@link #inTransaction(Duration, Function)}
-     * @param watch over {@code grant}, {@code release} and {@code recount}, but not on H2, which has a limit of its own
      * @return what throws {@link StoreException} if the database failed; thread-safe
      */
-    public LockRepository standalone(Duration atMost, StatementWatch watch) {
-        return new StandaloneLocks(this, statements, atMost, watch);
+    public LockRepository standalone(Duration atMost) {
+        return new StandaloneLocks(this, statements, atMost);
     }
 
     /** As {@link #inTransaction(Duration, Function)}, for work that is not about one lock. */
@@ -277,7 +312,22 @@ public final class LockStore {
         return run(atMost, work, transactions::rollback);
     }
 
-    private <T> T run(Duration atMost, Function<LockRepository, T> work, Consumer<TransactionStatus> completion) {
+    private interface Completion {
+        void of(TransactionStatus transaction) throws SQLException;
+    }
+
+    private void commit(TransactionStatus transaction, Duration atMost) throws SQLException {
+        if (factory.getJdbcServices().getDialect() instanceof PostgreSQLDialect
+                && TransactionSynchronizationManager.getResource(unit) instanceof EntityManagerHolder holder) {
+            Connection connection =
+                    holder.getEntityManager().unwrap(Session.class).doReturningWork(own -> own);
+            new CommitLimit(watch, atMost).execute(connection, () -> transactions.commit(transaction));
+        } else {
+            transactions.commit(transaction);
+        }
+    }
+
+    private <T> T run(Duration atMost, Function<LockRepository, T> work, Completion completion) {
         for (int repetitions = 0; repetitions < 2; repetitions++) {
             try {
                 return runOnce(atMost, work, completion);
@@ -290,7 +340,7 @@ public final class LockStore {
         return runOnce(atMost, work, completion);
     }
 
-    private <T> T runOnce(Duration atMost, Function<LockRepository, T> work, Consumer<TransactionStatus> completion) {
+    private <T> T runOnce(Duration atMost, Function<LockRepository, T> work, Completion completion) {
         TransactionStatus transaction = begin(atMost);
         T result;
         try {
@@ -303,8 +353,8 @@ public final class LockStore {
             throw thrown;
         }
         try {
-            completion.accept(transaction);
-        } catch (RuntimeException thrown) {
+            completion.of(transaction);
+        } catch (RuntimeException | SQLException thrown) {
             throw StoreException.of(SqlErrors.ofCommit(thrown), thrown);
         }
         return result;

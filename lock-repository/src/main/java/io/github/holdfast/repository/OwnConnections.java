@@ -34,6 +34,10 @@ final class OwnConnections {
         void close(Connection connection) throws SQLException;
     }
 
+    private interface Committing {
+        void on(Connection connection) throws SQLException;
+    }
+
     private OwnConnections(Opening opening, Closing closing) {
         this.opening = opening;
         this.closing = closing;
@@ -62,9 +66,10 @@ final class OwnConnections {
      *
      * @param isAsBefore whether what was to be written is as it was before, asked on the same connection when the driver has cancelled
      *     the statement, which has ended then
+     * @param limit of the commit, on a connection that is not in autocommit mode
      * @throws StoreException if the database failed; its {@link StoreException#failure} says what became of the write
      */
-    <T> T write(Statement<T> statement, Statement<Boolean> isAsBefore) {
+    <T> T write(Statement<T> statement, Statement<Boolean> isAsBefore, CommitLimit limit) {
         return onPrimary(
                 connection -> {
                     try {
@@ -76,7 +81,8 @@ final class OwnConnections {
                         throw failed;
                     }
                 },
-                SqlErrors::ofAutocommit);
+                SqlErrors::ofAutocommit,
+                connection -> limit.execute(connection, connection::commit));
     }
 
     /** A look that fails proves nothing. */
@@ -95,35 +101,35 @@ final class OwnConnections {
      * @throws StoreException if the database failed
      */
     <T> T read(Statement<T> statement) {
-        return onPrimary(statement, SqlErrors::ofStatement);
+        return onPrimary(statement, SqlErrors::ofStatement, Connection::commit);
     }
 
     /**
      * A data source that leads read-only transactions to a replica, or sets their isolation level, asks Spring for the transaction of
      * this thread: the caller's.
      */
-    private <T> T onPrimary(Statement<T> statement, Function<Throwable, Failure> inAutocommit) {
+    private <T> T onPrimary(Statement<T> statement, Function<Throwable, Failure> inAutocommit, Committing committing) {
         boolean isReadOnly = TransactionSynchronizationManager.isCurrentTransactionReadOnly();
         Integer isolation = TransactionSynchronizationManager.getCurrentTransactionIsolationLevel();
         if (!isReadOnly && isolation == null) {
-            return run(statement, inAutocommit);
+            return run(statement, inAutocommit, committing);
         }
         TransactionSynchronizationManager.setCurrentTransactionReadOnly(false);
         TransactionSynchronizationManager.setCurrentTransactionIsolationLevel(null);
         try {
-            return run(statement, inAutocommit);
+            return run(statement, inAutocommit, committing);
         } finally {
             TransactionSynchronizationManager.setCurrentTransactionReadOnly(isReadOnly);
             TransactionSynchronizationManager.setCurrentTransactionIsolationLevel(isolation);
         }
     }
 
-    private <T> T run(Statement<T> statement, Function<Throwable, Failure> inAutocommit) {
+    private <T> T run(Statement<T> statement, Function<Throwable, Failure> inAutocommit, Committing committing) {
         Connection connection = get();
         try {
             return isInAutocommit(connection)
                     ? run(statement, connection, inAutocommit)
-                    : committed(statement, connection);
+                    : committed(statement, connection, committing);
         } finally {
             giveBack(connection);
         }
@@ -153,7 +159,7 @@ final class OwnConnections {
         }
     }
 
-    private static <T> T committed(Statement<T> statement, Connection connection) {
+    private static <T> T committed(Statement<T> statement, Connection connection, Committing committing) {
         T result;
         try {
             result = run(statement, connection, SqlErrors::ofStatement);
@@ -162,7 +168,7 @@ final class OwnConnections {
             throw thrown;
         }
         try {
-            connection.commit();
+            committing.on(connection);
         } catch (SQLException thrown) {
             rollBack(connection, thrown);
             throw StoreException.of(SqlErrors.ofCommit(thrown), thrown);

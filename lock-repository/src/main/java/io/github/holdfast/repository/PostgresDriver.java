@@ -23,7 +23,7 @@ final class PostgresDriver {
      * statement's own {@code cancel()} does the same, but only once for each execution, whatever comes of it
      * (https://github.com/pgjdbc/pgjdbc/blob/REL42.7.11/pgjdbc/src/main/java/org/postgresql/jdbc/PgStatement.java).
      */
-    static StatementLimit.Driver of(Connection connection) throws SQLException {
+    static Cancellation.Driver of(Connection connection) throws SQLException {
         return connection.unwrap(PGConnection.class)::cancelQuery;
     }
 }

@@ -12,13 +12,17 @@ import org.slf4j.LoggerFactory;
  * The rows of the locks, where each call is a transaction of its own; those that every acquisition and release makes are single
  * statements of {@link OwnConnections}.
  *
+ * @param store which says what cancels statements that take too long
  * @param atMost how long each call may take
- * @param watch cancels what takes longer
  */
-record StandaloneLocks(LockStore store, StandaloneStatements statements, Duration atMost, StatementWatch watch)
-        implements LockRepository {
+record StandaloneLocks(LockStore store, StandaloneStatements statements, Duration atMost) implements LockRepository {
 
     private static final Logger LOG = LoggerFactory.getLogger(StandaloneLocks.class);
+
+    /** Cancels what takes longer than it may. */
+    StatementWatch watch() {
+        return store.watch();
+    }
 
     private <T> T inTransaction(Function<LockRepository, T> work) {
         return store.inTransaction(atMost, work);
@@ -69,12 +73,18 @@ record StandaloneLocks(LockStore store, StandaloneStatements statements, Duratio
                 : inTransaction(locks -> locks.grant(before, after, lease, minimumHold));
     }
 
-    /** The grant is committed, and lasts from before it waited, which is what its holder goes by: this only makes it last longer. */
+    /**
+     * The grant is committed, and lasts from before it waited, which is what its holder goes by: this only makes it last longer. But if
+     * nobody knows whether this was written, nobody knows how long others are kept out.
+     */
     @Override
     public int grantFromNow(String name, long version, @Nullable Long leaseMicros, @Nullable Long minimumHoldMicros) {
         try {
             return inTransaction(locks -> locks.grantFromNow(name, version, leaseMicros, minimumHoldMicros));
         } catch (StoreException failed) {
+            if (failed.failure().isAmbiguous()) {
+                throw failed;
+            }
             LOG.debug("The lease of lock '{}' counts from before its grant waited for the row", name, failed);
             return 0;
         }

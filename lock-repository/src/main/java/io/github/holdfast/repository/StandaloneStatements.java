@@ -80,7 +80,8 @@ final class StandaloneStatements {
                         arguments),
                 connection -> read(connection, name, locks.atMost())
                         .filter(seen -> Objects.equals(seen.row().version(), arguments[1]))
-                        .isPresent());
+                        .isPresent(),
+                new CommitLimit(locks.watch(), locks.atMost()));
     }
 
     /** See {@link LockRepository#read}. */

@@ -3,11 +3,14 @@ package io.github.holdfast.repository;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** Cancels statements that take too long. Thread-safe. */
+/** Cancels statements and commits that take too long. Thread-safe. */
 public interface StatementWatch {
 
+    /** Watches nothing. */
+    StatementWatch NONE = (cancel, atMost) -> null;
+
     /**
-     * A statement is about to be executed.
+     * A statement or commit is about to be executed.
      *
      * @param cancel cancels it, and returns when that was sent to the server; is called by other threads, one at a time, and again some
      *     seconds later if the statement has not ended

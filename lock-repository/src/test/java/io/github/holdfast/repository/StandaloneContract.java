@@ -44,7 +44,7 @@ abstract class StandaloneContract {
 
     /** Limited by the driver, because nobody watches. */
     private static LockRepository standalone(TestApplication application, Duration atMost) {
-        return application.store().standalone(atMost, (cancel, limit) -> null);
+        return application.store().standalone(atMost);
     }
 
     private static LockEntity granted(LockEntity row) {

@@ -109,13 +109,35 @@ final class HeldRow {
                             snapshot -> true,
                             patience));
             if (!done && (unanswered || isPassedOn) && left == 0) {
-                // Freed, or granted to the next one, by the attempt that had no answer.
-                return ReleaseOutcome.RELEASED;
+                return releasedWithoutAnswer();
             }
             return done ? outcome(current) : ReleaseOutcome.LOST;
         } catch (StoreException failed) {
             return unresolved(failed, left);
         }
+    }
+
+    /**
+     * The row is no longer this grant's: an attempt that had no answer has freed it or granted it to the next one, or the lock was forced
+     * away before. What the row shows, a failover may undo, unless a later write is answered.
+     *
+     * @throws StoreException if the database failed
+     */
+    private ReleaseOutcome releasedWithoutAnswer() {
+        LockEntity last = current;
+        return internals.store().inTransaction(LOOK, locks -> {
+            if (isForced(last)) {
+                return ReleaseOutcome.LOST;
+            }
+            // A holder whose row it is now reads it again before its next write.
+            locks.read(last.name())
+                    .ifPresent(seen -> locks.supersede(last.name(), seen.row().version()));
+            return ReleaseOutcome.RELEASED;
+        });
+    }
+
+    private boolean isForced(LockEntity last) {
+        return internals.store().audits().wasForced(last.name(), last.fencingToken());
     }
 
     private static ReleaseOutcome outcome(LockEntity written) {
@@ -173,8 +195,7 @@ final class HeldRow {
                     .isPresent()) {
                 return Optional.empty();
             }
-            boolean forced = internals.store().audits().wasForced(last.name(), last.fencingToken());
-            return Optional.of(forced ? LossCause.FORCED : LossCause.TAKEN_OVER);
+            return Optional.of(isForced(last) ? LossCause.FORCED : LossCause.TAKEN_OVER);
         });
     }
 

@@ -41,9 +41,11 @@ record Internals(
         Duration lockDelay,
         Ticker ticker) {
 
-    static Internals of(LockStore store, CommitGuard guard, ServiceSettings settings, String description) {
-        WakeUpChannel channel = settings.wakeUp() == WakeUp.BY_NOTIFICATION ? store.wakeUpChannel() : null;
+    static Internals of(LockStore unwatched, CommitGuard guard, ServiceSettings settings, String description) {
         Ticker ticker = settings.ticker();
+        OverdueStatements overdue = new OverdueStatements(ticker);
+        LockStore store = unwatched.watchedBy(overdue);
+        WakeUpChannel channel = settings.wakeUp() == WakeUp.BY_NOTIFICATION ? store.wakeUpChannel() : null;
         Events events = new Events(settings.listeners());
         HeldLocks held = new HeldLocks();
         RowLocks rowLocks = new RowLocks(store, settings.maxRowLocks());
@@ -60,7 +62,7 @@ record Internals(
                 heartbeat,
                 WakeUps.through(channel, store, heartbeat, ticker),
                 new LossWatch(held.all(), ticker),
-                new OverdueStatements(ticker),
+                overdue,
                 new Transactions(guard, held, rowLocks, events),
                 events,
                 settings.lockDelay(),
@@ -84,7 +86,7 @@ record Internals(
 
     /** The rows of the locks, for calls that are a transaction each. */
     LockRepository standalone(Duration atMost) {
-        return store.standalone(atMost, overdue);
+        return store.standalone(atMost);
     }
 
     /** Wakes those of this process who wait for a lock that it has given back. */

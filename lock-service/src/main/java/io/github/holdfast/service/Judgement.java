@@ -122,7 +122,7 @@ final class Judgement {
         LockEntity row = seen.get().row();
         return switch (seen.get().standing(claim.owner(), nodeId())) {
             case FREE -> take(locks, seen.get());
-            case MINE -> claim.ownOwner() == null ? reenter(locks, seen.get()) : adopt(seen.get(), readAt);
+            case MINE -> claim.ownOwner() == null ? reenter(locks, seen.get()) : adopt(locks, seen.get(), readAt);
             case NODE_OVERDUE -> overdue(row);
             case HELD, DELAYED -> new Refused(seen.get());
         };
@@ -184,10 +184,20 @@ final class Judgement {
                 runsSince);
     }
 
-    /** An earlier attempt of this acquisition had no answer, but was done. */
-    private Attempt adopt(LockSnapshot seen, long readAt) {
-        return new Granted(
-                seen.row(), through(seen.row()), readAt, seen.timeUntilOver(), reconciliations, false, runsSince);
+    /**
+     * An earlier attempt of this acquisition had no answer, but was done. That its row is seen does not mean that a standby has it, and a
+     * failover would undo it; that a later write is answered does.
+     */
+    private Attempt adopt(LockRepository locks, LockSnapshot seen, long readAt) {
+        LockEntity before = seen.row();
+        LockEntity after = before.heldTimes(before.holdCount());
+        sent = before;
+        if (!locks.recount(before, after)) {
+            // The row is still to be looked after: what was faster may have been an earlier one of these writes.
+            hasMovedOn = false;
+            return new Overtaken();
+        }
+        return new Granted(after, through(after), readAt, seen.timeUntilOver(), reconciliations, false, runsSince);
     }
 
     /** The node that keeps what the row shows, if it is this service's; null if that is a lease. */

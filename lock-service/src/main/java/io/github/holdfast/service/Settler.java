@@ -88,7 +88,10 @@ final class Settler implements AutoCloseable {
         if (owner != null && owner.equals(row.owner())) {
             return locks.release(row, row.heldTimes(0));
         }
-        return row.version() != version || locks.supersede(name, version);
+        // If it is free, that may be an earlier release's doing which a failover would undo, unless a later write is
+        // answered.
+        boolean isSettled = row.version() != version && row.owner() != null;
+        return isSettled || locks.supersede(name, row.version());
     }
 
     /** Gives back one hold of a grant whose owner other processes may use too. */

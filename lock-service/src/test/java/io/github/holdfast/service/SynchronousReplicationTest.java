@@ -1,0 +1,190 @@
+package io.github.holdfast.service;
+
+import static java.time.Duration.ofMinutes;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.RestartableDatabase;
+import io.github.holdfast.test.TestDatabase;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * A PostgreSQL server whose synchronous standby is away: each commit waits for it. A wait that is cancelled leaves the commit in the
+ * primary alone, and the client is told success
+ * (https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION).
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class SynchronousReplicationTest {
+
+    private static final Duration WAIT = ofSeconds(3);
+
+    /** What may come on top of the wait time: a statement of a second, its cancellation and a lost race. */
+    private static final Duration IN_TIME = ofSeconds(15);
+
+    private static final Executor THREAD = task -> new Thread(task).start();
+
+    private RestartableDatabase server;
+    private Services services;
+
+    @BeforeAll
+    void start() {
+        server = RestartableDatabase.start(TestDatabase.POSTGRESQL);
+    }
+
+    @AfterAll
+    void stop() {
+        server.close();
+    }
+
+    @BeforeEach
+    void open() {
+        services = Services.on(database());
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        standbyIsBack();
+        services.close();
+    }
+
+    private LockService service(boolean autoCommit) {
+        return services.build(
+                services.opened(database().pool(pool -> pool.setAutoCommit(autoCommit))),
+                LockServiceBuilder::withoutHousekeeping);
+    }
+
+    private Database database() {
+        return server.database();
+    }
+
+    private void standbyIsAway() {
+        database().administer("alter system set synchronous_standby_names = 'standby'", "select pg_reload_conf()");
+        await().until(() -> "standby".equals(database().queryForString("show synchronous_standby_names")));
+    }
+
+    private void standbyIsBack() {
+        database().administer("alter system reset synchronous_standby_names", "select pg_reload_conf()");
+    }
+
+    private static LockRequest request(String name) {
+        return LockRequest.of(name).waitAtMost(WAIT);
+    }
+
+    private static void assertIsNotAcquiredInTime(LockService service, LockRequest request) {
+        long start = System.nanoTime();
+        // Whether others came before or the database did not answer depends on which statement was the last.
+        assertThatExceptionOfType(HoldfastException.class).isThrownBy(() -> service.acquire(request));
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(IN_TIME);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aGrantThatOnlyThePrimaryHasIsNotBelieved(boolean autoCommit) throws Exception {
+        LockService mine = service(autoCommit);
+        LockService theirs = service(autoCommit);
+        mine.acquire(request("lease")).close();
+        mine.acquire(request("node")).close();
+        theirs.acquire(request("lease")).close();
+        standbyIsAway();
+        assertIsNotAcquiredInTime(mine, request("lease").lease(ofMinutes(5)));
+        assertIsNotAcquiredInTime(mine, request("node"));
+        assertIsNotAcquiredInTime(theirs, request("lease").lease(ofMinutes(5)));
+        standbyIsBack();
+        for (String name : new String[] {"lease", "node"}) {
+            theirs.acquire(LockRequest.of(name).waitAtMost(ofSeconds(20))).close();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void theFirstAcquisitionOfANameEndsInTimeToo(boolean autoCommit) throws Exception {
+        LockService mine = service(autoCommit);
+        mine.acquire(request("known")).close();
+        standbyIsAway();
+        assertIsNotAcquiredInTime(mine, request("new " + autoCommit));
+        standbyIsBack();
+        mine.acquire(LockRequest.of("new " + autoCommit).waitAtMost(ofSeconds(20)))
+                .close();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aGrantIsBelievedOnceTheStandbyIsBack(boolean autoCommit) throws Exception {
+        LockService mine = service(autoCommit);
+        LockRequest request = LockRequest.of("patient").waitAtMost(ofSeconds(60));
+        mine.acquire(request).close();
+        standbyIsAway();
+        CompletableFuture<LockHandle> acquired = CompletableFuture.supplyAsync(
+                () -> {
+                    try {
+                        return mine.acquire(request);
+                    } catch (InterruptedException thrown) {
+                        throw new IllegalStateException(thrown);
+                    }
+                },
+                THREAD);
+        // Its first statement has ended by its cancellation.
+        await().atMost(ofSeconds(30))
+                .until(() ->
+                        database().queryForLong("select hold_count from distributed_lock where name = 'patient'") == 1);
+        assertThat(acquired).isNotDone();
+        standbyIsBack();
+        assertThat(acquired).succeedsWithin(IN_TIME).satisfies(handle -> {
+            assertThat(handle.state()).isEqualTo(LockState.HELD);
+            assertThat(handle.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aReleaseThatOnlyThePrimaryHasIsNotBelieved(boolean autoCommit) throws Exception {
+        LockService mine = service(autoCommit);
+        LockHandle handle = mine.acquire(request("released").lease(ofMinutes(5)));
+        standbyIsAway();
+        long start = System.nanoTime();
+        assertThat(handle.release()).isEqualTo(ReleaseOutcome.UNRESOLVED);
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(IN_TIME);
+        standbyIsBack();
+        mine.acquire(LockRequest.of("released").waitAtMost(ofSeconds(20))).close();
+    }
+
+    @Test
+    void aLockIsNotHandedOverByAWriteThatOnlyThePrimaryHas() throws Exception {
+        LockService mine = service(true);
+        LockRequest request = request("handed over").lease(ofMinutes(5));
+        LockHandle first = mine.acquire(request);
+        HeirThread next = HeirThread.start(() -> mine.acquire(request.waitAtMost(ofSeconds(60))));
+        standbyIsAway();
+        ReleaseOutcome outcome = first.release();
+        assertThat(outcome).isEqualTo(ReleaseOutcome.UNRESOLVED);
+        assertThat(next).isNotDone();
+        standbyIsBack();
+        assertThat(next.lock().release()).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+
+    @Test
+    void aRenewalThatOnlyThePrimaryHasIsNotBelieved() throws Exception {
+        LockService mine = service(true);
+        LockHandle handle = mine.acquire(request("renewed").lease(ofMinutes(1)));
+        standbyIsAway();
+        assertThatExceptionOfType(LockStoreException.class).isThrownBy(() -> handle.renew(ofMinutes(5)));
+        assertThat(handle.remaining()).isLessThan(ofMinutes(2));
+        standbyIsBack();
+        handle.renew(ofMinutes(5));
+        assertThat(handle.remaining()).isGreaterThan(ofMinutes(2));
+        assertThat(handle.release()).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+}
