@@ -5,6 +5,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Ends commits that wait for too long. No query timeout counts for a commit, and PostgreSQL's waits for a synchronous standby without
@@ -20,19 +21,25 @@ record CommitLimit(StatementWatch watch, Duration atMost) {
         void execute() throws SQLException;
     }
 
+    /** Where the commit is executed. */
+    interface Source {
+        Connection connection() throws SQLException;
+    }
+
     /**
-     * Commits.
+     * Commits, whatever becomes of the limit.
      *
-     * @param connection on which the commit is executed
+     * @param source of the connection on which the commit is executed
      * @throws SQLTimeoutException if the commit ended after its cancellation had begun: nobody knows whether it lasts
      * @throws SQLException if the commit failed
      */
-    void execute(Connection connection, Commit commit) throws SQLException {
-        if (!PostgresDriver.gave(connection)) {
+    void execute(Source source, Commit commit) throws SQLException {
+        Cancellation.Driver driver = driver(source);
+        if (driver == null) {
             commit.execute();
             return;
         }
-        Cancellation cancellation = Cancellation.ofCommit(PostgresDriver.of(connection));
+        Cancellation cancellation = Cancellation.ofCommit(driver);
         Watched watched = watch.begin(cancellation, atMost);
         try {
             commit.execute();
@@ -43,6 +50,16 @@ record CommitLimit(StatementWatch watch, Duration atMost) {
         }
         if (cancellation.hasBegun()) {
             throw Cancellation.inDoubt();
+        }
+    }
+
+    /** If the connection is broken, the commit tells so, and ends its transaction here. */
+    private static Cancellation.@Nullable Driver driver(Source source) {
+        try {
+            Connection connection = source.connection();
+            return PostgresDriver.gave(connection) ? PostgresDriver.of(connection) : null;
+        } catch (SQLException | RuntimeException broken) {
+            return null;
         }
     }
 }

@@ -92,7 +92,8 @@ public interface LockRepository extends Repository<LockEntity, String> {
      * @param after what the row becomes
      * @param lease how long the grant lasts from the moment of the write; null if it lasts as long as the node
      * @param minimumHold how long nobody else may be granted the lock, from the moment of the write; null for no limit
-     * @return false if the row was no longer as {@code before} says, because somebody was faster, or the lock is not available yet
+     * @return false if the row was no longer as {@code before} says, because somebody was faster, or the lock is not available yet, or the
+     *     node through which it is to be held is ended, or is not in this database
      */
     default boolean grant(
             LockEntity before, LockEntity after, @Nullable Duration lease, @Nullable Duration minimumHold) {
@@ -178,7 +179,12 @@ public interface LockRepository extends Repository<LockEntity, String> {
         return moveOn(name, version) == 1;
     }
 
-    /** See {@link #grant(LockEntity, LockEntity, Duration, Duration)}. */
+    /**
+     * See {@link #grant(LockEntity, LockEntity, Duration, Duration)}. The node's row is looked for after the lock's row is locked:
+     * at REPEATABLE READ, MySQL and MariaDB lock it too, shared, and its heartbeat would wait as long as this waits for the lock's
+     * row. A subquery that names nothing of the outer row they execute first
+     * (https://dev.mysql.com/doc/refman/8.0/en/innodb-locks-set.html).
+     */
     @Modifying
     @Query("""
             update HoldfastLock l
@@ -188,6 +194,8 @@ public interface LockRepository extends Repository<LockEntity, String> {
             where l.name = :name and l.version = :version
                 and l.fencingToken = :expectedToken and l.owner is not distinct from :expectedOwner
                 and (l.availableAt is null or l.availableAt <= db_clock())
+                and (:nodeId is null
+                    or (select n.ended from HoldfastNode n where n.id = :nodeId and l.version = :version) = false)
             """)
     int grant(
             @Param("name") String name,

@@ -6,7 +6,6 @@ import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.StoreException.Failure;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Optional;
@@ -319,9 +318,11 @@ public final class LockStore {
     private void commit(TransactionStatus transaction, Duration atMost) throws SQLException {
         if (factory.getJdbcServices().getDialect() instanceof PostgreSQLDialect
                 && TransactionSynchronizationManager.getResource(unit) instanceof EntityManagerHolder holder) {
-            Connection connection =
-                    holder.getEntityManager().unwrap(Session.class).doReturningWork(own -> own);
-            new CommitLimit(watch, atMost).execute(connection, () -> transactions.commit(transaction));
+            Session session = holder.getEntityManager().unwrap(Session.class);
+            new CommitLimit(watch, atMost)
+                    .execute(
+                            () -> session.doReturningWork(connection -> connection),
+                            () -> transactions.commit(transaction));
         } else {
             transactions.commit(transaction);
         }

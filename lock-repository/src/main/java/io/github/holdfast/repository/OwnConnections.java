@@ -82,7 +82,7 @@ final class OwnConnections {
                     }
                 },
                 SqlErrors::ofAutocommit,
-                connection -> limit.execute(connection, connection::commit));
+                connection -> limit.execute(() -> connection, connection::commit));
     }
 
     /** A look that fails proves nothing. */

@@ -106,6 +106,16 @@ public final class StoreException extends RuntimeException {
                 null);
     }
 
+    /** What happened when the node through which a lock is to be held has no row where the lock has its own. */
+    public static StoreException nodeIsElsewhere() {
+        return new StoreException(
+                Failure.REFUSED,
+                "The heartbeat keeps this service's node in another database than this thread's connections lead to, so nobody would"
+                        + " heed the lock here: does the data source choose a database by thread, as for tenants? Build one"
+                        + " LockService for each database, or acquire with a lease (LockRequest.lease)",
+                null);
+    }
+
     /** What happened when a row that was created is not there. */
     public static StoreException invisible() {
         return new StoreException(

@@ -26,6 +26,7 @@ final class Acquisition {
     private final Internals internals;
     private final Claim claim;
     private final AcquireLoop loop;
+    private final long begunAt;
 
     /** What the last unanswered grant was decided on. */
     private @Nullable LockEntity unanswered;
@@ -42,6 +43,7 @@ final class Acquisition {
         this.internals = internals;
         this.claim = claim;
         this.loop = new AcquireLoop(internals, claim.name());
+        this.begunAt = internals.ticker().nanoTime();
     }
 
     /**
@@ -124,7 +126,7 @@ final class Acquisition {
     }
 
     private Judgement begun() {
-        Judgement begun = new Judgement(internals, claim, unanswered);
+        Judgement begun = new Judgement(internals, claim, begunAt, unanswered);
         judgement = begun;
         return begun;
     }

@@ -12,6 +12,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -161,8 +162,24 @@ final class Heartbeat implements AutoCloseable {
         }
     }
 
-    /** Beats if it is time. Whatever goes wrong, it goes on: the thread must not end before its locks do. */
     private void tick() {
+        beatIf(Node::isBeatDue);
+    }
+
+    /**
+     * Beats soon, unless it has just done so: the node's row is not as it should be. On the thread of the heartbeat, because the
+     * calling one's connections may lead elsewhere.
+     */
+    void beatSoon() {
+        try {
+            thread.execute(() -> beatIf(current -> current.sinceBeat().compareTo(timing.tick()) >= 0));
+        } catch (RejectedExecutionException closedMeanwhile) {
+            LOG.debug("There are no more beats: the lock service is closed");
+        }
+    }
+
+    /** Whatever goes wrong, it goes on: the thread must not end before its locks do. */
+    private void beatIf(Predicate<Node> isDue) {
         try {
             Node current = node;
             if (current == null) {
@@ -170,7 +187,7 @@ final class Heartbeat implements AutoCloseable {
             }
             if (current.isOver()) {
                 retire(current);
-            } else if (current.isBeatDue() && beating.tryLock()) {
+            } else if (isDue.test(current) && beating.tryLock()) {
                 try {
                     var unused = beat(current);
                 } finally {
@@ -255,7 +272,12 @@ final class Heartbeat implements AutoCloseable {
             LogEvent.NODE_ENDED
                     .in(LOG.atWarn())
                     .addKeyValue(LogEvent.NODE, current.id())
-                    .log("Node {} was ended: the locks held through it are lost", current.id());
+                    .log(
+                            seen.isPresent()
+                                    ? "Node {} was ended: the locks held through it are lost"
+                                    : "Node {} is not in the database that the heartbeat's connections lead to: the locks held through it"
+                                            + " are lost. If the data source chooses a database by thread, build one LockService for each",
+                            current.id());
         }
         List<Hold> holds = reconciliation.holds(current);
         current.end(LossCause.EXPIRED);

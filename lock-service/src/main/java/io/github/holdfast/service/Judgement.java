@@ -3,7 +3,9 @@ package io.github.holdfast.service;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockRepository;
 import io.github.holdfast.repository.LockSnapshot;
+import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.Attempt.Deserted;
+import io.github.holdfast.service.Attempt.GaveUp;
 import io.github.holdfast.service.Attempt.Granted;
 import io.github.holdfast.service.Attempt.Missing;
 import io.github.holdfast.service.Attempt.NotWanted;
@@ -17,8 +19,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What one attempt, or a wait for the holder in the same process, makes of a lock's row, and the write that follows from it. Whatever
- * comes of that write, it tells what was sent. What asks the database throws {@link io.github.holdfast.repository.StoreException} if
- * that failed. Not thread-safe: the thread that waits has the holder's thread use it meanwhile.
+ * comes of that write, it tells what was sent. What asks the database throws {@link StoreException} if that
+ * failed. Not thread-safe: the thread that waits has the holder's thread use it meanwhile.
  */
 final class Judgement {
 
@@ -46,10 +48,19 @@ final class Judgement {
 
     private boolean hasMovedOn;
 
-    /** @param unanswered what an earlier grant without an answer was decided on */
-    Judgement(Internals internals, Claim claim, @Nullable LockEntity unanswered) {
+    /** When the acquisition has begun, by the local time. */
+    private final long begunAt;
+
+    /**
+     * One attempt.
+     *
+     * @param begunAt when the acquisition has begun, by the local time
+     * @param unanswered what an earlier grant without an answer was decided on
+     */
+    Judgement(Internals internals, Claim claim, long begunAt, @Nullable LockEntity unanswered) {
         this.internals = internals;
         this.claim = claim;
+        this.begunAt = begunAt;
         this.unanswered = unanswered;
         this.runsSince = internals.ticker().nanoTime();
     }
@@ -75,7 +86,27 @@ final class Judgement {
     Attempt attemptLocked(LockRepository locks) {
         hasAsked = true;
         Optional<LockEntity> locked = locks.findForUpdate(claim.name());
-        return locked.isEmpty() ? new Missing() : attemptAfterLook(locks);
+        if (locked.isEmpty()) {
+            return new Missing();
+        }
+        Attempt attempt = attemptAfterLook(locks);
+        Node through = node;
+        return attempt instanceof Overtaken && claim.lease() == null && through != null
+                ? withoutLivingNode(through)
+                : attempt;
+    }
+
+    /**
+     * Nobody else can have written the locked row, so what the grant missed is the node: it was ended, which its heartbeat finds out, or
+     * this thread's connections do not lead where the heartbeat's do. There the lock would be everybody's, as if its holder were dead.
+     */
+    private Attempt withoutLivingNode(Node through) {
+        boolean isAbsent = internals.store().nodes().read(through.id()).isEmpty();
+        if (isAbsent && through.hasBeatenSince(begunAt)) {
+            return new GaveUp(StoreException.nodeIsElsewhere());
+        }
+        internals.heartbeat().beatSoon();
+        return new Overtaken();
     }
 
     /**
