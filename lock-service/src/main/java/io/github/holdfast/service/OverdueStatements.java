@@ -11,6 +11,7 @@ import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -117,6 +118,9 @@ final class OverdueStatements implements StatementWatch, AutoCloseable {
         private final Runnable cancel;
         private final AtomicBoolean isBeingCancelled = new AtomicBoolean();
 
+        /** No monitor: up to Java 23, who waits for one keeps the carrier of a virtual thread, and a cancellation may take long. */
+        private final ReentrantLock cancelling = new ReentrantLock();
+
         /** By the ticker; changed by who looks. */
         private long overdueAt;
 
@@ -139,21 +143,26 @@ final class OverdueStatements implements StatementWatch, AutoCloseable {
             }
         }
 
-        private synchronized void cancel() {
+        private void cancel() {
+            cancelling.lock();
             try {
                 if (!ended) {
                     cancel.run();
                 }
             } finally {
                 isBeingCancelled.set(false);
+                cancelling.unlock();
             }
         }
 
         @Override
         public void end() {
             running.remove(this);
-            synchronized (this) {
+            cancelling.lock();
+            try {
                 ended = true;
+            } finally {
+                cancelling.unlock();
             }
         }
     }
