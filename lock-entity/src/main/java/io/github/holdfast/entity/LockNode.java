@@ -104,8 +104,17 @@ public class LockNode {
     }
 
     /**
+     * Returns whether the node's own service ended it when that was closed, and not another one because its lease was over. That
+     * is for people: either way the locks held through it are free. It is told by {@link #waitsUntil()}, which means nothing else
+     * once the node was ended, and is never when the node started while it lives.
+     */
+    public boolean isStopped() {
+        return ended && startedAt.equals(waitsUntil);
+    }
+
+    /**
      * Returns until when the node is to be told of locks that are given back, because threads of it wait for one, by the
-     * database's clock; null if it never was. Nothing but that depends on it.
+     * database's clock; null if it never was. Nothing but that depends on it, and {@link #isStopped()} once the node was ended.
      */
     public @Nullable Instant waitsUntil() {
         return waitsUntil;

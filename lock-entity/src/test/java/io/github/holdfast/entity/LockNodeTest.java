@@ -41,6 +41,19 @@ class LockNodeTest {
     }
 
     @Test
+    void nodeIsStoppedIfItWasEndedAndWaitsNoLongerThanFromItsStart() {
+        LockNode node = node(true);
+        Columns.load(node, "waitsUntil", STARTED);
+        assertThat(node.isStopped()).isTrue();
+        Columns.load(node, "waitsUntil", STARTED.plusSeconds(4));
+        assertThat(node.isStopped()).isFalse();
+        assertThat(node(true).isStopped()).isFalse();
+        LockNode living = node(false);
+        Columns.load(living, "waitsUntil", STARTED);
+        assertThat(living.isStopped()).isFalse();
+    }
+
+    @Test
     @SuppressWarnings("NullAway")
     void nodeNeedsAnIdAndItsInstants() {
         assertThatNullPointerException().isThrownBy(() -> new LockNode(null, STARTED, EXPIRES, false));

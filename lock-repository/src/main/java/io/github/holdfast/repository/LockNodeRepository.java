@@ -86,6 +86,17 @@ public interface LockNodeRepository extends Repository<LockNode, String> {
         return countOthersWaiting(id) > 0;
     }
 
+    /**
+     * As {@link #end}, for a service that is closed, which {@link LockNode#isStopped} then tells. Does nothing if the node was ended
+     * by another one.
+     */
+    @Modifying
+    @Query("""
+            update HoldfastNode n set n.ended = true, n.waitsUntil = n.startedAt, n.version = n.version + 1
+            where n.id = :id and n.ended = false
+            """)
+    int stop(@Param("id") String id);
+
     /** Ends a node, so that the locks held through it are free. */
     @Modifying
     @Query("update HoldfastNode n set n.ended = true, n.version = n.version + 1 where n.id = :id and n.ended = false")

@@ -449,6 +449,27 @@ abstract class LockNodeRepositoryContract {
         assertThat(node("node").isEnded()).isTrue();
     }
 
+    @Test
+    void whoWasStoppedIsToldFromWhoWasEnded() {
+        register("stopped", LEASE);
+        register("ended", LEASE);
+        register("ended, then stopped", LEASE);
+        boolean isMarked = call(nodes -> nodes.markWaiting("stopped", LEASE));
+        assertThat(isMarked).isTrue();
+        assertThat(node("stopped").isStopped()).as("while it lives").isFalse();
+
+        int stopped = call(nodes -> nodes.stop("stopped"));
+        int ended = call(nodes -> nodes.end("ended"));
+        int endedBefore = call(nodes -> nodes.end("ended, then stopped"));
+        int stoppedThen = call(nodes -> nodes.stop("ended, then stopped"));
+
+        assertThat(List.of(stopped, ended, endedBefore, stoppedThen)).containsExactly(1, 1, 1, 0);
+        assertThat(node("stopped").isEnded()).isTrue();
+        assertThat(node("stopped").isStopped()).isTrue();
+        assertThat(node("ended").isStopped()).isFalse();
+        assertThat(node("ended, then stopped").isStopped()).isFalse();
+    }
+
     // Statements
 
     @Test
@@ -464,6 +485,7 @@ abstract class LockNodeRepositoryContract {
         assertOneStatement("update lock_node", nodes -> nodes.alert("node"));
         assertOneStatement("update lock_node", nodes -> nodes.markWaiting("node", LEASE));
         assertOneStatement("update lock_node", nodes -> nodes.endIfOverdue("node"));
+        assertOneStatement("update lock_node", nodes -> nodes.stop("node"));
         assertOneStatement("update lock_node", nodes -> nodes.end("node"));
     }
 

@@ -314,7 +314,7 @@ final class Heartbeat implements AutoCloseable {
                     ticker,
                     END_LIMIT,
                     patience -> patience.repeat(() -> store.inTransaction(
-                            patience.forOneStatement(), () -> store.nodes().end(last.id()))));
+                            patience.forOneStatement(), () -> store.nodes().stop(last.id()))));
         } catch (StoreException failed) {
             LogEvent.NODE_UNENDED
                     .in(LOG.atWarn())

@@ -12,10 +12,16 @@ import org.jspecify.annotations.Nullable;
  * @param description application, process and host, for people; null if it did not say
  * @param startedAt when it registered, by the database's clock
  * @param isAlive whether it keeps its locks
+ * @param isStopped whether it was closed in good order. One that is neither alive nor stopped has died, or was taken for dead
  * @param expiresIn how long its lease has still to go, which its heartbeat renews; zero if it is over
  */
 public record NodeInfo(
-        String id, @Nullable String description, Instant startedAt, boolean isAlive, Duration expiresIn) {
+        String id,
+        @Nullable String description,
+        Instant startedAt,
+        boolean isAlive,
+        boolean isStopped,
+        Duration expiresIn) {
 
     static NodeInfo of(NodeSnapshot seen) {
         return new NodeInfo(
@@ -23,6 +29,7 @@ public record NodeInfo(
                 seen.node().description(),
                 seen.node().startedAt(),
                 seen.isAlive(),
+                seen.node().isStopped(),
                 seen.isAlive() ? seen.expiresIn() : Duration.ZERO);
     }
 }

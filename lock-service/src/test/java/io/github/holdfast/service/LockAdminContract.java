@@ -197,6 +197,7 @@ abstract class LockAdminContract {
         String id = mine.find("held").orElseThrow().nodeId();
         LockService closed = service();
         closed.acquire(LockRequest.of("another"));
+        String closedId = mine.find("another").orElseThrow().nodeId();
         closed.close();
         rows.node("overdue", false, ofSeconds(1));
         rows.node("ended early", true, ofMinutes(-1));
@@ -213,6 +214,11 @@ abstract class LockAdminContract {
                 .filteredOn(node -> !node.isAlive())
                 .hasSize(3)
                 .allSatisfy(node -> assertThat(node.expiresIn()).isZero());
+        assertThat(nodes)
+                .filteredOn(NodeInfo::isStopped)
+                .as("the only one that was closed")
+                .extracting(NodeInfo::id)
+                .containsExactly(closedId);
     }
 
     @Test

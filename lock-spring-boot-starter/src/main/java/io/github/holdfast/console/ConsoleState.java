@@ -129,6 +129,7 @@ record ConsoleState(
         json.add("id", node.id());
         json.add("description", node.description());
         json.add("isAlive", node.isAlive());
+        json.add("isStopped", node.isStopped());
         json.add("startedAt", node.startedAt());
         json.add("startedAgo", untilNow(node.startedAt()));
         json.add("expiresIn", node.expiresIn().toMillis());

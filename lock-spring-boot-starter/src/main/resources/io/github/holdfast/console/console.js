@@ -44,6 +44,8 @@ const who = value => element('span', '', ...(value ?? '–').split(/(?<=[/@])/).
 const name = value => element('span', 'name', value ?? '–');
 const quiet = (...children) => element('small', 'quiet', ...children);
 const badge = (word, look) => element('span', `badge ${look}`, word);
+const nodeBadge = node =>
+  node.isAlive ? badge('alive', 'good') : node.isStopped ? badge('stopped', 'over') : badge('dead', 'bad');
 const both = (first, second) => element('div', '', first, ' ', second);
 
 /** A duration that goes on while the page is fresh. */
@@ -117,7 +119,7 @@ const TABLES = {
     key: node => node.id,
     cells: node => [
       both(who(node.description), quiet(element('span', 'number', node.id))),
-      node.isAlive ? badge('alive', 'good') : badge('dead', 'over'),
+      nodeBadge(node),
       both(ago(node.startedAgo), quiet(instant(node.startedAt))),
       node.isAlive ? falling(node.expiresIn) : text('over'),
     ],

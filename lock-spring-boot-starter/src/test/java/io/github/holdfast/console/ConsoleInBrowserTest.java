@@ -70,7 +70,7 @@ class ConsoleInBrowserTest {
         assertThat(browser.text("#held-table"))
                 .contains("order:1002", "by its node", "by a lease", "shop:", "billing:");
         assertThat(browser.text("#waiting-table")).contains("order:1001", "exec-3", "exec-7", "month-end");
-        assertThat(browser.text("#nodes-table")).contains("alive", "dead", "reports:");
+        assertThat(browser.text("#nodes-table")).contains("alive", "stopped", "dead", "reports:", "import:");
         assertThat(browser.text("#tasks-table")).contains("succeeded", "running", "failed", "mail server refused");
         assertThat(browser.text("#losses-table")).contains("order:999", "released by force");
         assertThat(browser.text("nav")).contains("2\nnodes alive", "3\ntasks, 1 not well", "1\nlost");

@@ -16,8 +16,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import org.springframework.jdbc.core.JdbcTemplate;
 
-/** What there is to see: two nodes and a dead one, locks of all kinds, threads that wait, runs and a loss. All of it has happened. */
+/** What there is to see: two nodes, one that was stopped and one that died, locks of all kinds, threads that wait, runs and a loss. All of it has happened. */
 final class ConsoleScene implements AutoCloseable {
 
     static final String SCRIPT = "<script>document.title = 'harmed'</script>";
@@ -44,9 +45,14 @@ final class ConsoleScene implements AutoCloseable {
         waitFor("order:1001", "http-nio-8080-exec-7");
         waitFor("invoice:2026-11", "month-end");
         loseALock();
-        try (LockService dead = service(application, "reports")) {
-            dead.acquire(LockRequest.of("report:1")).release();
+        try (LockService stopped = service(application, "reports")) {
+            stopped.acquire(LockRequest.of("report:1")).release();
         }
+        application
+                .bean(JdbcTemplate.class)
+                .update("insert into lock_node (id, description, started_at, expires_at, ended, version)"
+                        + " select '00000000-dead', 'import:4711@batch-1', started_at, started_at, false, 0"
+                        + " from lock_node where description like 'reports:%'");
     }
 
     private static LockService service(ConsoleApplication application, String name) {
