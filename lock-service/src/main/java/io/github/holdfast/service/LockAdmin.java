@@ -11,6 +11,7 @@ import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
@@ -184,10 +185,30 @@ public final class LockAdmin {
      * @throws LockStoreException if the database failed; if it did not answer the commit, the lock may have been released
      */
     public Optional<LockInfo> forceRelease(String name, String reason) {
+        return forceRelease(name, holder -> true, reason);
+    }
+
+    /**
+     * As {@link #forceRelease(String, String)}, but from the holder that was seen, and from no later one: for whoever looks first
+     * and decides then. The token is compared by the statement that takes the lock away.
+     *
+     * @param name as for {@link LockRequest#of}
+     * @param fencingToken the {@linkplain LockInfo#fencingToken token} of the holder
+     * @param reason why, for the record: 1 to 1000 characters, no control characters
+     * @return who held it; empty if that grant does not stand any more, whoever holds the lock now
+     * @throws IllegalArgumentException if the name or the reason is not valid
+     * @throws IllegalStateException if the service is closed
+     * @throws LockStoreException if the database failed; if it did not answer the commit, the lock may have been released
+     */
+    public Optional<LockInfo> forceRelease(String name, long fencingToken, String reason) {
+        return forceRelease(name, holder -> holder.fencingToken() == fencingToken, reason);
+    }
+
+    private Optional<LockInfo> forceRelease(String name, Predicate<LockInfo> isMeant, String reason) {
         String lockName = LockRequest.of(name).name();
         String checked = Names.checked("reason", reason, LockAudit.MAX_REASON_LENGTH);
         internals.held().checkOpen();
-        ForcedRelease forced = new ForcedRelease(lockName, checked);
+        ForcedRelease forced = new ForcedRelease(lockName, isMeant, checked);
         try {
             Optional<LockInfo> holder = Patience.uninterruptibly(
                     internals.ticker(),
@@ -205,11 +226,14 @@ public final class LockAdmin {
     private final class ForcedRelease {
 
         private final String name;
+        private final Predicate<LockInfo> isMeant;
         private final String reason;
         private Optional<LockInfo> sent = Optional.empty();
 
-        ForcedRelease(String name, String reason) {
+        /** @param isMeant from which holders it is taken */
+        ForcedRelease(String name, Predicate<LockInfo> isMeant, String reason) {
             this.name = name;
+            this.isMeant = isMeant;
             this.reason = reason;
         }
 
@@ -219,7 +243,7 @@ public final class LockAdmin {
                     .isPresent()) {
                 return sent;
             }
-            Optional<LockInfo> holder = first.flatMap(LockInfo::ofHeld);
+            Optional<LockInfo> holder = first.flatMap(LockInfo::ofHeld).filter(isMeant);
             holder.ifPresent(info -> force(first.orElseThrow()));
             sent = holder;
             return holder;

@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -56,13 +57,18 @@ abstract class AdminCrashPointContract extends CrashPoints {
     /** It is done or not, and written down if it is, once; the lock is then kept from everybody, until here the test ends that. */
     @ParameterizedTest
     @EnumSource
-    @Breaks("LockAdmin.forceRelease(String, String)")
+    @Breaks({"LockAdmin.forceRelease(String, String)", "LockAdmin.forceRelease(String, long, String)"})
     void aLockIsReleasedByForce(Kept kept) {
+        released(kept, lock -> mine.admin().forceRelease(lock.name(), "to test"));
+        released(kept, lock -> mine.admin().forceRelease(lock.name(), lock.fencingToken(), "to test"));
+    }
+
+    private void released(Kept kept, Function<LockHandle, Optional<LockInfo>> byForce) {
         atEachStep(4, crash -> {
             LockHandle lock = theirs.acquire(kept.of(crash.request(), LONG));
             crash.had(crash.name(), lock.fencingToken());
-            Optional<LockInfo> told = crash.during(
-                    () -> mine.admin().forceRelease(crash.name(), "to test").orElseThrow());
+            Optional<LockInfo> told =
+                    crash.during(() -> byForce.apply(lock).orElseThrow());
             boolean isForced = theirs.find(crash.name()).isEmpty();
             assertThat(database.queryForLong(
                             "select count(*) from lock_audit where lock_name = '" + crash.name() + "'"))

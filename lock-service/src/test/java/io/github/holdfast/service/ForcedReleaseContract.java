@@ -434,6 +434,55 @@ abstract class ForcedReleaseContract {
         assertThat(wasReleased).as("the holder was faster").isTrue();
     }
 
+    @Test
+    void aGrantThatWasGivenSinceTheHolderWasSeenIsNotTakenAway() throws Exception {
+        String name = "forced-since";
+        LockHandle seen = mine.tryAcquire(request(name)).orElseThrow();
+        seen.close();
+        LockHandle next = theirs.tryAcquire(request(name)).orElseThrow();
+        assertThat(mine.admin().forceRelease(name, seen.fencingToken(), REASON)).isEmpty();
+        assertThat(audits(name)).isZero();
+        assertThat(next.state()).isEqualTo(LockState.HELD);
+        assertThat(row(name).fencingToken()).isEqualTo(next.fencingToken());
+        assertThat(mine.admin().forceRelease(name, next.fencingToken(), REASON))
+                .map(LockInfo::fencingToken)
+                .contains(next.fencingToken());
+        assertThat(audits(name)).isEqualTo(1);
+        assertThat(mine.admin().forceRelease(name, next.fencingToken(), REASON))
+                .as("nobody holds it any more")
+                .isEmpty();
+        assertThat(next.release()).isEqualTo(ReleaseOutcome.LOST);
+    }
+
+    @Test
+    void whenItRacesWithAReleaseAndAnAcquisitionOnlyTheHolderThatWasSeenIsForced() throws Exception {
+        boolean wasForced = false;
+        boolean wasReleased = false;
+        for (int round = 0; round < 20 || (round < 300 && !(wasForced && wasReleased)); round++) {
+            LockRequest request = request("forced-seen-" + round);
+            LockHandle seen = mine.tryAcquire(request).orElseThrow();
+            CyclicBarrier start = new CyclicBarrier(3);
+            long later = ThreadLocalRandom.current().nextLong(1 + round * MICROSECONDS.toNanos(50));
+            Future<ReleaseOutcome> releasing = together(start, () -> {
+                LockSupport.parkNanos(later);
+                return seen.release();
+            });
+            Future<Optional<LockInfo>> forcing = together(
+                    start, () -> theirs.admin().forceRelease(request.name(), seen.fencingToken(), REASON));
+            Future<Optional<LockHandle>> acquiring = together(start, () -> theirs.tryAcquire(request));
+            Optional<LockInfo> forced = get(forcing);
+            assertThat(get(releasing)).isEqualTo(forced.isPresent() ? ReleaseOutcome.LOST : ReleaseOutcome.RELEASED);
+            forced.ifPresent(info -> assertThat(info.fencingToken()).isEqualTo(seen.fencingToken()));
+            assertThat(audits(request.name())).isEqualTo(forced.isPresent() ? 1 : 0);
+            get(acquiring)
+                    .ifPresent(next -> assertThat(next.release()).isEqualTo(ReleaseOutcome.RELEASED));
+            wasForced |= forced.isPresent();
+            wasReleased |= forced.isEmpty();
+        }
+        assertThat(wasForced).as("the holder was forced").isTrue();
+        assertThat(wasReleased).as("the holder was faster").isTrue();
+    }
+
     private <T> Future<T> together(CyclicBarrier start, Callable<T> work) {
         return threads.submit(() -> {
             start.await();

@@ -27,7 +27,8 @@ import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
  *   <li>{@code GET locks/nodes}: the services that hold locks as long as they live, in pages;
  *   <li>{@code GET locks/runs}: the last run of each task, in pages;
  *   <li>{@code GET locks/runs?name=<name>}: the runs of one task, in pages;
- *   <li>{@code DELETE locks/held?name=<name>&reason=<why>}: takes a lock away, if that is {@linkplain ForcedRelease allowed}.
+ *   <li>{@code DELETE locks/held?name=<name>&fencingToken=<token>&reason=<why>}: takes a lock away, if that is {@linkplain
+ *       ForcedRelease allowed}.
  * </ul>
  *
  * <p>Each answer is one statement on the database. Thread-safe.
@@ -132,14 +133,16 @@ public final class LocksEndpoint {
      *
      * @param what {@code held}
      * @param name of the lock
+     * @param fencingToken of the holder that was seen, so that the lock is not taken from a later one; from whoever holds it if it
+     *     is missing
      * @param reason why, for the record in {@code lock_audit}
-     * @return 200 with who held it, 404 if nobody did, 403 if it is not allowed, or it is not known who the caller is; a missing or
-     *     unusable reason is answered by 400
+     * @return 200 with who held it, 404 if nobody did, 409 if somebody else did, 403 if it is not allowed, or it is not known who the
+     *     caller is; a missing or unusable reason is answered by 400
      * @see LockAdmin#forceRelease
      */
     @DeleteOperation
     public WebEndpointResponse<?> forceRelease(
-            @Selector String what, String name, String reason, SecurityContext caller) {
+            @Selector String what, String name, @Nullable Long fencingToken, String reason, SecurityContext caller) {
         if (forcedRelease == ForcedRelease.DISABLED) {
             return refused("Locks may not be taken away: set holdfast.endpoint.force-release=enabled");
         }
@@ -153,9 +156,18 @@ public final class LocksEndpoint {
         if (reason.isBlank()) {
             throw new InvalidEndpointRequestException("Give a reason, which is recorded", "The reason is blank");
         }
-        return checked(() -> admin.forceRelease(name, principal.getName() + ": " + reason))
+        String why = principal.getName() + ": " + reason;
+        return checked(() -> fencingToken == null
+                        ? admin.forceRelease(name, why)
+                        : admin.forceRelease(name, fencingToken, why))
                 .<WebEndpointResponse<?>>map(WebEndpointResponse::new)
-                .orElseGet(() -> new WebEndpointResponse<>(WebEndpointResponse.STATUS_NOT_FOUND));
+                .orElseGet(() -> notForced(name, fencingToken));
+    }
+
+    private WebEndpointResponse<?> notForced(String name, @Nullable Long fencingToken) {
+        return fencingToken != null && locks.find(name).isPresent()
+                ? new WebEndpointResponse<>(new Refusal("Somebody else holds it by now: look again"), 409)
+                : new WebEndpointResponse<>(WebEndpointResponse.STATUS_NOT_FOUND);
     }
 
     private static WebEndpointResponse<?> refused(String why) {

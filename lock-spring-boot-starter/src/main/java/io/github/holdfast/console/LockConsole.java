@@ -2,12 +2,10 @@ package io.github.holdfast.console;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import io.github.holdfast.service.LockInfo;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockStoreException;
 import jakarta.servlet.http.HttpServletRequest;
 import java.security.Principal;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.json.WritableJson;
 import org.springframework.http.HttpStatus;
@@ -111,15 +109,23 @@ public final class LockConsole {
         if (reason.isEmpty()) {
             return refused(HttpStatus.BAD_REQUEST, "Give a reason, which is recorded");
         }
-        Optional<LockInfo> holder = locks.find(name);
-        String token = request.param("fencingToken").orElse("");
-        if (holder.isPresent() && !Long.toString(holder.get().fencingToken()).equals(token)) {
-            return refused(HttpStatus.CONFLICT, "Somebody else holds it by now: look again");
-        }
+        long fencingToken = fencingToken(request);
         return locks.admin()
-                .forceRelease(name, user.getName() + ": " + reason)
+                .forceRelease(name, fencingToken, user.getName() + ": " + reason)
                 .map(former -> answer(HttpStatus.OK, ConsoleState.object(json -> json.add("holder", former.holder()))))
-                .orElseGet(() -> refused(HttpStatus.NOT_FOUND, "Nobody holds it any more"));
+                .orElseGet(() -> locks.find(name).isPresent()
+                        ? refused(HttpStatus.CONFLICT, "Somebody else holds it by now: look again")
+                        : refused(HttpStatus.NOT_FOUND, "Nobody holds it any more"));
+    }
+
+    /** Of the grant that was on the page: one that was given since is not meant. */
+    private static long fencingToken(ServerRequest request) {
+        String token = request.param("fencingToken").orElse("");
+        try {
+            return Long.parseLong(token);
+        } catch (NumberFormatException wrong) {
+            throw new IllegalArgumentException("Say whose lock it is: '" + token + "' is no fencing token", wrong);
+        }
     }
 
     /**

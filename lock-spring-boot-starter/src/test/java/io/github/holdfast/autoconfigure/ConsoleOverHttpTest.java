@@ -214,6 +214,15 @@ class ConsoleOverHttpTest {
         assertRefused(release(allowed, "/admin/locks", token, " ").principal(ALICE), 400, "reason");
         assertRefused(release(allowed, "/admin/locks", token, "a\nb").principal(ALICE), 400, "control character");
         assertRefused(release(allowed, "/admin/locks", token - 1, "stuck").principal(ALICE), 409, "look again");
+        assertRefused(
+                allowed.post()
+                        .uri("/admin/locks/release")
+                        .header("X-Requested-With", "XMLHttpRequest")
+                        .param("name", "order:3")
+                        .param("reason", "stuck")
+                        .principal(ALICE),
+                400,
+                "no fencing token");
         assertThat(locks.find("order:3")).isPresent();
 
         assertThat(release(allowed, "/admin/locks", token, "stuck")

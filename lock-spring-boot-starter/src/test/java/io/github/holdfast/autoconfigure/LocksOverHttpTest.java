@@ -228,9 +228,21 @@ class LocksOverHttpTest {
                         .uri("/actuator/locks/nodes?name=order:3&reason=stuck")
                         .principal(ALICE))
                 .hasStatus(404);
+        assertThat(allowed.delete()
+                        .uri(TAKE_AWAY + "&reason=stuck&fencingToken=the last one")
+                        .principal(ALICE))
+                .hasStatus(400);
+        assertThat(allowed.delete()
+                        .uri(TAKE_AWAY + "&reason=stuck&fencingToken=" + (lock.fencingToken() - 1))
+                        .principal(ALICE))
+                .hasStatus(409)
+                .bodyText()
+                .contains("Somebody else holds it");
         assertThat(locks.find("order:3")).isPresent();
 
-        assertThat(allowed.delete().uri(TAKE_AWAY + "&reason=stuck").principal(ALICE))
+        assertThat(allowed.delete()
+                        .uri(TAKE_AWAY + "&reason=stuck&fencingToken=" + lock.fencingToken())
+                        .principal(ALICE))
                 .hasStatusOk()
                 .bodyText()
                 .contains("\"fencingToken\":" + lock.fencingToken());
@@ -238,6 +250,10 @@ class LocksOverHttpTest {
                         + " and reason = 'alice: stuck' and fencing_token = " + lock.fencingToken()))
                 .isEqualTo(1);
         assertThat(allowed.delete().uri(TAKE_AWAY + "&reason=stuck").principal(ALICE))
+                .hasStatus(404);
+        assertThat(allowed.delete()
+                        .uri(TAKE_AWAY + "&reason=stuck&fencingToken=" + lock.fencingToken())
+                        .principal(ALICE))
                 .hasStatus(404);
         lock.release();
     }
