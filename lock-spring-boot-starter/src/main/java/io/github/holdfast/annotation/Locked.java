@@ -24,7 +24,10 @@ import org.springframework.core.annotation.AliasFor;
  *
  * <p><strong>Only calls from outside the bean are locked:</strong> they go through Spring's proxy, a call of {@code
  * this.ship(order)} does not. Move the method to a bean of its own, or use {@link io.github.holdfast.service.LockService}.
- * For the same reason private, static and (unless the proxy is an interface's) final methods are refused at start-up.
+ * For the same reason private, static and (unless the proxy is an interface's) final methods are refused at start-up, methods that
+ * Spring calls before there is a proxy ({@code @PostConstruct}), and each bean of which a method with the annotation is not
+ * intercepted: one that was made before Spring made proxies, that was registered as it is, or that is itself a proxy which hides the
+ * annotation. A bean that is made later is refused when it is made.
  *
  * <p><strong>Where it may stand.</strong> On a method; on a class, for all methods that it and its subclasses declare and that a
  * proxy can intercept; on an interface, or a method of one, for what implements it, a Spring Data repository too; on an

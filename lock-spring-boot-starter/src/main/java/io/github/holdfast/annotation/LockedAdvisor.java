@@ -33,19 +33,15 @@ final class LockedAdvisor extends AbstractPointcutAdvisor {
     private static final class AnnotatedMethods extends StaticMethodMatcherPointcut {
 
         AnnotatedMethods() {
-            setClassFilter(LockedAdvisor::mayHaveMethods);
+            // The classes of Java itself cannot have it. All others are looked at: a name says nothing of what a class
+            // is.
+            setClassFilter(type -> AnnotationUtils.isCandidateClass(type, Locked.class));
         }
 
         @Override
         public boolean matches(Method method, Class<?> targetClass) {
             return !LockedAnnotations.of(method, targetClass).isEmpty();
         }
-    }
-
-    /** Whether it is worth looking at the methods of a class. */
-    static boolean mayHaveMethods(Class<?> type) {
-        return !type.getName().startsWith("org.springframework.")
-                && AnnotationUtils.isCandidateClass(type, Locked.class);
     }
 
     @Override

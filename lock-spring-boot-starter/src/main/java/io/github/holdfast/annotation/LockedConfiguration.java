@@ -57,6 +57,13 @@ public final class LockedConfiguration {
         return new LockedStartupCheck(beans, methods);
     }
 
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static InterceptionCheck holdfastLockedInterceptionCheck(
+            ConfigurableListableBeanFactory beans, LockedMethods methods) {
+        return new InterceptionCheck(beans, AnnotatedMethods.locked(), LockedInterceptor.class, methods::get);
+    }
+
     /** Where nothing else needs proxies, nobody makes them. */
     static final class Proxies implements ImportBeanDefinitionRegistrar {
 

@@ -2,17 +2,23 @@ package io.github.holdfast.annotation;
 
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
+import org.springframework.beans.factory.InitializingBean;
 import org.springframework.core.KotlinDetector;
 import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.scheduling.annotation.Async;
 
 /** Which methods can run under a lock. */
 final class MethodChecks {
+
+    private static final Set<String> LIFECYCLE =
+            Set.of("jakarta.annotation.PostConstruct", "jakarta.annotation.PreDestroy");
 
     private MethodChecks() {}
 
@@ -35,7 +41,30 @@ final class MethodChecks {
                     "it is @Async: the lock would be released before the work begins. Let the @Async method call a @Locked"
                             + " one of another bean");
         }
+        checkCaller(method, targetClass);
         checkResult(method);
+    }
+
+    /**
+     * Checks that it is not one that Spring calls before there is a proxy.
+     *
+     * @throws IllegalArgumentException if it is; says what to do
+     */
+    static void checkCaller(Method method, Class<?> targetClass) {
+        boolean isLifecycle = MergedAnnotations.from(method).stream()
+                .map(annotation -> annotation.getType().getName())
+                .anyMatch(LIFECYCLE::contains);
+        if (isLifecycle || isAfterPropertiesSet(method, targetClass)) {
+            throw new IllegalArgumentException(
+                    "Spring calls it on the bean itself, not through its proxy, and it would not be locked:"
+                            + " let it call a method of another bean that is");
+        }
+    }
+
+    private static boolean isAfterPropertiesSet(Method method, Class<?> targetClass) {
+        return InitializingBean.class.isAssignableFrom(targetClass)
+                && method.getName().equals("afterPropertiesSet")
+                && method.getParameterCount() == 0;
     }
 
     private static void checkResult(Method method) {

@@ -23,8 +23,8 @@ import java.lang.annotation.Target;
  * <p>One of {@link #every} and {@link #atLeastFor} is needed.
  *
  * <p>A call that is not due returns null, an empty {@code Optional}, or nothing. The method must be done when it returns: one that
- * returns a primitive, a {@code Future}, a {@code CompletionStage} or a {@code Publisher}, or that cannot be intercepted, is refused when
- * the bean is made, as is a value that cannot be understood. Methods with the same name take turns.
+ * returns a primitive, a {@code Future}, a {@code CompletionStage} or a {@code Publisher}, or that is not intercepted, is refused when
+ * the bean is made or the application has started, as is a value that cannot be understood. Methods with the same name take turns.
  *
  * <p>Values may have placeholders ({@code ${report.period}}). Durations are written as in {@code 10m}, {@code PT10M} or a number of
  * milliseconds.

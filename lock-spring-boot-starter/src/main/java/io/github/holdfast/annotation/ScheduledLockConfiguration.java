@@ -1,6 +1,7 @@
 package io.github.holdfast.annotation;
 
 import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Role;
@@ -20,5 +21,12 @@ public final class ScheduledLockConfiguration {
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
     static ScheduledLockPostProcessor holdfastScheduledLockPostProcessor() {
         return new ScheduledLockPostProcessor();
+    }
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static InterceptionCheck holdfastScheduledLockInterceptionCheck(ConfigurableListableBeanFactory beans) {
+        return new InterceptionCheck(
+                beans, AnnotatedMethods.scheduledLock(), ScheduledLockInterceptor.class, (method, type) -> {});
     }
 }

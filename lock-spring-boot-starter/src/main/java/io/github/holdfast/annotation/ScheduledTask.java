@@ -30,10 +30,11 @@ record ScheduledTask(Method method, TaskRequest request) {
         }
         try {
             checkInterceptable(method);
+            MethodChecks.checkCaller(method, method.getDeclaringClass());
             checkDoneWhenItReturns(method);
             return Optional.of(new ScheduledTask(method, request(annotation, values)));
         } catch (IllegalArgumentException bad) {
-            throw new IllegalStateException(
+            throw new LockAnnotationException(
                     "@ScheduledLock on %s of bean '%s': %s"
                             .formatted(method.toGenericString(), beanName, bad.getMessage()),
                     bad);

@@ -18,13 +18,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.aop.framework.ProxyFactory;
-import org.springframework.aop.support.AopUtils;
-import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
-import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.beans.factory.support.BeanDefinitionRegistry;
-import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Scope;
@@ -132,22 +127,6 @@ class LockedStartupTest {
         assertThatThrownBy(() -> start(NeedsRight.class, Right.class).close())
                 .hasMessageContaining("Bean 'lockedStartupTest.Right'")
                 .hasMessageContaining("made too early");
-    }
-
-    @Test
-    void mockInThePlaceOfABeanIsLeftAlone() {
-        try (var context = start(Mocks.class)) {
-            assertThat(AopUtils.isAopProxy(context.getBean(Right.class))).isFalse();
-        }
-    }
-
-    /** What Spring's support for mocks does. */
-    static class Mocks implements BeanFactoryPostProcessor {
-        @Override
-        public void postProcessBeanFactory(ConfigurableListableBeanFactory beans) {
-            ((BeanDefinitionRegistry) beans).registerBeanDefinition("right", new RootBeanDefinition(Right.class));
-            beans.registerSingleton("right", new Right());
-        }
     }
 
     static class BadSpel {

@@ -1,0 +1,87 @@
+package io.github.holdfast.annotation;
+
+import java.lang.annotation.Annotation;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiPredicate;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.annotation.AnnotationUtils;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.ReflectionUtils;
+
+/**
+ * Which methods of a class have an annotation, also those that no proxy can intercept. Each class is looked at once. What advises the
+ * methods does not ask here, so that a mistake on one side shows on the other. Thread-safe.
+ */
+final class AnnotatedMethods {
+
+    private final Class<? extends Annotation> annotation;
+    private final BiPredicate<Method, Class<?>> isAnnotated;
+    private final Map<Class<?>, Set<Method>> known = new ConcurrentHashMap<>();
+
+    private AnnotatedMethods(Class<? extends Annotation> annotation, BiPredicate<Method, Class<?>> isAnnotated) {
+        this.annotation = annotation;
+        this.isAnnotated = isAnnotated;
+    }
+
+    static AnnotatedMethods locked() {
+        return new AnnotatedMethods(
+                Locked.class,
+                (method, type) -> !LockedAnnotations.of(method, type).isEmpty());
+    }
+
+    static AnnotatedMethods scheduledLock() {
+        return new AnnotatedMethods(
+                ScheduledLock.class,
+                (method, type) -> AnnotatedElementUtils.hasAnnotation(
+                        LockedAnnotations.specific(method, type), ScheduledLock.class));
+    }
+
+    /** As it is written. */
+    String annotation() {
+        return "@" + annotation.getSimpleName();
+    }
+
+    /** Whether the annotation is on the method or on one that it overrides, not only on its class. */
+    boolean isOnMethod(Method method) {
+        return AnnotatedElementUtils.hasAnnotation(method, annotation);
+    }
+
+    /**
+     * The methods of a class, as it declares or inherits them.
+     *
+     * @param type a bean's class, or that of its proxy
+     */
+    Set<Method> of(Class<?> type) {
+        return known.computeIfAbsent(Proxy.isProxyClass(type) ? type : ClassUtils.getUserClass(type), this::find);
+    }
+
+    private Set<Method> find(Class<?> type) {
+        if (!AnnotationUtils.isCandidateClass(type, annotation)) {
+            return Set.of();
+        }
+        Set<Class<?>> declaring = new LinkedHashSet<>(ClassUtils.getAllInterfacesForClassAsSet(type));
+        if (!Proxy.isProxyClass(type)) {
+            declaring.add(type);
+        }
+        Set<Method> found = new LinkedHashSet<>();
+        for (Class<?> declares : declaring) {
+            ReflectionUtils.doWithMethods(
+                    declares, method -> addIfAnnotated(method, type, found), ReflectionUtils.USER_DECLARED_METHODS);
+        }
+        return found;
+    }
+
+    private void addIfAnnotated(Method method, Class<?> type, Set<Method> found) {
+        Method specific = LockedAnnotations.specific(method, type);
+        if (isAnnotated.test(specific, type)) {
+            found.add(specific);
+        } else if (isAnnotated.test(method, type)) {
+            found.add(method);
+        }
+    }
+}
