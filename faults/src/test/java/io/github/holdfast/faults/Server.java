@@ -2,13 +2,13 @@ package io.github.holdfast.faults;
 
 import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.TestDatabase;
+import io.github.holdfast.test.Unavailable;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
-import org.opentest4j.TestAbortedException;
 
 /** The server of a run, which can be killed, and whose wall clock can be set. It has a process of its own: {@link ServerProcess}. */
 final class Server implements AutoCloseable {
@@ -35,7 +35,7 @@ final class Server implements AutoCloseable {
     /**
      * Starts it.
      *
-     * @throws TestAbortedException if it is not to be had here
+     * @throws RuntimeException {@link Unavailable} if it is not to be had here
      */
     static Server start(TestDatabase kind, Path directory) throws InterruptedException {
         WallClock clock = new WallClock(directory.resolve("server-clock"), Duration.ZERO);
@@ -48,7 +48,7 @@ final class Server implements AutoCloseable {
                 LONGEST_START);
         if (line.startsWith(ServerProcess.UNAVAILABLE)) {
             process.close();
-            throw new TestAbortedException(line);
+            throw Unavailable.because(line.substring(ServerProcess.UNAVAILABLE.length()));
         }
         return new Server(kind, clock, process, line.substring(ServerProcess.READY.length()));
     }

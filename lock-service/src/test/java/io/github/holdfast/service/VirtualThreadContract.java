@@ -2,7 +2,6 @@ package io.github.holdfast.service;
 
 import static java.time.Duration.ofMinutes;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.JavaHome;
@@ -10,7 +9,6 @@ import io.github.holdfast.test.JavaProcess;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -24,13 +22,12 @@ abstract class VirtualThreadContract {
 
     @Test
     void aThousandVirtualThreadsGetTheirLocksAndNothingOfOursPinsThem(Database database) throws Exception {
-        Optional<Path> javaHome = JavaHome.ofVersion(JDK);
-        assumeTrue(javaHome.isPresent(), JavaHome.missing(JDK));
+        Path javaHome = JavaHome.required(JDK);
         try (Services services = Services.on(database)) {
             services.open();
         }
         List<String> lines;
-        try (JavaProcess worker = VirtualThreadWorker.start(javaHome.orElseThrow(), database)) {
+        try (JavaProcess worker = VirtualThreadWorker.start(javaHome, database)) {
             worker.awaitLine("end of pinned"::equals, ofMinutes(3));
             lines = worker.lines();
         }

@@ -2,6 +2,7 @@ package io.github.holdfast.console;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.holdfast.test.Unavailable;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -20,7 +21,6 @@ import org.openqa.selenium.chrome.ChromeDriver;
 import org.openqa.selenium.chrome.ChromeDriverService;
 import org.openqa.selenium.chrome.ChromeOptions;
 import org.openqa.selenium.interactions.Actions;
-import org.opentest4j.TestAbortedException;
 
 /** A headless Chromium, as Debian packages it. Where there is none, tests are skipped, and fail on a build server. */
 final class Browser implements AutoCloseable {
@@ -43,10 +43,7 @@ final class Browser implements AutoCloseable {
     static Browser start() {
         LOG.setLevel(Level.SEVERE);
         if (!Files.isExecutable(CHROMIUM) || !Files.isExecutable(DRIVER)) {
-            String reason = "There is no browser: apt-get install chromium chromium-driver";
-            throw Boolean.parseBoolean(System.getenv("CI"))
-                    ? new IllegalStateException(reason)
-                    : new TestAbortedException(reason);
+            throw Unavailable.because("there is no browser", "chromium", "chromium-driver");
         }
         ChromeDriverService service = new ChromeDriverService.Builder()
                 .usingDriverExecutable(DRIVER.toFile())

@@ -62,6 +62,7 @@ public final class ClockedDatabase implements AutoCloseable {
         if (serverZone instanceof ZoneOffset) {
             throw new IllegalArgumentException("Not a region: in TZ an offset has the opposite sign");
         }
+        Servers.requireWanted(kind);
         Path directory = Janitor.temporaryDirectory();
         Path clock = directory.resolve("clock");
         // Only a step forward is to follow: nothing in the server shall wait for a time that was in its past.

@@ -2,23 +2,32 @@ package io.github.holdfast.test;
 
 import java.io.BufferedWriter;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.Properties;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** How many tests of this JVM ran on which database. Told to the reader, and to {@link DatabaseCoverage}, at the end. */
-final class Coverage implements AutoCloseable {
+/**
+ * How many tests of this JVM ran on which database, and how many were skipped for what reason. Told to the reader, and to
+ * {@link DatabaseCoverage}, at the end.
+ */
+final class Coverage {
 
     /** Where the facts of a module are, seen from its directory. */
     static final Path DIRECTORY = Path.of("target", "databases");
 
+    /** What the names of those properties begin with that are numbers of skipped tests; the reason follows. */
+    static final String SKIPPED = "skipped.";
+
     private static final Coverage INSTANCE = new Coverage();
 
     private final Map<TestDatabase, Entry> entries = new EnumMap<>(TestDatabase.class);
+    private final Map<String, Integer> skipped = new TreeMap<>();
 
     private Coverage() {}
 
@@ -41,19 +50,42 @@ final class Coverage implements AutoCloseable {
         }
     }
 
-    @Override
-    public synchronized void close() throws IOException {
-        System.out.println("Databases covered: "
-                + entries.entrySet().stream()
-                        .map(entry -> entry.getValue().line(entry.getKey()))
-                        .collect(Collectors.joining("; ")));
-        Path module = Path.of(System.getProperty("basedir", ""));
-        Path directory = Files.createDirectories(module.resolve(DIRECTORY));
-        Path file = directory.resolve(ProcessHandle.current().pid() + ".properties");
+    /** That tests will be skipped for this reason. */
+    synchronized void missing(String reason) {
+        skipped.putIfAbsent(reason, 0);
+    }
+
+    /** Counts them, if the reason is that something is missing: other tests are skipped on purpose. */
+    synchronized void skipped(String reason, int tests) {
+        skipped.computeIfPresent(reason, (same, before) -> before + tests);
+    }
+
+    synchronized void tell() {
+        if (!entries.isEmpty()) {
+            System.out.println("Databases covered: "
+                    + entries.entrySet().stream()
+                            .map(entry -> entry.getValue().line(entry.getKey()))
+                            .collect(Collectors.joining("; ")));
+        }
+        skipped.forEach((reason, tests) -> System.out.println("Skipped: " + tests + " tests: " + reason));
+        if (!entries.isEmpty() || !skipped.isEmpty()) {
+            write();
+        }
+    }
+
+    private void write() {
         Properties properties = new Properties();
         entries.forEach((kind, entry) -> entry.addTo(properties, kind.name()));
-        try (BufferedWriter writer = Files.newBufferedWriter(file)) {
-            properties.store(writer, null);
+        skipped.forEach((reason, tests) -> properties.setProperty(SKIPPED + reason, Integer.toString(tests)));
+        Path module = Path.of(System.getProperty("basedir", ""));
+        try {
+            Path directory = Files.createDirectories(module.resolve(DIRECTORY));
+            Path file = directory.resolve(ProcessHandle.current().pid() + ".properties");
+            try (BufferedWriter writer = Files.newBufferedWriter(file)) {
+                properties.store(writer, null);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 

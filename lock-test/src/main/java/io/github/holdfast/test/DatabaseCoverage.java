@@ -12,25 +12,28 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Tells on which databases the tests of all modules ran, from what each test run left in {@code target/databases}.
+ * Tells on which databases the tests of all modules ran, and which were skipped because something is missing, from what each test
+ * run left in {@code target/databases}.
  *
- * <p>What ran since the last clean counts, or since the instant that is given. The tests of this module do not count.
+ * <p>What ran since the last clean counts, or since the instant that is given. Of this module only skipped tests count.
  *
  * <p>With the environment variable {@code CI=true} a database without tests is an error.
  */
 public final class DatabaseCoverage {
 
-    /**
-     * Mutations because tests of code that was broken on purpose prove nothing; the last because its own tests prove that the
-     * databases work, not that anything works on them.
-     */
-    private static final Set<String> SKIPPED = Set.of(".git", "src", "mutations", "lock-test");
+    /** Mutations because tests of code that was broken on purpose prove nothing. */
+    private static final Set<String> IGNORED = Set.of(".git", "src", "mutations");
+
+    /** Its own tests prove that the databases work, not that anything works on them. */
+    private static final Path THIS_MODULE = Path.of("lock-test");
 
     private final Instant since;
     private final Map<TestDatabase, Row> rows = new EnumMap<>(TestDatabase.class);
+    private final Map<String, Integer> skipped = new TreeMap<>();
 
     private DatabaseCoverage(Instant since) {
         this.since = since;
@@ -40,7 +43,8 @@ public final class DatabaseCoverage {
     }
 
     /**
-     * Prints one table for all modules and, on a build server, exits with 1 if a database has no tests.
+     * Prints one table for all modules, then a line for each thing that is missing. On a build server, exits with 1 if a database
+     * has no tests.
      *
      * @param args the directory of the project, and optionally the start of the build ({@code ${maven.build.timestamp}}): what
      *     earlier builds left is then ignored
@@ -49,6 +53,7 @@ public final class DatabaseCoverage {
     public static void main(String[] args) throws IOException {
         DatabaseCoverage coverage = of(Path.of(args[0]), args.length > 1 ? Instant.parse(args[1]) : Instant.EPOCH);
         System.out.print(coverage);
+        System.out.print(coverage.skipped());
         String missing = coverage.missing();
         if (!missing.isEmpty() && Unavailable.onBuildServer()) {
             System.out.print(missing);
@@ -67,7 +72,7 @@ public final class DatabaseCoverage {
             @Override
             public FileVisitResult preVisitDirectory(Path directory, BasicFileAttributes attributes) {
                 String name = String.valueOf(directory.getFileName());
-                return SKIPPED.contains(name) ? FileVisitResult.SKIP_SUBTREE : FileVisitResult.CONTINUE;
+                return IGNORED.contains(name) ? FileVisitResult.SKIP_SUBTREE : FileVisitResult.CONTINUE;
             }
 
             @Override
@@ -76,17 +81,26 @@ public final class DatabaseCoverage {
                         && file.getParent() != null
                         && file.getParent().endsWith(Coverage.DIRECTORY);
                 if (fact && !attributes.lastModifiedTime().toInstant().isBefore(since)) {
-                    add(file);
+                    add(project.relativize(file), file);
                 }
                 return FileVisitResult.CONTINUE;
             }
         });
     }
 
-    private void add(Path file) throws IOException {
+    private void add(Path inProject, Path file) throws IOException {
         Properties properties = new Properties();
         try (BufferedReader reader = Files.newBufferedReader(file)) {
             properties.load(reader);
+        }
+        for (String name : properties.stringPropertyNames()) {
+            if (name.startsWith(Coverage.SKIPPED)) {
+                int tests = Integer.parseInt(properties.getProperty(name));
+                skipped.merge(name.substring(Coverage.SKIPPED.length()), tests, Integer::sum);
+            }
+        }
+        if (inProject.startsWith(THIS_MODULE)) {
+            return;
         }
         rows.forEach((kind, row) -> {
             row.tests += Integer.parseInt(properties.getProperty(kind + ".tests", "0"));
@@ -109,6 +123,12 @@ public final class DatabaseCoverage {
         int total = rows.values().stream().mapToInt(row -> row.tests).sum();
         return table.append(String.format("%-14s %-12s %6d%n", "Total", "", total))
                 .toString();
+    }
+
+    String skipped() {
+        StringBuilder lines = new StringBuilder();
+        skipped.forEach((reason, tests) -> lines.append(String.format("%6d skipped: %s%n", tests, reason)));
+        return lines.isEmpty() ? "" : lines.insert(0, String.format("%n")).toString();
     }
 
     String missing() {

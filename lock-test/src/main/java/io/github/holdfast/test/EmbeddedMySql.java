@@ -10,8 +10,7 @@ import java.util.regex.Pattern;
 /** MySQL. Two libraries that it needs, libaio1 and libnuma1, are not part of its binaries nor of every system. */
 final class EmbeddedMySql {
 
-    private static final Pattern MISSING_LIBRARY =
-            Pattern.compile("(?<name>lib[a-z+]+)\\.so\\.(?<version>[0-9]+)(?=: cannot open)");
+    private static final Pattern MISSING_LIBRARY = Pattern.compile("lib[a-z+]+\\.so\\.[0-9]+(?=: cannot open)");
 
     private EmbeddedMySql() {}
 
@@ -32,10 +31,9 @@ final class EmbeddedMySql {
         } catch (IllegalStateException e) {
             Matcher missing = MISSING_LIBRARY.matcher(String.valueOf(e.getMessage()));
             if (missing.find()) {
-                String name = missing.group("name") + missing.group("version");
+                // Both, because it names the one that it looks for first.
                 throw new IllegalStateException(
-                        missing.group() + " is missing: install " + name + " (Debian: apt-get install " + name + ")",
-                        e);
+                        missing.group() + " is missing" + Unavailable.install("libaio1", "libnuma1"), e);
             }
             throw e;
         }

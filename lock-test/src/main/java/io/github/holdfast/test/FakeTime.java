@@ -60,8 +60,7 @@ public final class FakeTime {
                 .map(directory -> Path.of(directory, name))
                 .filter(Files::exists)
                 .findFirst()
-                .orElseThrow(() -> Unavailable.because(
-                        name + " is missing: install libfaketime (Debian: apt-get install faketime)", null))
+                .orElseThrow(() -> Unavailable.because("there is no libfaketime", "faketime"))
                 .toString();
     }
 }

@@ -32,14 +32,19 @@ public final class JavaHome {
     }
 
     /**
-     * What to say if there is none.
+     * The same, for tests that are skipped without one: on a build server too, because Debian 12 has no package of a newer JDK.
      *
-     * @param feature the version that is missing
-     * @return what to install or to set
+     * @param feature its version
+     * @return its home
+     * @throws org.opentest4j.TestAbortedException if there is none
      */
-    public static String missing(int feature) {
-        return "No JDK " + feature + ": install one beside " + System.getProperty("java.home")
-                + ", or set the system property " + PROPERTY;
+    public static Path required(int feature) {
+        return ofVersion(feature).orElseThrow(() -> Unavailable.evenOnBuildServer(missing(feature)));
+    }
+
+    static String missing(int feature) {
+        return "there is no JDK " + feature + " (Debian 13: apt-get install openjdk-" + feature + "-jdk-headless; or -D"
+                + PROPERTY + "=<its home>)";
     }
 
     private static Stream<Path> beside(Path home) {

@@ -6,7 +6,6 @@ import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
-import org.junit.jupiter.api.extension.ExtensionContext.StoreScope;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 import org.junit.jupiter.api.extension.TestWatcher;
@@ -30,7 +29,7 @@ final class OnDatabaseExtension implements ExecutionCondition, ParameterResolver
             return ConditionEvaluationResult.enabled("It is the class that has the database");
         }
         TestDatabase kind = annotation.get().value();
-        Coverage coverage = coverage(context);
+        Coverage coverage = Coverage.ofThisJvm();
         try {
             coverage.started(kind, kind.server().version());
             return ConditionEvaluationResult.enabled(kind.label() + " runs");
@@ -59,12 +58,12 @@ final class OnDatabaseExtension implements ExecutionCondition, ParameterResolver
 
     @Override
     public void testSuccessful(ExtensionContext context) {
-        coverage(context).ran(kind(owner(context)));
+        Coverage.ofThisJvm().ran(kind(owner(context)));
     }
 
     @Override
     public void testFailed(ExtensionContext context, @Nullable Throwable cause) {
-        coverage(context).ran(kind(owner(context)));
+        Coverage.ofThisJvm().ran(kind(owner(context)));
     }
 
     private static ExtensionContext owner(ExtensionContext context) {
@@ -84,10 +83,5 @@ final class OnDatabaseExtension implements ExecutionCondition, ParameterResolver
     /** Of the element that this context stands for: a method's context has none. */
     private static Optional<OnDatabase> annotation(ExtensionContext context) {
         return AnnotationSupport.findAnnotation(context.getElement(), OnDatabase.class);
-    }
-
-    private static Coverage coverage(ExtensionContext context) {
-        return context.getStore(StoreScope.LAUNCHER_SESSION, NAMESPACE)
-                .computeIfAbsent(Coverage.class, key -> Coverage.ofThisJvm(), Coverage.class);
     }
 }

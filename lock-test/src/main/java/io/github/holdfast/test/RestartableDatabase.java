@@ -39,6 +39,7 @@ public final class RestartableDatabase implements AutoCloseable {
         if (kind == TestDatabase.H2_MEMORY || kind == TestDatabase.H2_FILE) {
             throw new IllegalArgumentException(kind.label() + " is part of this JVM");
         }
+        Servers.requireWanted(kind);
         ServerProcess server;
         try {
             server = Servers.startProcess(kind);

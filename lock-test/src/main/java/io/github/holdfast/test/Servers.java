@@ -1,6 +1,7 @@
 package io.github.holdfast.test;
 
 import java.time.ZoneId;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -8,12 +9,23 @@ import org.jspecify.annotations.Nullable;
 /** The servers of this JVM: each kind is started at most once, also when the start fails. */
 final class Servers {
 
+    private static final String WANTED = "holdfast.test.databases";
+
     private static final Map<TestDatabase, Start> STARTS = new ConcurrentHashMap<>();
 
     private Servers() {}
 
     static DatabaseServer of(TestDatabase kind) {
+        requireWanted(kind);
         return STARTS.computeIfAbsent(kind, key -> new Start()).server(kind);
+    }
+
+    /** Aborts the test, and fails it on a build server, if the kind is not one of those that the system property names. */
+    static void requireWanted(TestDatabase kind) {
+        String wanted = System.getProperty(WANTED, "");
+        if (!wanted.isEmpty() && !List.of(wanted.split(",")).contains(kind.key())) {
+            throw Unavailable.because(kind.label() + " is not one of " + WANTED + "=" + wanted);
+        }
     }
 
     private static DatabaseServer startNew(TestDatabase kind) {

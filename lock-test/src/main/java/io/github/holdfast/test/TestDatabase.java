@@ -15,6 +15,9 @@ import org.postgresql.ds.PGSimpleDataSource;
  * the JVM. The system properties {@code holdfast.test.postgresql.url}, {@code .user} and {@code .password} (likewise
  * {@code mariadb} and {@code mysql}) name an existing server to use instead; its user must be allowed to create databases.
  *
+ * <p>The system property {@code holdfast.test.databases} may name some kinds, such as {@code h2_memory,postgresql}: tests on others
+ * are then skipped. With the environment variable {@code CI=true} they fail, so that a build server cannot leave any out.
+ *
  * <p>No server waits for the disk when it commits, unless the system property {@code holdfast.test.durable} is {@code true}.
  *
  * <p>On purpose no server is set to UTC, and MySQL and MariaDB keep their default character set. Thread-safe.

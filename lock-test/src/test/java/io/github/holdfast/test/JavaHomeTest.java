@@ -16,7 +16,14 @@ class JavaHomeTest {
     void thisOneIsNewEnoughForItself() {
         assertThat(JavaHome.ofVersion(Runtime.version().feature())).contains(Path.of(System.getProperty("java.home")));
         assertThat(JavaHome.ofVersion(1000)).isEmpty();
-        assertThat(JavaHome.missing(1000)).contains("1000");
+    }
+
+    @Test
+    void oneThatIsMissingSkipsTheTest() {
+        assertThat(JavaHome.required(Runtime.version().feature())).isEqualTo(Path.of(System.getProperty("java.home")));
+        assertThat(JavaHome.missing(1000))
+                .isEqualTo("there is no JDK 1000 (Debian 13: apt-get install openjdk-1000-jdk-headless;"
+                        + " or -Dholdfast.test.java-home=<its home>)");
     }
 
     @ParameterizedTest

@@ -113,6 +113,48 @@ class OnDatabaseTest {
     }
 
     @Test
+    void testsThatLackSomethingAreSkippedAndCountedByWhatTheyLack() throws Exception {
+        try (JavaProcess run = run(Lacking.class)) {
+            assertThat(run.waitFor(LONG)).isZero();
+            assertThat(run.lines())
+                    .contains("Skipped: 1 tests: there is no time (Debian: apt-get install clock calendar)")
+                    .contains("Skipped: 2 tests: there is no room")
+                    .contains("found 4, succeeded 0, failed 0")
+                    .noneMatch(line -> line.contains("on purpose"));
+        }
+        assertThat(DatabaseCoverage.of(module, Instant.EPOCH).skipped()).isEqualTo(String.format("""
+
+                             2 skipped: there is no room
+                             1 skipped: there is no time (Debian: apt-get install clock calendar)
+                        """));
+    }
+
+    @Test
+    void testsThatLackSomethingFailOnABuildServer() throws Exception {
+        try (JavaProcess run = builder(Lacking.class).env("CI", "true").start()) {
+            assertThat(run.waitFor(LONG)).isZero();
+            assertThat(run.lines())
+                    .contains("found 4, succeeded 0, failed 1", "containers failed 1")
+                    .noneMatch(line -> line.startsWith("Skipped: "));
+        }
+    }
+
+    @Test
+    void databasesThatAreLeftOutAreToldAndFailOnABuildServer() throws Exception {
+        String only = "-Dholdfast.test.databases=h2_file,h2_tcp";
+        String told = "H2 (memory) is not one of holdfast.test.databases=h2_file,h2_tcp";
+        try (JavaProcess run = builder(Sample.class).jvmArgs(only).env("CI", "").start()) {
+            assertThat(run.waitFor(LONG)).isZero();
+            assertThat(run.lines()).contains("Skipped: 3 tests: " + told, "found 3, succeeded 0, failed 0");
+        }
+        try (JavaProcess run =
+                builder(Sample.class).jvmArgs(only).env("CI", "true").start()) {
+            assertThat(run.waitFor(LONG)).isZero();
+            assertThat(run.lines()).contains("containers failed 1").anyMatch(line -> line.contains(told));
+        }
+    }
+
+    @Test
     void missingDatabaseFailsOnlyOnABuildServer() throws Exception {
         try (JavaProcess report = JavaProcess.of(DatabaseCoverage.class)
                 .args(module.toString())
@@ -175,6 +217,33 @@ class OnDatabaseTest {
     static final class Unreachable {
         @Test
         void neverRuns() {}
+    }
+
+    /** Run by {@link Launch}: a class, and a test, that lack something, and one that is skipped for another reason. */
+    @SuppressWarnings("DoNotCallSuggester") // JUnit calls them.
+    static final class Lacking {
+        @Test
+        void needsTime() {
+            throw Unavailable.because("there is no time", "clock", "calendar");
+        }
+
+        @Test
+        @Disabled("on purpose")
+        void isSkipped() {}
+
+        @Nested
+        class NeedRoom {
+            @BeforeAll
+            static void findRoom() {
+                throw Unavailable.because("there is no room");
+            }
+
+            @Test
+            void oneNeverRuns() {}
+
+            @Test
+            void anotherOneNeverRuns() {}
+        }
     }
 
     static final class Launch {

@@ -1,0 +1,67 @@
+package io.github.holdfast.test;
+
+import java.util.Objects;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.engine.TestExecutionResult.Status;
+import org.junit.platform.launcher.LauncherSession;
+import org.junit.platform.launcher.LauncherSessionListener;
+import org.junit.platform.launcher.TestExecutionListener;
+import org.junit.platform.launcher.TestIdentifier;
+import org.junit.platform.launcher.TestPlan;
+import org.opentest4j.TestAbortedException;
+
+/**
+ * Counts the tests that were skipped because something is {@link Unavailable}, and has the {@link Coverage} told at the end. JUnit
+ * finds it by its {@link java.util.ServiceLoader} file. An extension would not do: it does not see a class that was skipped.
+ */
+public final class CoverageListener implements LauncherSessionListener {
+
+    /** Called by JUnit. */
+    public CoverageListener() {}
+
+    @Override
+    public void launcherSessionOpened(LauncherSession session) {
+        session.getLauncher().registerTestExecutionListeners(new Skips());
+    }
+
+    @Override
+    public void launcherSessionClosed(LauncherSession session) {
+        Coverage.ofThisJvm().tell();
+    }
+
+    private static final class Skips implements TestExecutionListener {
+
+        private @Nullable TestPlan plan;
+
+        @Override
+        public void testPlanExecutionStarted(TestPlan started) {
+            plan = started;
+        }
+
+        @Override
+        public void executionSkipped(TestIdentifier test, String reason) {
+            Coverage.ofThisJvm().skipped(reason, tests(test));
+        }
+
+        @Override
+        public void executionFinished(TestIdentifier test, TestExecutionResult result) {
+            if (result.getStatus() == Status.ABORTED) {
+                result.getThrowable()
+                        .filter(TestAbortedException.class::isInstance)
+                        .map(Throwable::getMessage)
+                        .ifPresent(reason -> Coverage.ofThisJvm().skipped(reason, tests(test)));
+            }
+        }
+
+        /** How many there are in it, as far as is known: what repetitions it would have is not. */
+        private int tests(TestIdentifier test) {
+            Set<TestIdentifier> children =
+                    Objects.requireNonNull(plan, "started").getChildren(test);
+            return children.isEmpty()
+                    ? 1
+                    : children.stream().mapToInt(this::tests).sum();
+        }
+    }
+}
