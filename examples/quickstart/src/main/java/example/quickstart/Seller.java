@@ -13,7 +13,9 @@ import org.jspecify.annotations.Nullable;
 /** Sells lamps until there are none left: what an application does, with and without a lock. */
 final class Seller {
 
-    private static final LockRequest STOCK = LockRequest.of("stock:" + Shop.LAMP);
+    /** Waiting workers are not served in order: on a busy machine one may wait for longer than the 10 seconds of the default. */
+    private static final LockRequest STOCK =
+            LockRequest.of("stock:" + Shop.LAMP).waitAtMost(Duration.ofMinutes(2));
 
     private final String worker;
     private final EntityManagerFactory entityManagerFactory;

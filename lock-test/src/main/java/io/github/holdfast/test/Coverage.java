@@ -13,7 +13,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How many tests of this JVM ran on which database, and how many were skipped for what reason. Told to the reader, and to
+ * How many tests of this JVM ran on which database, how many on none, and how many were skipped for what reason. Told to the reader, and to
  * {@link DatabaseCoverage}, at the end.
  */
 final class Coverage {
@@ -21,12 +21,16 @@ final class Coverage {
     /** Where the facts of a module are, seen from its directory. */
     static final Path DIRECTORY = Path.of("target", "databases");
 
+    /** What the names of those properties begin with that are numbers of tests on no database; their class follows. */
+    static final String ELSEWHERE = "elsewhere.";
+
     /** What the names of those properties begin with that are numbers of skipped tests; the reason follows. */
     static final String SKIPPED = "skipped.";
 
     private static final Coverage INSTANCE = new Coverage();
 
     private final Map<TestDatabase, Entry> entries = new EnumMap<>(TestDatabase.class);
+    private final Map<String, Integer> elsewhere = new TreeMap<>();
     private final Map<String, Integer> skipped = new TreeMap<>();
 
     private Coverage() {}
@@ -50,6 +54,11 @@ final class Coverage {
         }
     }
 
+    /** Counts a test that ran on no {@link OnDatabase}. */
+    synchronized void ran(String testClass) {
+        elsewhere.merge(testClass, 1, Integer::sum);
+    }
+
     /** That tests will be skipped for this reason. */
     synchronized void missing(String reason) {
         skipped.putIfAbsent(reason, 0);
@@ -68,7 +77,7 @@ final class Coverage {
                             .collect(Collectors.joining("; ")));
         }
         skipped.forEach((reason, tests) -> System.out.println("Skipped: " + tests + " tests: " + reason));
-        if (!entries.isEmpty() || !skipped.isEmpty()) {
+        if (!entries.isEmpty() || !elsewhere.isEmpty() || !skipped.isEmpty()) {
             write();
         }
     }
@@ -76,6 +85,7 @@ final class Coverage {
     private void write() {
         Properties properties = new Properties();
         entries.forEach((kind, entry) -> entry.addTo(properties, kind.name()));
+        elsewhere.forEach((type, tests) -> properties.setProperty(ELSEWHERE + type, Integer.toString(tests)));
         skipped.forEach((reason, tests) -> properties.setProperty(SKIPPED + reason, Integer.toString(tests)));
         Path module = Path.of(System.getProperty("basedir", ""));
         try {

@@ -1,10 +1,14 @@
 package io.github.holdfast.test;
 
+import static org.junit.platform.commons.support.AnnotationSupport.findAnnotation;
+
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.engine.TestExecutionResult.Status;
+import org.junit.platform.engine.support.descriptor.ClassSource;
 import org.junit.platform.launcher.LauncherSession;
 import org.junit.platform.launcher.LauncherSessionListener;
 import org.junit.platform.launcher.TestExecutionListener;
@@ -13,8 +17,9 @@ import org.junit.platform.launcher.TestPlan;
 import org.opentest4j.TestAbortedException;
 
 /**
- * Counts the tests that were skipped because something is {@link Unavailable}, and has the {@link Coverage} told at the end. JUnit
- * finds it by its {@link java.util.ServiceLoader} file. An extension would not do: it does not see a class that was skipped.
+ * Counts the tests that ran, and those that were skipped because something is {@link Unavailable}, and has the {@link Coverage} told
+ * at the end. JUnit finds it by its {@link java.util.ServiceLoader} file. An extension would not do: it does not see a class that
+ * was skipped.
  */
 public final class CoverageListener implements LauncherSessionListener {
 
@@ -23,7 +28,7 @@ public final class CoverageListener implements LauncherSessionListener {
 
     @Override
     public void launcherSessionOpened(LauncherSession session) {
-        session.getLauncher().registerTestExecutionListeners(new Skips());
+        session.getLauncher().registerTestExecutionListeners(new Counter());
     }
 
     @Override
@@ -31,7 +36,7 @@ public final class CoverageListener implements LauncherSessionListener {
         Coverage.ofThisJvm().tell();
     }
 
-    private static final class Skips implements TestExecutionListener {
+    private static final class Counter implements TestExecutionListener {
 
         private @Nullable TestPlan plan;
 
@@ -47,7 +52,11 @@ public final class CoverageListener implements LauncherSessionListener {
 
         @Override
         public void executionFinished(TestIdentifier test, TestExecutionResult result) {
-            if (result.getStatus() == Status.ABORTED) {
+            if (result.getStatus() != Status.ABORTED) {
+                if (test.isTest()) {
+                    ran(test);
+                }
+            } else {
                 result.getThrowable()
                         .filter(TestAbortedException.class::isInstance)
                         .map(Throwable::getMessage)
@@ -55,10 +64,30 @@ public final class CoverageListener implements LauncherSessionListener {
             }
         }
 
+        private TestPlan plan() {
+            return Objects.requireNonNull(plan, "started");
+        }
+
+        private void ran(TestIdentifier test) {
+            String outermost = "";
+            Optional<TestIdentifier> candidate = Optional.of(test);
+            while (candidate.isPresent()) {
+                if (candidate.get().getSource().orElse(null) instanceof ClassSource source) {
+                    Optional<OnDatabase> database = findAnnotation(source.getJavaClass(), OnDatabase.class);
+                    if (database.isPresent()) {
+                        Coverage.ofThisJvm().ran(database.get().value());
+                        return;
+                    }
+                    outermost = source.getJavaClass().getSimpleName();
+                }
+                candidate = plan().getParent(candidate.get());
+            }
+            Coverage.ofThisJvm().ran(outermost);
+        }
+
         /** How many there are in it, as far as is known: what repetitions it would have is not. */
         private int tests(TestIdentifier test) {
-            Set<TestIdentifier> children =
-                    Objects.requireNonNull(plan, "started").getChildren(test);
+            Set<TestIdentifier> children = plan().getChildren(test);
             return children.isEmpty()
                     ? 1
                     : children.stream().mapToInt(this::tests).sum();

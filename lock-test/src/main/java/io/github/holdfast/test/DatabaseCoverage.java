@@ -1,5 +1,7 @@
 package io.github.holdfast.test;
 
+import static java.util.stream.Collectors.toMap;
+
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.FileVisitResult;
@@ -31,9 +33,16 @@ public final class DatabaseCoverage {
     /** Its own tests prove that the databases work, not that anything works on them. */
     private static final Path THIS_MODULE = Path.of("lock-test");
 
+    /** Its tests start other servers, or several: each test class has a line of its own. */
+    private static final Path CLUSTERS = Path.of("clusters");
+
+    private static final String LINE = "%-14s %-12s %6d%n";
+
     private final Instant since;
     private final Map<TestDatabase, Row> rows = new EnumMap<>(TestDatabase.class);
+    private final Map<String, Integer> clusters = new TreeMap<>();
     private final Map<String, Integer> skipped = new TreeMap<>();
+    private int elsewhere;
 
     private DatabaseCoverage(Instant since) {
         this.since = since;
@@ -93,20 +102,30 @@ public final class DatabaseCoverage {
         try (BufferedReader reader = Files.newBufferedReader(file)) {
             properties.load(reader);
         }
-        for (String name : properties.stringPropertyNames()) {
-            if (name.startsWith(Coverage.SKIPPED)) {
-                int tests = Integer.parseInt(properties.getProperty(name));
-                skipped.merge(name.substring(Coverage.SKIPPED.length()), tests, Integer::sum);
-            }
-        }
+        numbers(properties, Coverage.SKIPPED).forEach((reason, tests) -> skipped.merge(reason, tests, Integer::sum));
         if (inProject.startsWith(THIS_MODULE)) {
             return;
         }
+        numbers(properties, Coverage.ELSEWHERE).forEach((type, tests) -> {
+            if (inProject.startsWith(CLUSTERS)) {
+                clusters.merge(type.replaceAll("Test$", ""), tests, Integer::sum);
+            } else {
+                elsewhere += tests;
+            }
+        });
         rows.forEach((kind, row) -> {
             row.tests += Integer.parseInt(properties.getProperty(kind + ".tests", "0"));
             addIfPresent(row.versions, properties.getProperty(kind + ".version", ""));
             addIfPresent(row.problems, properties.getProperty(kind + ".problem", ""));
         });
+    }
+
+    private static Map<String, Integer> numbers(Properties properties, String prefix) {
+        return properties.stringPropertyNames().stream()
+                .filter(name -> name.startsWith(prefix))
+                .collect(toMap(
+                        name -> name.substring(prefix.length()),
+                        name -> Integer.parseInt(properties.getProperty(name))));
     }
 
     private static void addIfPresent(Set<String> values, String value) {
@@ -118,11 +137,14 @@ public final class DatabaseCoverage {
     @Override
     public String toString() {
         StringBuilder table = new StringBuilder(String.format("%-14s %-12s %6s%n", "Database", "Version", "Tests"));
-        rows.forEach((kind, row) -> table.append(
-                String.format("%-14s %-12s %6d%n", kind.label(), String.join(", ", row.versions), row.tests)));
-        int total = rows.values().stream().mapToInt(row -> row.tests).sum();
-        return table.append(String.format("%-14s %-12s %6d%n", "Total", "", total))
-                .toString();
+        rows.forEach((kind, row) ->
+                table.append(String.format(LINE, kind.label(), String.join(", ", row.versions), row.tests)));
+        clusters.forEach((name, tests) -> table.append(String.format(LINE, name, "cluster", tests)));
+        table.append(String.format(LINE, "No database", "", elsewhere));
+        int total = rows.values().stream().mapToInt(row -> row.tests).sum()
+                + clusters.values().stream().mapToInt(tests -> tests).sum()
+                + elsewhere;
+        return table.append(String.format(LINE, "Total", "", total)).toString();
     }
 
     String skipped() {

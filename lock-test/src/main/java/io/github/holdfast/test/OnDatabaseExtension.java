@@ -1,14 +1,12 @@
 package io.github.holdfast.test;
 
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
-import org.junit.jupiter.api.extension.TestWatcher;
 import org.junit.platform.commons.support.AnnotationSupport;
 import org.opentest4j.TestAbortedException;
 
@@ -18,7 +16,7 @@ import org.opentest4j.TestAbortedException;
  * <p>The server starts in a condition and not in a {@code beforeAll}: reports show a class that a condition disabled, with its
  * reason, whereas surefire drops one that was aborted.
  */
-final class OnDatabaseExtension implements ExecutionCondition, ParameterResolver, TestWatcher {
+final class OnDatabaseExtension implements ExecutionCondition, ParameterResolver {
 
     private static final Namespace NAMESPACE = Namespace.create(OnDatabaseExtension.class);
 
@@ -54,16 +52,6 @@ final class OnDatabaseExtension implements ExecutionCondition, ParameterResolver
         // Not keyed by the type: a store also answers with what the stores of outer classes have.
         return owner.getStore(NAMESPACE)
                 .computeIfAbsent(owner.getUniqueId(), id -> kind(owner).create(), Database.class);
-    }
-
-    @Override
-    public void testSuccessful(ExtensionContext context) {
-        Coverage.ofThisJvm().ran(kind(owner(context)));
-    }
-
-    @Override
-    public void testFailed(ExtensionContext context, @Nullable Throwable cause) {
-        Coverage.ofThisJvm().ran(kind(owner(context)));
     }
 
     private static ExtensionContext owner(ExtensionContext context) {

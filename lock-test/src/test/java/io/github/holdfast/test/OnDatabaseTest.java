@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import org.h2.engine.Constants;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Disabled;
@@ -90,6 +91,23 @@ class OnDatabaseTest {
         }
         assertThat(DatabaseCoverage.of(module, Instant.EPOCH).toString())
                 .containsPattern("H2 \\(memory\\) +" + Constants.VERSION + " +2\n");
+    }
+
+    @Test
+    void testsOnNoDatabaseCountTooAndThoseOnClustersByTheirClass() throws Exception {
+        for (String name : List.of("some", "clusters")) {
+            try (JavaProcess run = builder(Elsewhere.class)
+                    .jvmArgs("-Dbasedir=" + module.resolve(name))
+                    .env("CI", "")
+                    .start()) {
+                assertThat(run.waitFor(LONG)).isZero();
+            }
+        }
+        assertThat(DatabaseCoverage.of(module, Instant.EPOCH).toString())
+                .containsPattern("H2 \\(memory\\) +0\n")
+                .containsPattern("Elsewhere +cluster +2\n")
+                .containsPattern("No database +2\n")
+                .containsPattern("Total +4\n");
     }
 
     @Test
@@ -210,6 +228,18 @@ class OnDatabaseTest {
         @Test
         @Disabled("on purpose")
         void isSkipped() {}
+    }
+
+    /** Run by {@link Launch}. */
+    static final class Elsewhere {
+        @Test
+        void runs() {}
+
+        @Nested
+        class Inner {
+            @Test
+            void runsToo() {}
+        }
     }
 
     /** Run by {@link Launch}, with a URL where no server is. */
