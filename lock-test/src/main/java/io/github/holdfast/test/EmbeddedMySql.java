@@ -3,6 +3,7 @@ package io.github.holdfast.test;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -16,17 +17,9 @@ final class EmbeddedMySql {
 
     static MysqldProcess start(String zone) {
         Path installation = MySqlDownload.installation();
-        List<String> common = List.of(
-                installation.resolve("bin/mysqld").toString(),
-                "--no-defaults",
-                "--basedir=" + installation,
-                "--innodb-redo-log-capacity=8M");
+        List<String> common = command(installation);
         try {
-            Path template = Cache.filled("mysql-" + MySqlDownload.VERSION + "-data", directory -> {
-                linkAsynchronousIo(installation);
-                Mysqld.initialise(directory, common, "--initialize-insecure");
-            });
-            return new Mysqld(TestDatabase.MYSQL, template, common, zone)
+            return new Mysqld(TestDatabase.MYSQL, template(installation), common, zone)
                     .start("?useSSL=false&allowPublicKeyRetrieval=true", "--mysqlx=OFF");
         } catch (IllegalStateException e) {
             Matcher missing = MISSING_LIBRARY.matcher(String.valueOf(e.getMessage()));
@@ -37,6 +30,43 @@ final class EmbeddedMySql {
             }
             throw e;
         }
+    }
+
+    /** Copies an initialised data directory to {@code data}, and returns the command that starts a server on it. */
+    static List<String> prepare(Path directory) throws IOException {
+        Path installation = MySqlDownload.installation();
+        Path data = directory.resolve("data");
+        Cache.copy(template(installation), data);
+        // It has the server's identity, of which a new server makes its own.
+        Files.deleteIfExists(data.resolve("auto.cnf"));
+        List<String> command = new ArrayList<>(command(installation));
+        command.addAll(List.of(
+                "--plugin-dir=" + MySqlDownload.plugins(),
+                "--datadir=" + data,
+                "--socket=" + directory.resolve("socket"),
+                "--pid-file=" + directory.resolve("pid"),
+                "--tmpdir=" + directory,
+                "--bind-address=127.0.0.1",
+                "--mysqlx=OFF",
+                "--innodb-use-native-aio=0"));
+        command.addAll(Durability.current().mysqldOptions());
+        command.addAll(Mysqld.asRoot(directory));
+        return command;
+    }
+
+    private static List<String> command(Path installation) {
+        return List.of(
+                installation.resolve("bin/mysqld").toString(),
+                "--no-defaults",
+                "--basedir=" + installation,
+                "--innodb-redo-log-capacity=8M");
+    }
+
+    private static Path template(Path installation) {
+        return Cache.filled("mysql-" + MySqlDownload.VERSION + "-data", directory -> {
+            linkAsynchronousIo(installation);
+            Mysqld.initialise(directory, command(installation), "--initialize-insecure");
+        });
     }
 
     /** Debian 13 and Ubuntu 24.04 have the same library under another name. */

@@ -7,6 +7,7 @@ import java.net.URL;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -28,12 +29,45 @@ final class EmbeddedPostgresql implements ServerProcess {
     private EmbeddedPostgresql(Path directory, String zone) throws IOException {
         this.directory = directory;
         this.zone = zone;
-        Cache.copy(Cache.filled("postgresql-" + version() + "-data", EmbeddedPostgresql::initialise), data());
+        Cache.copy(template(), data());
         this.postgres = started(Ports.free());
         this.server = JdbcServer.started(
                 TestDatabase.POSTGRESQL,
                 "jdbc:postgresql://127.0.0.1:" + postgres.getPort() + "/postgres",
                 new JdbcServer.Login("postgres", "postgres"));
+    }
+
+    /** Copies an initialised data directory to {@code data}, and returns the command that starts a server on it. */
+    static List<String> prepare(Path directory) throws IOException {
+        Path template = template();
+        Path data = directory.resolve("data");
+        Cache.copy(template, data);
+        // As a user of a namespace of its own root does not count as root.
+        List<String> command = new ArrayList<>(Mysqld.isRoot(directory) ? List.of("unshare", "-U") : List.of());
+        command.addAll(List.of(
+                program(template),
+                "-D",
+                data.toString(),
+                "-c",
+                "listen_addresses=127.0.0.1",
+                "-c",
+                "unix_socket_directories=",
+                // As it was there, or a standby would refuse to start.
+                "-c",
+                "max_connections=300",
+                "-c",
+                "fsync=" + Durability.current().fsync()));
+        return command;
+    }
+
+    /** The file that zonky has unpacked: PostgreSQL writes down how it was started last. */
+    private static String program(Path data) throws IOException {
+        String options = Files.readString(data.resolve("postmaster.opts"));
+        return options.substring(0, options.indexOf(" \""));
+    }
+
+    private static Path template() {
+        return Cache.filled("postgresql-" + version() + "-data", EmbeddedPostgresql::initialise);
     }
 
     static EmbeddedPostgresql start(String zone) {

