@@ -3,15 +3,11 @@ package io.github.holdfast.repository;
 import io.github.holdfast.entity.LockEntity;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
-import jakarta.persistence.LockModeType;
 import java.sql.Connection;
 import java.util.Collection;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import org.hibernate.FlushMode;
 import org.hibernate.Session;
 import org.hibernate.SessionFactory;
@@ -20,7 +16,6 @@ import org.hibernate.dialect.Dialect;
 import org.hibernate.dialect.H2Dialect;
 import org.hibernate.dialect.MySQLDialect;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
-import org.hibernate.query.Query;
 import org.jspecify.annotations.Nullable;
 import org.springframework.dao.support.DataAccessUtils;
 import org.springframework.orm.jpa.EntityManagerHolder;
@@ -38,18 +33,21 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  */
 public final class CommitGuard {
 
-    /** Taking a lock over is one short transaction; longer than that it should not take. */
-    private static final int SECONDS = 10;
-
     private final SessionFactory factory;
     private final @Nullable EntityManagerFactory boundTo;
     private final @Nullable JpaDialect dialect;
+    private final RowGuard rows;
     private volatile @Nullable Integer defaultIsolation;
 
-    private CommitGuard(SessionFactory factory, @Nullable EntityManagerFactory boundTo, @Nullable JpaDialect dialect) {
+    private CommitGuard(
+            SessionFactory factory,
+            @Nullable EntityManagerFactory boundTo,
+            @Nullable JpaDialect dialect,
+            RowGuard rows) {
         this.factory = factory;
         this.boundTo = boundTo;
         this.dialect = dialect;
+        this.rows = rows;
     }
 
     /**
@@ -60,15 +58,16 @@ public final class CommitGuard {
      */
     public static CommitGuard of(
             EntityManagerFactory entityManagerFactory, @Nullable PlatformTransactionManager transactionManager) {
-        SessionFactory factory = new StartupCheck(entityManagerFactory).sessionFactory();
+        SessionFactoryImplementor factory = new StartupCheck(entityManagerFactory).sessionFactory();
+        RowGuard rows = RowGuard.on(factory.getJdbcServices().getDialect());
         if (transactionManager instanceof JpaTransactionManager jpa) {
             EntityManagerFactory managed = jpa.getEntityManagerFactory();
             if (managed != null && new StartupCheck(managed).sessionFactory() == factory) {
                 checkSynchronizes(jpa);
-                return new CommitGuard(factory, managed, jpa.getJpaDialect());
+                return new CommitGuard(factory, managed, jpa.getJpaDialect(), rows);
             }
         }
-        return new CommitGuard(factory, null, null);
+        return new CommitGuard(factory, null, null, rows);
     }
 
     private static void checkSynchronizes(JpaTransactionManager manager) {
@@ -101,7 +100,7 @@ public final class CommitGuard {
 
     /**
      * Locks the grants' rows in the calling thread's transaction. Flushes it first, unless its flush mode is manual. One
-     * statement, besides those of the flush.
+     * statement, besides those of the flush; on MariaDB one for each grant.
      *
      * @return those that no longer stand
      * @throws StoreException if the database failed; the transaction must be rolled back
@@ -140,7 +139,7 @@ public final class CommitGuard {
         List<Grant> gone;
         boolean isUnseen;
         try {
-            Set<Grant> standing = lock(session, List.copyOf(grants));
+            Set<Grant> standing = standing(session, grants);
             gone = grants.stream().filter(grant -> !standing.contains(grant)).toList();
             isUnseen = gone.stream().anyMatch(grant -> isUnseen(session, grant));
         } catch (RuntimeException thrown) {
@@ -168,21 +167,10 @@ public final class CommitGuard {
      * On the same connection, but beside the caller's persistence context: what is loaded there may be of an older version,
      * and Hibernate would refuse to lock it.
      */
-    private static Set<Grant> lock(Session session, List<Grant> grants) {
-        String conditions = IntStream.range(0, grants.size())
-                .mapToObj("(l.name = :n%1$d and l.fencingToken = :t%1$d and l.owner = :o%1$d)"::formatted)
-                .collect(Collectors.joining(" or "));
+    private Set<Grant> standing(Session session, Collection<Grant> grants) {
         try (StatelessSession beside =
                 session.statelessWithOptions().connection().openStatelessSession()) {
-            Query<LockEntity> query =
-                    beside.createQuery("select l from HoldfastLock l where " + conditions, LockEntity.class);
-            for (int i = 0; i < grants.size(); i++) {
-                query.setParameter("n" + i, grants.get(i).name());
-                query.setParameter("t" + i, grants.get(i).fencingToken());
-                query.setParameter("o" + i, grants.get(i).owner());
-            }
-            query.setLockMode(LockModeType.PESSIMISTIC_READ).setTimeout(SECONDS);
-            return query.getResultList().stream().map(Grant::of).collect(Collectors.toCollection(HashSet::new));
+            return rows.standing(beside, grants);
         }
     }
 
