@@ -12,6 +12,7 @@ create table distributed_lock (
     available_at  timestamp(6) with time zone,
     holder        varchar(255),
     version       bigint                      not null,
+    guard_count   bigint                      default 0 not null,
     constraint distributed_lock_pkey primary key (name)
 );
 

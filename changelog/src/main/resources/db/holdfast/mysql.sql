@@ -14,6 +14,7 @@ create table distributed_lock (
     available_at  datetime(6),
     holder        varchar(255) character set utf8mb4,
     version       bigint      not null,
+    guard_count   bigint      not null default 0,
     constraint distributed_lock_pkey primary key (name)
 ) engine = InnoDB;
 

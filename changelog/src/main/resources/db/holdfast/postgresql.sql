@@ -13,6 +13,7 @@ create table distributed_lock (
     available_at  timestamp(6) with time zone,
     holder        varchar(255),
     version       bigint                      not null,
+    guard_count   bigint                      not null default 0,
     constraint distributed_lock_pkey primary key (name)
 );
 

@@ -12,6 +12,7 @@ import jakarta.persistence.Version;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Objects;
+import org.hibernate.annotations.ColumnDefault;
 import org.hibernate.annotations.JdbcTypeCode;
 import org.hibernate.type.SqlTypes;
 import org.jspecify.annotations.Nullable;
@@ -78,6 +79,11 @@ public class LockEntity {
     @Column(name = "version", nullable = false)
     private long version;
 
+    /** Changed by guards of commits where several servers write the database; else it says nothing. */
+    @Column(name = "guard_count", nullable = false)
+    @ColumnDefault("0")
+    private long guardCount;
+
     /** For the persistence provider, which sets every field before anybody sees the instance. */
     @SuppressWarnings("NullAway.Init")
     protected LockEntity() {}
@@ -106,6 +112,7 @@ public class LockEntity {
         this.availableAt = origin.availableAt;
         this.holder = origin.holder;
         this.version = origin.version + 1;
+        this.guardCount = origin.guardCount;
     }
 
     /**
@@ -302,7 +309,7 @@ public class LockEntity {
         return holder;
     }
 
-    /** Returns the version, which grows by one with every write. */
+    /** Returns the version, which grows by one with every write, except those of guards of commits. */
     public long version() {
         return version;
     }

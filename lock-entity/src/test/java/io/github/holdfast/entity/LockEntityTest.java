@@ -62,7 +62,8 @@ class LockEntityTest {
                 .containsEntry("version", EPOCH)
                 .containsEntry("fencingToken", EPOCH)
                 .containsEntry("holdCount", 0)
-                .hasSize(10);
+                .containsEntry("guardCount", 0L)
+                .hasSize(11);
         assertThat(columns(free).values()).filteredOn(value -> value == null).hasSize(6);
     }
 

@@ -28,8 +28,8 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 
 /**
  * Makes sure, in a caller's own transaction, that it commits only while grants stand. The rows are locked, shared where the
- * database can, so that whoever takes a lock over waits until the transaction has ended. Thread-safe; it works on the
- * calling thread's transaction.
+ * database can, so that whoever takes a lock over waits until the transaction has ended. Where several servers write, the rows are
+ * changed, so that of a takeover and the transaction only one commits. Thread-safe; it works on the calling thread's transaction.
  */
 public final class CommitGuard {
 
@@ -70,6 +70,11 @@ public final class CommitGuard {
         return new CommitGuard(factory, null, null, rows);
     }
 
+    /** Returns this guard for a database that such servers write; where there are several, it changes the rows. */
+    public CommitGuard in(Cluster cluster) {
+        return cluster.hasSeveralWriters() ? new CommitGuard(factory, boundTo, dialect, RowGuard.CHANGES_EACH) : this;
+    }
+
     private static void checkSynchronizes(JpaTransactionManager manager) {
         if (manager.getTransactionSynchronization() == AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER) {
             throw new IllegalStateException(
@@ -99,8 +104,8 @@ public final class CommitGuard {
     }
 
     /**
-     * Locks the grants' rows in the calling thread's transaction. Flushes it first, unless its flush mode is manual. One
-     * statement, besides those of the flush; on MariaDB one for each grant.
+     * Locks or changes the grants' rows in the calling thread's transaction. Flushes it first, unless its flush mode is manual. One
+     * statement, besides those of the flush; on MariaDB, and where several servers write, one for each grant.
      *
      * @return those that no longer stand
      * @throws StoreException if the database failed; the transaction must be rolled back

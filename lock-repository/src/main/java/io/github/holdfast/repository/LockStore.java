@@ -53,11 +53,13 @@ public final class LockStore {
     private final LockRunRepository runs;
     private final JpaRepositoryFactory repositories;
     private final StandaloneStatements statements;
+    private final Cluster cluster;
     private final ThreadLocal<Integer> secondsPerStatement;
     private final StatementWatch watch;
 
-    private LockStore(SessionFactoryImplementor factory, @Nullable DataSource connections) {
+    private LockStore(SessionFactoryImplementor factory, @Nullable DataSource connections, Cluster cluster) {
         this.factory = factory;
+        this.cluster = cluster;
         this.unit = OwnUnit.of(factory, connections);
         secondsPerStatement = new ThreadLocal<>();
         watch = StatementWatch.NONE;
@@ -93,6 +95,7 @@ public final class LockStore {
         runs = origin.runs;
         repositories = origin.repositories;
         statements = origin.statements;
+        cluster = origin.cluster;
         secondsPerStatement = origin.secondsPerStatement;
     }
 
@@ -126,8 +129,9 @@ public final class LockStore {
     public static LockStore open(EntityManagerFactory entityManagerFactory) {
         StartupCheck check = new StartupCheck(entityManagerFactory);
         check.persistenceUnit();
-        LockStore store = new LockStore(check.sessionFactory(), null);
-        check.database(store, store.unit);
+        Cluster cluster = check.connections(OwnUnit.of(check.sessionFactory(), null));
+        LockStore store = new LockStore(check.sessionFactory(), null, cluster);
+        check.tables(store);
         return store;
     }
 
@@ -143,9 +147,10 @@ public final class LockStore {
         StartupCheck.refuseProxy("lock service's", lockDataSource);
         StartupCheck check = new StartupCheck(entityManagerFactory);
         check.persistenceUnit();
-        LockStore store = new LockStore(check.sessionFactory(), lockDataSource);
-        check.database(store, store.unit);
-        check.isSameDatabase(store, new LockStore(check.sessionFactory(), null));
+        Cluster cluster = check.connections(OwnUnit.of(check.sessionFactory(), lockDataSource));
+        LockStore store = new LockStore(check.sessionFactory(), lockDataSource, cluster);
+        check.tables(store);
+        check.isSameDatabase(store, new LockStore(check.sessionFactory(), null, cluster));
         return store;
     }
 
@@ -176,6 +181,11 @@ public final class LockStore {
 
     StatementWatch watch() {
         return watch;
+    }
+
+    /** Returns what was found out, when the store was opened, about who writes the database. */
+    public Cluster cluster() {
+        return cluster;
     }
 
     /** Returns the rows of the nodes, for work inside {@link #inTransaction(Duration, Function)}. */

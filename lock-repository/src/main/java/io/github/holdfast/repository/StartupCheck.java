@@ -111,9 +111,8 @@ final class StartupCheck {
                 .anyMatch(managed -> managed.getJavaType() == entity);
     }
 
-    /** Checks the connections and the tables; leaves nothing behind. */
-    void database(LockStore store, EntityManagerFactory unit) {
-        connection(unit);
+    /** Checks the tables; leaves nothing behind. */
+    void tables(LockStore store) {
         try {
             names(store);
         } catch (StoreException failed) {
@@ -161,9 +160,15 @@ final class StartupCheck {
         }
     }
 
-    private void connection(EntityManagerFactory unit) {
+    /**
+     * Checks the connections.
+     *
+     * @param unit whose sessions have them
+     * @return who writes the database
+     */
+    Cluster connections(EntityManagerFactory unit) {
         try (Session session = unit.createEntityManager().unwrap(Session.class)) {
-            session.doWork(connection -> {
+            return session.doReturningWork(connection -> {
                 refuseUnless(
                         !connection.isReadOnly(),
                         "The data source gives read-only connections: Holdfast needs to write, on the primary database");
@@ -181,6 +186,7 @@ final class StartupCheck {
                             "The database server runs with sysdate-is-now: leases would be shortened by the time that a"
                                     + " statement waits for a row; start the server without that option");
                 }
+                return Cluster.of(connection, dialect());
             });
         } catch (PersistenceException thrown) {
             Failure failure = SqlErrors.ofBegin(thrown);

@@ -1,6 +1,7 @@
 package io.github.holdfast.repository;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManager;
@@ -16,8 +17,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
-/** What the guard of a commit does to rows. */
+/** What the guard of a commit does to rows, where one server writes and where several do. */
 abstract class CommitGuardContract {
 
     private static final Duration LEASE = Duration.ofMinutes(5);
@@ -37,8 +39,8 @@ abstract class CommitGuardContract {
         application.close();
     }
 
-    private CommitGuard guard() {
-        return CommitGuard.of(application.entityManagerFactory(), null);
+    private CommitGuard guard(Cluster cluster) {
+        return CommitGuard.of(application.entityManagerFactory(), null).in(cluster);
     }
 
     /** In a transaction at this level, which is committed. */
@@ -74,7 +76,7 @@ abstract class CommitGuardContract {
                         + (100 + i) + " other', 0, 1, 1)")
                 .toArray(String[]::new));
         inTransaction(Connection.TRANSACTION_REPEATABLE_READ, entityManager -> {
-            assertThat(guard().check(grants, entityManager)).isEmpty();
+            assertThat(guard(Cluster.NONE).check(grants, entityManager)).isEmpty();
             try (OtherClient other = OtherClient.of(database)) {
                 other.execute(TestSql.waitForRowsAtMost(database.kind(), Duration.ofSeconds(1)));
                 for (int i = held; i < rows; i++) {
@@ -87,6 +89,77 @@ abstract class CommitGuardContract {
                 }
             } catch (Exception e) {
                 throw new AssertionError(e);
+            }
+        });
+    }
+
+    @ParameterizedTest
+    @EnumSource(Cluster.class)
+    void standingGrantsAreFoundAsOftenAsOneLooks(Cluster cluster) {
+        Grant first = granted("first");
+        Grant second = granted("second");
+        inTransaction(Connection.TRANSACTION_REPEATABLE_READ, entityManager -> {
+            for (int look = 0; look < 3; look++) {
+                assertThat(guard(cluster).check(List.of(second, first), entityManager))
+                        .isEmpty();
+            }
+        });
+        assertThat(database.queryForLong("select sum(guard_count) from distributed_lock"))
+                .isEqualTo(cluster.hasSeveralWriters() ? 6 : 0);
+    }
+
+    /** Releases, renewals and takeovers are decided on the version. */
+    @ParameterizedTest
+    @EnumSource(Cluster.class)
+    void guardLeavesTheVersion(Cluster cluster) {
+        Grant grant = granted("job");
+        LockSnapshot before = application.read("job");
+        inTransaction(
+                Connection.TRANSACTION_READ_COMMITTED,
+                entityManager -> assertThat(guard(cluster).check(List.of(grant), entityManager))
+                        .isEmpty());
+
+        assertThat(application.read("job").row().version())
+                .isEqualTo(before.row().version());
+        assertThat(application.<Boolean>call(
+                        locks -> locks.release(before.row(), before.row().released())))
+                .isTrue();
+    }
+
+    @ParameterizedTest
+    @EnumSource(Cluster.class)
+    void grantsThatAreOverAreTold(Cluster cluster) {
+        Grant standing = granted("standing");
+        Grant former = granted("taken");
+        Grant deleted = granted("deleted");
+        granted("taken");
+        database.execute("delete from distributed_lock where name = 'deleted'");
+        inTransaction(
+                Connection.TRANSACTION_READ_COMMITTED,
+                entityManager -> assertThat(guard(cluster).check(List.of(deleted, former, standing), entityManager))
+                        .containsExactly(deleted, former));
+    }
+
+    /** What was read then may be older than what was committed under the grant before. */
+    @ParameterizedTest
+    @EnumSource(Cluster.class)
+    void grantThatTheTransactionCannotSeeIsAConflict(Cluster cluster) {
+        application.create("job");
+        inTransaction(Connection.TRANSACTION_REPEATABLE_READ, entityManager -> {
+            entityManager
+                    .createQuery("select count(*) from HoldfastLock l", Long.class)
+                    .getSingleResult();
+            Grant grant = granted("job");
+            switch (database.kind()) {
+                // They lock and change the newest row, whatever the snapshot.
+                case MARIADB, MYSQL ->
+                    assertThat(guard(cluster).check(List.of(grant), entityManager))
+                            .isEmpty();
+                case POSTGRESQL, H2_MEMORY, H2_FILE, H2_TCP ->
+                    assertThatExceptionOfType(StoreException.class)
+                            .isThrownBy(() -> guard(cluster).check(List.of(grant), entityManager))
+                            .satisfies(failed ->
+                                    assertThat(failed.failure().isConflict()).isTrue());
             }
         });
     }

@@ -48,7 +48,7 @@ record Internals(
         WakeUpChannel channel = settings.wakeUp() == WakeUp.BY_NOTIFICATION ? store.wakeUpChannel() : null;
         Events events = new Events(settings.listeners());
         HeldLocks held = new HeldLocks();
-        RowLocks rowLocks = new RowLocks(store, settings.maxRowLocks());
+        RowLocks rowLocks = new RowLocks(store, settings.maxRowLocks(), settings.writers());
         Settler settler = new Settler(store);
         Heartbeat heartbeat = new Heartbeat(
                 store, settings.nodeTiming(), ticker, new Reconciliation(store, held, settler), events, description);

@@ -1,5 +1,7 @@
 package io.github.holdfast.service;
 
+import io.github.holdfast.repository.Cluster;
+import io.github.holdfast.service.ServiceSettings.Writers;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -52,6 +54,21 @@ final class LockLog implements LockListener {
         LogEvent.COMMIT_REFUSED
                 .of(lockName, LOG.atWarn())
                 .log("A transaction is not committed: lock '{}' was lost, or could not be checked", lockName);
+    }
+
+    /** Where several servers write, which is seldom intended to change what locks do. */
+    static void opened(Cluster cluster, Writers writers) {
+        if (cluster.hasSeveralWriters()) {
+            LogEvent.CLUSTER_FOUND
+                    .in(LOG.atInfo())
+                    .log(
+                            "The database is {}, in which several servers may write: a transaction under a lock changes the lock's row"
+                                    + " before it commits, and row locks are {}",
+                            cluster.label(),
+                            writers == Writers.ONE_AT_A_TIME
+                                    ? "allowed, because the application says that it writes to one server at a time"
+                                    : "refused");
+        }
     }
 
     static void forced(LockInfo from, String reason) {

@@ -228,7 +228,8 @@ public final class LockRequest {
      * or released. Better not use both ways for a name that is often wanted.
      *
      * <p>It is re-entered by its thread. It cannot have a {@link #lease}, {@link #owner} or {@link #minimumHold}, be {@link
-     * #notReentrant}, or {@link #interruptOnLoss}.
+     * #notReentrant}, or {@link #interruptOnLoss}. In a cluster whose servers may all be written to, it is refused unless the application
+     * {@linkplain LockServiceBuilder#singleWriter writes to one of them}.
      *
      * @throws IllegalArgumentException if one of these was asked for
      */

@@ -93,7 +93,7 @@ public final class LockService implements AutoCloseable {
      * @throws IllegalArgumentException if the request has a wait time
      * @throws IllegalStateException if the service is closed, or the request has no lease and the owner holds the lock by one;
      *     or a row lock would wait for this thread itself, or is wanted in a transaction that is read-only or that the service
-     *     does not know, or there are too many
+     *     does not know, or there are too many, or the database is a cluster whose servers do not see each other's
      * @throws LockNotAcquiredException if somebody acquired the lock otherwise while its row was being locked in the caller's
      *     transaction, which can only be rolled back then
      * @throws LockStoreException if the database failed, or the caller's transaction has read too early, as for {@link #acquire}
@@ -129,7 +129,7 @@ public final class LockService implements AutoCloseable {
      * <p>A row lock is waited for in the database, on a connection, for up to a second longer; an interrupt is noticed after that.
      *
      * @throws IllegalStateException if the service is closed, before or meanwhile, or the request has no lease and the owner
-     *     holds the lock by one
+     *     holds the lock by one; for a row lock also as for {@link #tryAcquire}
      * @throws LockNotAcquiredException if somebody else held it until the wait time was over. If a {@linkplain
      *     LockRequest#rowLock row lock} is not acquired in a caller's transaction, for whatever reason, that can only be rolled back
      *     (unless the wait time was zero)

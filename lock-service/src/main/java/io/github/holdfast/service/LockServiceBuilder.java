@@ -4,6 +4,7 @@ import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.ServiceSettings.WakeUp;
+import io.github.holdfast.service.ServiceSettings.Writers;
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -32,6 +33,7 @@ public final class LockServiceBuilder {
     private @Nullable Duration housekeepingPeriod = Duration.ofMinutes(10);
     private Duration retention = Duration.ofDays(7);
     private int maxRowLocks = 5;
+    private Writers writers = Writers.AS_THE_DATABASE_ALLOWS;
     private WakeUp wakeUp = WakeUp.BY_POLLING;
     private Ticker ticker = Ticker.SYSTEM;
     private Supplier<LockStore> store;
@@ -44,7 +46,8 @@ public final class LockServiceBuilder {
     /**
      * Names the application's transaction manager. If it is the {@code JpaTransactionManager} of the persistence unit, each of
      * its read-write transactions that is active when a lock is acquired, or begins on the thread while it holds a lock, can
-     * only commit while that lock is held: one statement more, right before the commit. Lock operations themselves run in
+     * only commit while that lock is held: one statement more, right before the commit (one for each lock on MariaDB and in clusters
+     * with several writers). Lock operations themselves run in
      * transactions of their own in any case.
      *
      * @throws IllegalArgumentException if it is a JTA transaction manager
@@ -156,6 +159,17 @@ public final class LockServiceBuilder {
     }
 
     /**
+     * Declares that, in a cluster whose servers may all be written to (Galera, Group Replication with several primaries), all processes
+     * that use the table write to the same server, and to another one only after that. It allows {@linkplain LockRequest#rowLock row
+     * locks} there, which are refused otherwise: a server knows nothing of another one's. If it is not true, two may hold a row
+     * lock at the same time. Nothing else depends on it, and elsewhere it has no effect.
+     */
+    public LockServiceBuilder singleWriter() {
+        this.writers = Writers.ONE_AT_A_TIME;
+        return this;
+    }
+
+    /**
      * On PostgreSQL, has threads that wait for a lock woken when another service gives it back, by {@code NOTIFY}: within
      * milliseconds instead of up to 50, and with one look a second instead of twenty. One connection listens for as long as the
      * service is open. While it is broken, and for whatever is not given back by a release (a closed service, a dead process, a
@@ -196,11 +210,14 @@ public final class LockServiceBuilder {
                 housekeepingPeriod,
                 retention,
                 maxRowLocks,
+                writers,
                 wakeUp,
                 ticker);
         try {
             CommitGuard guard = CommitGuard.of(entityManagerFactory, transactionManager);
-            return new LockService(openStore(), guard, settings, listened(guard));
+            LockStore opened = openStore();
+            LockLog.opened(opened.cluster(), writers);
+            return new LockService(opened, guard.in(opened.cluster()), settings, listened(guard));
         } catch (StoreException failed) {
             throw new LockStoreException("The lock service was not built", failed);
         }

@@ -21,6 +21,7 @@ enum LogEvent {
     NODE_REGISTERED("node.registered"),
     NODE_ENDED("node.ended"),
     NODE_UNENDED("node.unended"),
+    CLUSTER_FOUND("cluster.found"),
     HEARTBEAT_FAILED("heartbeat.failed"),
     RUN_LOST("run.lost"),
     RUN_UNANSWERED("run.unanswered"),

@@ -24,6 +24,7 @@ final class RowAcquirer {
     Acquired acquire(LockRequest request, Patience patience) throws InterruptedException {
         String name = request.name();
         internals.checkAccepting();
+        internals.rowLocks().checkSeenByAll(name);
         internals.transactions().checkFence(request);
         Optional<RowHold> outer = internals.rowLocks().ofCurrentThread(name).filter(hold -> hold.reenter(request));
         if (outer.isPresent()) {

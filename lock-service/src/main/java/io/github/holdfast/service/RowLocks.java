@@ -3,6 +3,7 @@ package io.github.holdfast.service;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.RowTransaction;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.service.ServiceSettings.Writers;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -20,6 +21,7 @@ final class RowLocks {
 
     private final LockStore store;
     private final int atMost;
+    private final Writers writers;
     private final Semaphore ownTransactions;
     private final Set<RowHold> all = ConcurrentHashMap.newKeySet();
     private final Map<Thread, Map<String, RowHold>> ofThread = new ConcurrentHashMap<>();
@@ -28,11 +30,28 @@ final class RowLocks {
      * No row locks.
      *
      * @param atMost how many transactions of its own there may be at a time
+     * @param writers what the application says of the servers that it writes to
      */
-    RowLocks(LockStore store, int atMost) {
+    RowLocks(LockStore store, int atMost, Writers writers) {
         this.store = store;
         this.atMost = atMost;
+        this.writers = writers;
         this.ownTransactions = new Semaphore(atMost);
+    }
+
+    /**
+     * Checks that whoever wants the lock would see that its row is locked.
+     *
+     * @throws IllegalStateException if not, because it may be on another server
+     */
+    void checkSeenByAll(String name) {
+        if (store.cluster().hasSeveralWriters() && writers != Writers.ONE_AT_A_TIME) {
+            throw new IllegalStateException("Row lock '" + name + "' was not acquired: the database is "
+                    + store.cluster().label()
+                    + ", whose servers know nothing of each other's row locks, so that two could hold"
+                    + " it. Use a lock without rowLock(), or, if all processes write to one and the same server at a time, say so with"
+                    + " LockServiceBuilder.singleWriter() (holdfast.single-writer=true)");
+        }
     }
 
     /**

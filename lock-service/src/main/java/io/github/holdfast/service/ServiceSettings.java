@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param housekeepingPeriod how often the tables are tidied up; null for never
  * @param retention how long idle rows are kept
  * @param maxRowLocks how many row locks may have a transaction of their own at a time
+ * @param writers whether the application writes to one server of a cluster at a time
  * @param wakeUp how one who waits learns that another node has given a lock back
  * @param ticker the local passage of time
  */
@@ -25,8 +26,14 @@ record ServiceSettings(
         @Nullable Duration housekeepingPeriod,
         Duration retention,
         int maxRowLocks,
+        Writers writers,
         WakeUp wakeUp,
         Ticker ticker) {
+
+    enum Writers {
+        AS_THE_DATABASE_ALLOWS,
+        ONE_AT_A_TIME
+    }
 
     enum WakeUp {
         BY_POLLING,

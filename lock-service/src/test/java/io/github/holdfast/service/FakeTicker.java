@@ -35,6 +35,7 @@ final class FakeTicker implements Ticker {
                 null,
                 Duration.ofDays(7),
                 1,
+                ServiceSettings.Writers.AS_THE_DATABASE_ALLOWS,
                 ServiceSettings.WakeUp.BY_POLLING,
                 this);
         return Internals.of(null, null, settings, "test");

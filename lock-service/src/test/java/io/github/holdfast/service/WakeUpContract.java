@@ -1,6 +1,7 @@
 package io.github.holdfast.service;
 
 import static io.github.holdfast.service.ServiceSettings.WakeUp.BY_NOTIFICATION;
+import static io.github.holdfast.service.ServiceSettings.Writers.AS_THE_DATABASE_ALLOWS;
 import static java.time.Duration.ofDays;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
@@ -407,7 +408,16 @@ abstract class WakeUpContract {
     private Internals internalsOver(DataSource connections) {
         EntityManagerFactory unit = services.unit(services.poolOver(connections));
         ServiceSettings settings = new ServiceSettings(
-                "", NodeTiming.DEFAULT, Duration.ZERO, List.of(), null, ofDays(7), 1, BY_NOTIFICATION, endless);
+                "",
+                NodeTiming.DEFAULT,
+                Duration.ZERO,
+                List.of(),
+                null,
+                ofDays(7),
+                1,
+                AS_THE_DATABASE_ALLOWS,
+                BY_NOTIFICATION,
+                endless);
         Internals internals = Internals.of(LockStore.open(unit), CommitGuard.of(unit, null), settings, "test");
         services.opened(internals.settler());
         services.opened(internals.wakeUps());

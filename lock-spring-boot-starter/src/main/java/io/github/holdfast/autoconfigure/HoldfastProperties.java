@@ -19,6 +19,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     have the same
  * @param maxRowLocks how many row locks may be held or waited for at a time outside the callers' transactions, each with one
  *     of the application's connections
+ * @param singleWriter whether all processes write to one and the same server of a Galera cluster, or of several primaries, at a
+ *     time, so that row locks are safe there
  * @param wakeUpByNotification whether waiting threads are woken when another process releases the lock; on PostgreSQL only. All
  *     processes should have the same
  * @param housekeeping how the lock tables are tidied up
@@ -36,6 +38,7 @@ record HoldfastProperties(
         @DefaultValue("30s") Duration nodeLease,
         @DefaultValue("0s") Duration lockDelay,
         @DefaultValue("5") int maxRowLocks,
+        @DefaultValue("false") boolean singleWriter,
         @DefaultValue("false") boolean wakeUpByNotification,
         @DefaultValue Housekeeping housekeeping,
         @DefaultValue Jpa jpa,

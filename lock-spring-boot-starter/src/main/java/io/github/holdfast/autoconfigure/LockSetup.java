@@ -94,6 +94,9 @@ final class LockSetup {
         HoldfastProperties.Housekeeping housekeeping = properties.housekeeping();
         set("holdfast.housekeeping.retention", housekeeping.retention(), builder::retention);
         set("holdfast.housekeeping.period", housekeeping.period(), builder::housekeepingEvery);
+        if (properties.singleWriter()) {
+            builder.singleWriter();
+        }
         if (properties.wakeUpByNotification()) {
             builder.wakeUpByNotification();
         }
