@@ -1,0 +1,50 @@
+package io.github.holdfast.clusters;
+
+/** A primary, and a standby that each commit waits for. Not thread-safe. */
+final class PostgresPair implements AutoCloseable {
+
+    private final PostgresServer primary;
+    private final PostgresServer standby;
+
+    private PostgresPair(PostgresServer primary, PostgresServer standby) {
+        this.primary = primary;
+        this.standby = standby;
+    }
+
+    /** Both run. */
+    static PostgresPair start() {
+        PostgresServer primary = PostgresServer.create();
+        PostgresPair pair = new PostgresPair(primary, primary.copy());
+        try {
+            primary.waitForStandby();
+            primary.start();
+            pair.standby.start();
+            // Is answered when the standby has it.
+            primary.execute("create table answered (nothing integer)");
+            return pair;
+        } catch (RuntimeException e) {
+            pair.close();
+            throw e;
+        }
+    }
+
+    PostgresServer primary() {
+        return primary;
+    }
+
+    PostgresServer standby() {
+        return standby;
+    }
+
+    /** Leads to whichever of both writes. */
+    String url() {
+        return "jdbc:postgresql://" + primary.address() + "," + standby.address()
+                + "/postgres?user=postgres&targetServerType=primary&connectTimeout=2";
+    }
+
+    @Override
+    public void close() {
+        primary.close();
+        standby.close();
+    }
+}
