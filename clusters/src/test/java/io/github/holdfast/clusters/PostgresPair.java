@@ -1,7 +1,7 @@
 package io.github.holdfast.clusters;
 
 /** A primary, and a standby that each commit waits for. Not thread-safe. */
-final class PostgresPair implements AutoCloseable {
+final class PostgresPair implements ReplicatedPair {
 
     private final PostgresServer primary;
     private final PostgresServer standby;
@@ -36,10 +36,27 @@ final class PostgresPair implements AutoCloseable {
         return standby;
     }
 
-    /** Leads to whichever of both writes. */
-    String url() {
+    @Override
+    public String url() {
         return "jdbc:postgresql://" + primary.address() + "," + standby.address()
                 + "/postgres?user=postgres&targetServerType=primary&connectTimeout=2";
+    }
+
+    @Override
+    public void loseStandby() {
+        standby.kill();
+    }
+
+    @Override
+    public void bringStandbyBack() {
+        standby.start();
+    }
+
+    @Override
+    public void failOver() {
+        primary.kill();
+        standby.start();
+        standby.promote();
     }
 
     @Override

@@ -138,8 +138,16 @@ final class PostgresServer implements AutoCloseable {
         return "127.0.0.1:" + port;
     }
 
+    int port() {
+        return port;
+    }
+
+    String url() {
+        return "jdbc:postgresql://" + address() + "/postgres?user=postgres&connectTimeout=2";
+    }
+
     private Connection connect() throws SQLException {
-        return DriverManager.getConnection("jdbc:postgresql://" + address() + "/postgres", "postgres", "");
+        return DriverManager.getConnection(url());
     }
 
     private Path data() {

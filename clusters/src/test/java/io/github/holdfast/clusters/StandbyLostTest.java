@@ -1,201 +1,22 @@
 package io.github.holdfast.clusters;
 
-import static java.time.Duration.ofMinutes;
-import static java.time.Duration.ofSeconds;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 
-import io.github.holdfast.clusters.Call.Outcome;
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockInfo;
-import io.github.holdfast.service.LockRequest;
-import io.github.holdfast.service.LockService;
-import io.github.holdfast.service.LockState;
-import io.github.holdfast.service.LockStoreException;
-import io.github.holdfast.service.ReleaseOutcome;
-import java.time.Duration;
-import java.util.Objects;
-import java.util.Optional;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.TestInstance.Lifecycle;
-
-/**
- * The synchronous standby of PostgreSQL is away while locks are acquired, passed on, renewed and released; then the primary crashes, and
- * the standby, which has nothing of that, is promoted. Nobody may believe in what only the primary had.
- *
- * <p>A cancelled wait for the standby is no failure there: the server answers as if the commit were done, with a warning
- * (<a href="https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION">synchronous replication</a>).
- */
-@TestInstance(Lifecycle.PER_CLASS) // One failover, which all tests look at.
 class StandbyLostTest {
 
-    private static final Duration NODE_LEASE = ofSeconds(6);
-    private static final Duration SHORT_LEASE = ofSeconds(10);
-    private static final Duration LONG_LEASE = ofMinutes(10);
-    private static final Duration WAIT = ofSeconds(3);
-
-    /** By how much a call may exceed its wait time. */
-    private static final Duration EXCESS = ofSeconds(7);
-
-    /** Within that, all that has no holder is granted after the failover. */
-    private static final Duration SOON = ofSeconds(30);
-
-    private final PostgresPair servers = PostgresPair.start();
-    private final Application first = application();
-    private final Application newcomer = application();
-    private @Nullable Application second;
-
-    private final LockHandle renewed = acquire("renewal", SHORT_LEASE);
-    private final LockHandle released = acquire("release", LONG_LEASE);
-    private final LockHandle forced = acquire("forced", LONG_LEASE);
-    private final LockHandle beating = acquire(LockRequest.of("heartbeat"));
-
-    private @Nullable Call<LockHandle> grant;
-    private @Nullable Call<LockHandle> handOver;
-    private @Nullable Call<LockHandle> creation;
-    private @Nullable Call<LockHandle> registration;
-    private @Nullable Call<ReleaseOutcome> release;
-    private @Nullable Call<Duration> renewal;
-    private @Nullable Call<Optional<LockInfo>> forcedRelease;
-
-    private Application application() {
-        return Application.on(servers.url(), settings -> settings.nodeLease(NODE_LEASE));
-    }
-
-    private LockHandle acquire(String name, Duration lease) {
-        return acquire(LockRequest.of(name).lease(lease));
-    }
-
-    private LockHandle acquire(LockRequest request) {
-        return first.locks().tryAcquire(request).orElseThrow();
-    }
-
-    private Call<LockHandle> acquiring(Application application, LockRequest request) {
-        return Call.start("acquire " + request.name(), () -> application.locks().acquire(request));
-    }
-
-    private static LockRequest longLease(String name) {
-        return LockRequest.of(name).lease(LONG_LEASE).waitAtMost(WAIT);
-    }
-
-    @BeforeAll
-    void failOver() throws InterruptedException {
-        acquire("grant", LONG_LEASE).release();
-        LockHandle passedOn = acquire("hand-over", SHORT_LEASE);
-        handOver = acquiring(first, longLease("hand-over").waitAtMost(ofSeconds(8)));
-        await().atMost(SOON).until(() -> first.locks().admin().waiting() == 1);
-        servers.standby().kill();
-
-        grant = acquiring(first, longLease("grant"));
-        creation = acquiring(first, longLease("creation"));
-        registration = acquiring(newcomer, LockRequest.of("registration").waitAtMost(WAIT));
-        release = Call.start("release", released::release);
-        renewal = Call.start("renew", () -> {
-            renewed.renew(LONG_LEASE);
-            return renewed.remaining();
-        });
-        forcedRelease = Call.start("forced release", () -> first.locks().admin().forceRelease("forced", "a test"));
-        Call<ReleaseOutcome> passing = Call.start("pass on", passedOn::release);
-        Call.awaitEnds(
-                ofSeconds(15), grant, creation, registration, release, renewal, forcedRelease, passing, handOver);
-
-        servers.primary().kill();
-        servers.standby().start();
-        servers.standby().promote();
-        second = application();
-    }
-
-    @AfterAll
-    void close() {
-        // With a server still there: a service that is closed gives back what it holds.
-        for (Application application : new Application[] {first, newcomer, second}) {
-            if (application != null) {
-                application.close();
-            }
-        }
-        servers.close();
-    }
-
-    @Test
-    void aGrantThatTheStandbyDoesNotHaveIsNotBelieved() throws InterruptedException {
-        assertSecondIsGrantedWhatNobodyHolds("grant", endOf(grant));
-    }
-
-    @Test
-    void aLockThatWasPassedOnWithoutTheStandbyIsNotBelieved() throws InterruptedException {
-        assertSecondIsGrantedWhatNobodyHolds("hand-over", endOf(handOver));
-    }
-
-    @Test
-    void theFirstGrantOfANameEndsWithItsWaitTime() throws InterruptedException {
-        Outcome<LockHandle> end = endOf(creation);
-        assertThat(end.took()).isLessThan(WAIT.plus(EXCESS));
-        assertSecondIsGrantedWhatNobodyHolds("creation", end);
-    }
-
-    @Test
-    void theFirstGrantThroughANodeEndsWithItsWaitTime() throws InterruptedException {
-        Outcome<LockHandle> end = endOf(registration);
-        assertThat(end.took()).isLessThan(WAIT.plus(EXCESS));
-        assertSecondIsGrantedWhatNobodyHolds("registration", end);
-    }
-
-    @Test
-    void aReleaseThatTheStandbyDoesNotHaveIsRepeated() throws InterruptedException {
-        Outcome<ReleaseOutcome> end = endOf(release);
-        assertThat(end.value()).isEqualTo(ReleaseOutcome.UNRESOLVED);
-        assertThat(grantedToSecond("release")).isGreaterThan(released.fencingToken());
-    }
-
-    @Test
-    void aRenewalThatTheStandbyDoesNotHaveIsNotBelieved() throws InterruptedException {
-        Outcome<Duration> end = endOf(renewal);
-        assertThat(end.failure()).isInstanceOf(LockStoreException.class);
-        assertThat(end.took()).isLessThan(WAIT.plus(EXCESS));
-        assertThat(grantedToSecond("renewal")).isGreaterThan(renewed.fencingToken());
-        assertThat(renewed.state()).isEqualTo(LockState.LOST);
-    }
-
-    @Test
-    void aHeartbeatThatTheStandbyDoesNotHaveIsNotBelieved() throws InterruptedException {
-        assertThat(beating.state()).isEqualTo(LockState.LOST);
-        assertThat(grantedToSecond("heartbeat")).isGreaterThan(beating.fencingToken());
-    }
-
-    @Test
-    void aForcedReleaseThatTheStandbyDoesNotHaveFails() {
-        assertThat(endOf(forcedRelease).failure()).isInstanceOf(LockStoreException.class);
-        // What became of it, the promoted standby alone knows.
-        assertThat(secondService().find("forced").map(LockInfo::fencingToken)).hasValue(forced.fencingToken());
-    }
-
-    private static <T> Outcome<T> endOf(@Nullable Call<T> call) {
-        return Objects.requireNonNull(call).outcome();
-    }
-
-    private void assertSecondIsGrantedWhatNobodyHolds(String name, Outcome<LockHandle> end)
-            throws InterruptedException {
-        LockHandle believed = end.value();
-        long token = grantedToSecond(name);
-        if (believed != null) {
-            assertThat(believed.state())
-                    .as("of %s, after %s", believed, end.took())
-                    .isNotEqualTo(LockState.HELD);
-            assertThat(believed.fencingToken()).isNotEqualTo(token);
+    @Nested
+    class OnPostgres extends StandbyLostContract {
+        OnPostgres() {
+            super(PostgresPair.start());
         }
     }
 
-    private long grantedToSecond(String name) throws InterruptedException {
-        return secondService()
-                .acquire(LockRequest.of(name).lease(LONG_LEASE).waitAtMost(SOON))
-                .fencingToken();
-    }
-
-    private LockService secondService() {
-        return Objects.requireNonNull(second).locks();
+    @Nested
+    @Tag("nightly")
+    class OnMySql extends StandbyLostContract {
+        OnMySql() {
+            super(MysqlPair.start());
+        }
     }
 }

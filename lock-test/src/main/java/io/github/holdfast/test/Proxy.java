@@ -38,11 +38,11 @@ public final class Proxy implements AutoCloseable {
 
     private final ServerSocket listener;
     private final String url;
-    private final int target;
     private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
     private final AtomicInteger refused = new AtomicInteger();
     private final AtomicInteger dropped = new AtomicInteger();
     private volatile Mode mode = Mode.PASS;
+    private volatile int target;
 
     private Proxy(ServerSocket listener, String url, int target) {
         this.listener = listener;
@@ -106,6 +106,15 @@ public final class Proxy implements AutoCloseable {
      */
     public void set(Mode other) {
         mode = other;
+    }
+
+    /**
+     * Leads those who connect from now on to another server. The connections that there are stay.
+     *
+     * @param port where that listens on the loopback interface
+     */
+    public void leadTo(int port) {
+        target = port;
     }
 
     /** Ends all connections. */
