@@ -91,7 +91,7 @@ final class MysqlGroup implements AutoCloseable {
     static String url(String hosts, String options) {
         return "jdbc:mysql://" + hosts
                 + "/holdfast?user=holdfast&password=holdfast&useSSL=false&allowPublicKeyRetrieval=true"
-                + "&connectTimeout=2000&socketTimeout=20000" + options;
+                + "&connectTimeout=2000&socketTimeout=20000&logger=Slf4JLogger" + options;
     }
 
     /** As it stands in a URL: the first one is the one that is asked first. */

@@ -62,7 +62,7 @@ final class MysqlPair implements ReplicatedPair {
     public String url() {
         return "jdbc:mysql://" + source.address() + "," + replica.address()
                 + "/holdfast?user=holdfast&password=holdfast&useSSL=false&allowPublicKeyRetrieval=true"
-                + "&connectTimeout=2000&socketTimeout=5000&failOverReadOnly=false";
+                + "&connectTimeout=2000&socketTimeout=5000&failOverReadOnly=false&logger=Slf4JLogger";
     }
 
     @Override

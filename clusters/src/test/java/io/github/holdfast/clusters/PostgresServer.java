@@ -58,6 +58,11 @@ final class PostgresServer implements AutoCloseable {
         write("standby.signal", "");
     }
 
+    /** Makes it a standby of nobody when it starts next. */
+    void isolate() {
+        configure("primary_conninfo = ''");
+    }
+
     /** Has a commit wait until a standby has it. */
     void waitForStandby() {
         configure("synchronous_standby_names = 'standby'");
