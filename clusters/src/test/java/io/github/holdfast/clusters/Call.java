@@ -66,6 +66,12 @@ final class Call<T> {
         }
     }
 
+    /** How it ended, after a wait of at most this. */
+    Outcome<T> awaitOutcome(Duration atMost) throws InterruptedException {
+        awaitEnds(atMost, this);
+        return outcome();
+    }
+
     /**
      * How it ended.
      *

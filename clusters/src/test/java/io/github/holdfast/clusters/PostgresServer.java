@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -133,6 +134,21 @@ final class PostgresServer implements AutoCloseable {
             for (String sql : statements) {
                 statement.execute(sql);
             }
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** How many rows a query has. */
+    int count(String query) {
+        try (Connection connection = connect();
+                Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(query)) {
+            int count = 0;
+            while (rows.next()) {
+                count++;
+            }
+            return count;
         } catch (SQLException e) {
             throw new IllegalStateException(e);
         }
