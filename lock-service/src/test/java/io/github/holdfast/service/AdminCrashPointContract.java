@@ -67,8 +67,7 @@ abstract class AdminCrashPointContract extends CrashPoints {
         atEachStep(4, crash -> {
             LockHandle lock = theirs.acquire(kept.of(crash.request(), LONG));
             crash.had(crash.name(), lock.fencingToken());
-            Optional<LockInfo> told =
-                    crash.during(() -> byForce.apply(lock).orElseThrow());
+            Optional<LockInfo> told = crash.during(() -> byForce.apply(lock).orElseThrow());
             boolean isForced = theirs.find(crash.name()).isEmpty();
             assertThat(database.queryForLong(
                             "select count(*) from lock_audit where lock_name = '" + crash.name() + "'"))

@@ -467,15 +467,14 @@ abstract class ForcedReleaseContract {
                 LockSupport.parkNanos(later);
                 return seen.release();
             });
-            Future<Optional<LockInfo>> forcing = together(
-                    start, () -> theirs.admin().forceRelease(request.name(), seen.fencingToken(), REASON));
+            Future<Optional<LockInfo>> forcing =
+                    together(start, () -> theirs.admin().forceRelease(request.name(), seen.fencingToken(), REASON));
             Future<Optional<LockHandle>> acquiring = together(start, () -> theirs.tryAcquire(request));
             Optional<LockInfo> forced = get(forcing);
             assertThat(get(releasing)).isEqualTo(forced.isPresent() ? ReleaseOutcome.LOST : ReleaseOutcome.RELEASED);
             forced.ifPresent(info -> assertThat(info.fencingToken()).isEqualTo(seen.fencingToken()));
             assertThat(audits(request.name())).isEqualTo(forced.isPresent() ? 1 : 0);
-            get(acquiring)
-                    .ifPresent(next -> assertThat(next.release()).isEqualTo(ReleaseOutcome.RELEASED));
+            get(acquiring).ifPresent(next -> assertThat(next.release()).isEqualTo(ReleaseOutcome.RELEASED));
             wasForced |= forced.isPresent();
             wasReleased |= forced.isEmpty();
         }

@@ -24,9 +24,8 @@ public final class Unavailable {
 
     static RuntimeException because(TestDatabase kind, Throwable cause) {
         // Ports and temporary directories are not the same for each test.
-        String reason = String.valueOf(cause.getMessage())
-                .replaceAll("\\s+", " ")
-                .replaceAll("[0-9]{5,}", "...");
+        String reason =
+                String.valueOf(cause.getMessage()).replaceAll("\\s+", " ").replaceAll("[0-9]{5,}", "...");
         return because(kind.label() + " did not start: " + reason, cause);
     }
 
