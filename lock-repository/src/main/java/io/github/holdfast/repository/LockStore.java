@@ -150,6 +150,7 @@ public final class LockStore {
         Cluster cluster = check.connections(OwnUnit.of(check.sessionFactory(), lockDataSource));
         LockStore store = new LockStore(check.sessionFactory(), lockDataSource, cluster);
         check.tables(store);
+        check.pooler(OwnUnit.of(check.sessionFactory(), null));
         check.isSameDatabase(store, new LockStore(check.sessionFactory(), null, cluster));
         return store;
     }

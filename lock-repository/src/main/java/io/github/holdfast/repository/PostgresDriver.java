@@ -1,8 +1,12 @@
 package io.github.holdfast.repository;
 
 import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import org.postgresql.PGConnection;
+import org.postgresql.jdbc.PreferQueryMode;
 import org.springframework.util.ClassUtils;
 
 /** What PostgreSQL's own JDBC driver can do beyond JDBC. An application on another database does not have it. */
@@ -16,6 +20,42 @@ final class PostgresDriver {
     /** Whether the connection, or what a pool has wrapped in it, is this driver's. */
     static boolean gave(Connection connection) throws SQLException {
         return IS_PRESENT && connection.isWrapperFor(PGConnection.class);
+    }
+
+    /**
+     * Whether the driver prepares statements on the server, and the server's session is not the one that the driver was told of when it
+     * connected: a pooler answers that by itself. One statement.
+     */
+    static boolean preparesBehindPooler(Connection connection) throws SQLException {
+        if (!gave(connection)) {
+            return false;
+        }
+        PGConnection own = connection.unwrap(PGConnection.class);
+        if (own.getPrepareThreshold() == 0 || own.getPreferQueryMode() == PreferQueryMode.SIMPLE) {
+            return false;
+        }
+        boolean autoCommit = connection.getAutoCommit();
+        // Otherwise the transaction would have to be ended, by a ROLLBACK that is prepared.
+        connection.setAutoCommit(true);
+        try (Statement statement = connection.createStatement();
+                ResultSet result = statement.executeQuery("select pg_backend_pid()")) {
+            result.next();
+            return result.getLong(1) != own.getBackendPID();
+        } finally {
+            connection.setAutoCommit(autoCommit);
+        }
+    }
+
+    /** Returns a statement that is prepared on the server when it is executed for the first time. */
+    static PreparedStatement preparedAtOnce(Connection connection, String text) throws SQLException {
+        PGConnection own = connection.unwrap(PGConnection.class);
+        int threshold = own.getPrepareThreshold();
+        own.setPrepareThreshold(1);
+        try {
+            return connection.prepareStatement(text);
+        } finally {
+            own.setPrepareThreshold(threshold);
+        }
     }
 
     /**

@@ -20,6 +20,7 @@ import org.hibernate.Session;
 import org.hibernate.boot.spi.SessionFactoryOptions;
 import org.hibernate.dialect.Dialect;
 import org.hibernate.dialect.MySQLDialect;
+import org.hibernate.dialect.PostgreSQLDialect;
 import org.hibernate.engine.jdbc.connections.spi.ConnectionProvider;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.hibernate.resource.transaction.spi.TransactionCoordinatorBuilder;
@@ -167,6 +168,7 @@ final class StartupCheck {
      * @return who writes the database
      */
     Cluster connections(EntityManagerFactory unit) {
+        pooler(unit);
         try (Session session = unit.createEntityManager().unwrap(Session.class)) {
             return session.doReturningWork(connection -> {
                 refuseUnless(
@@ -189,9 +191,24 @@ final class StartupCheck {
                 return Cluster.of(connection, dialect());
             });
         } catch (PersistenceException thrown) {
-            Failure failure = SqlErrors.ofBegin(thrown);
-            throw new StoreException(failure, "The database cannot be checked: " + failure.message(), thrown);
+            throw notChecked(thrown);
         }
+    }
+
+    /** Checks whether what the driver prepares on a server of PostgreSQL is found again. */
+    void pooler(EntityManagerFactory unit) {
+        if (dialect() instanceof PostgreSQLDialect) {
+            try {
+                PoolerCheck.on(unit);
+            } catch (PersistenceException thrown) {
+                throw notChecked(thrown);
+            }
+        }
+    }
+
+    private static StoreException notChecked(PersistenceException thrown) {
+        Failure failure = SqlErrors.ofBegin(thrown);
+        return new StoreException(failure, "The database cannot be checked: " + failure.message(), thrown);
     }
 
     private boolean providerDisablesAutoCommit() {

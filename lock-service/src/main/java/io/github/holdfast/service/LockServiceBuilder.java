@@ -197,8 +197,8 @@ public final class LockServiceBuilder {
      * database.
      *
      * @throws IllegalStateException if the persistence unit, the pool, the tables or the database server are not set up for
-     *     Holdfast, the lock data source leads to another database, or {@link #wakeUpByNotification} is asked for where there
-     *     is no PostgreSQL; the message says what to change
+     *     Holdfast, the lock data source leads to another database, a pooler before PostgreSQL loses what the driver prepares on the
+     *     server, or {@link #wakeUpByNotification} is asked for where there is no PostgreSQL; the message says what to change
      * @throws LockStoreException if the database cannot be reached, Holdfast's tables are missing, or it refuses to write
      */
     public LockService build() {
