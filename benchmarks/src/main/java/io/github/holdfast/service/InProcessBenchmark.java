@@ -83,7 +83,7 @@ public class InProcessBenchmark {
     /** What a look at a row means. */
     @Benchmark
     public Standing judge(Row row) {
-        return row.held.standing("another", null, null, row.now);
+        return row.held.standing("another", null, null, row.now, Duration.ZERO);
     }
 
     /** The row after a grant and after a release. */

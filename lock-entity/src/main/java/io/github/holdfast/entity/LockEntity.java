@@ -122,23 +122,38 @@ public class LockEntity {
      * @param claimantNode the node the claimant would hold it through, or null if by a lease
      * @param node the node that this row names, or null if it names none or the node's row does not exist
      * @param dbNow the database's clock, read in the same statement as this row
+     * @param tolerance for how long a lease, or that of a node, must have been over before the lock is taken from its holder,
+     *     because another machine, whose clock is ahead, may have become the database since. Until then it is nobody's: the holder
+     *     has no right to it any more
      */
-    public Standing standing(String claimant, @Nullable String claimantNode, @Nullable LockNode node, Instant dbNow) {
-        if (owner == null || isOver(node, dbNow)) {
+    public Standing standing(
+            String claimant,
+            @Nullable String claimantNode,
+            @Nullable LockNode node,
+            Instant dbNow,
+            Duration tolerance) {
+        if (owner == null || isLeft(node, dbNow.minus(tolerance))) {
             return availableAt == null || !availableAt.isAfter(dbNow) ? Standing.FREE : Standing.DELAYED;
         }
-        if (nodeId != null && node != null && node.isOverdue(dbNow)) {
+        if (nodeId != null && node != null && node.isOverdue(dbNow.minus(tolerance))) {
             return Standing.NODE_OVERDUE;
         }
-        return isReentrantFor(claimant, claimantNode) ? Standing.MINE : Standing.HELD;
+        return isReentrantFor(claimant, claimantNode) && isValid(node, dbNow) ? Standing.MINE : Standing.HELD;
     }
 
     /** A node that is absent counts as ended: late writes of a purged node must not hold a lock for ever. */
-    private boolean isOver(@Nullable LockNode node, Instant dbNow) {
+    private boolean isLeft(@Nullable LockNode node, Instant since) {
         if (nodeId != null) {
             return node == null || node.isEnded();
         }
-        return expiresAt != null && !expiresAt.isAfter(dbNow);
+        return expiresAt != null && !expiresAt.isAfter(since);
+    }
+
+    /** Whether the holder still has a right to it. */
+    private boolean isValid(@Nullable LockNode node, Instant dbNow) {
+        return nodeId != null
+                ? node != null && !node.isEnded() && !node.isOverdue(dbNow)
+                : expiresAt == null || expiresAt.isAfter(dbNow);
     }
 
     /** Another node's death would end a hold that this node believes its own, so a node re-enters only what it holds. */
@@ -151,9 +166,10 @@ public class LockEntity {
      * the lock is available. A renewal makes it longer and a release shorter.
      *
      * @param dbNow the database's clock, read in the same statement as this row
+     * @param tolerance as for {@link #standing}
      * @return zero if it is free; null if it is held through a node, which has no end to wait for
      */
-    public @Nullable Duration timeUntilFree(Instant dbNow) {
+    public @Nullable Duration timeUntilFree(Instant dbNow, Duration tolerance) {
         if (owner != null && expiresAt == null) {
             return null;
         }
@@ -161,7 +177,7 @@ public class LockEntity {
         if (owner == null) {
             return untilAvailable;
         }
-        Duration untilExpiry = until(expiresAt, dbNow);
+        Duration untilExpiry = until(expiresAt, dbNow.minus(tolerance));
         return untilExpiry.compareTo(untilAvailable) > 0 ? untilExpiry : untilAvailable;
     }
 

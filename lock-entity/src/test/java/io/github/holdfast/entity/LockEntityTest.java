@@ -270,7 +270,7 @@ class LockEntityTest {
                 loaded(row, "expiresAt", instants[lease]);
                 loaded(row, "availableAt", instants[available]);
 
-                assertThat(row.timeUntilFree(NOW))
+                assertThat(row.timeUntilFree(NOW, Duration.ZERO))
                         .as("lease until %s, available from %s", instants[lease], instants[available])
                         .isEqualTo(untilThen[Math.max(lease, available)]);
             }
@@ -279,8 +279,8 @@ class LockEntityTest {
 
     @Test
     void lockThatWasNeverGrantedIsFreeNow() {
-        assertThat(free.timeUntilFree(NOW)).isEqualTo(Duration.ZERO);
-        assertThat(loaded(free, "availableAt", NOW.plusSeconds(5)).timeUntilFree(NOW))
+        assertThat(free.timeUntilFree(NOW, Duration.ZERO)).isEqualTo(Duration.ZERO);
+        assertThat(loaded(free, "availableAt", NOW.plusSeconds(5)).timeUntilFree(NOW, Duration.ZERO))
                 .isEqualTo(Duration.ofSeconds(5));
     }
 
@@ -288,9 +288,10 @@ class LockEntityTest {
     void freeLockIsWaitedForUntilItIsAvailableWhateverItsLeaseWas() {
         LockEntity released = loaded(free.granted("o", null, null).released(), "expiresAt", NOW.plusSeconds(60));
 
-        assertThat(released.timeUntilFree(NOW)).isEqualTo(Duration.ZERO);
-        assertThat(loaded(released, "availableAt", NOW).timeUntilFree(NOW)).isEqualTo(Duration.ZERO);
-        assertThat(loaded(released, "availableAt", NOW.plusMillis(3)).timeUntilFree(NOW))
+        assertThat(released.timeUntilFree(NOW, Duration.ZERO)).isEqualTo(Duration.ZERO);
+        assertThat(loaded(released, "availableAt", NOW).timeUntilFree(NOW, Duration.ZERO))
+                .isEqualTo(Duration.ZERO);
+        assertThat(loaded(released, "availableAt", NOW.plusMillis(3)).timeUntilFree(NOW, Duration.ZERO))
                 .isEqualTo(Duration.ofMillis(3));
     }
 
@@ -298,8 +299,8 @@ class LockEntityTest {
     void holdThroughANodeHasNoEndToWaitFor() {
         LockEntity row = free.granted("owner-1", "node-1", null);
 
-        assertThat(row.timeUntilFree(NOW)).isNull();
-        assertThat(loaded(row, "availableAt", NOW.plusSeconds(5)).timeUntilFree(NOW))
+        assertThat(row.timeUntilFree(NOW, Duration.ZERO)).isNull();
+        assertThat(loaded(row, "availableAt", NOW.plusSeconds(5)).timeUntilFree(NOW, Duration.ZERO))
                 .isNull();
     }
 

@@ -5,6 +5,7 @@ import static java.util.stream.Collectors.counting;
 import static java.util.stream.Collectors.groupingBy;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -104,7 +105,11 @@ class StandingTest {
         }
 
         Standing standing() {
-            return row().standing("owner-ME", claimantNode.asNode(), node.row(), NOW);
+            return standing(Duration.ZERO);
+        }
+
+        Standing standing(Duration tolerance) {
+            return row().standing("owner-ME", claimantNode.asNode(), node.row(), NOW, tolerance);
         }
 
         /** The design's section 4, "Free to take" and "Re-entry", rule by rule. */
@@ -187,8 +192,46 @@ class StandingTest {
         LockEntity row = new LockEntity("order:1001", 1).granted("owner-ME", null, null);
         Columns.load(row, "expiresAt", NOW);
 
-        assertThat(row.standing("owner-ME", null, null, NOW.minusNanos(1))).isEqualTo(Standing.MINE);
-        assertThat(row.standing("owner-ME", null, null, NOW)).isEqualTo(Standing.FREE);
+        assertThat(row.standing("owner-ME", null, null, NOW.minusNanos(1), Duration.ZERO))
+                .isEqualTo(Standing.MINE);
+        assertThat(row.standing("owner-ME", null, null, NOW, Duration.ZERO)).isEqualTo(Standing.FREE);
+    }
+
+    /** Another machine may have become the database, whose clock is ahead. */
+    @Test
+    void whatIsOverIsNobodysUntilItHasBeenSoForLongerThanTheTolerance() {
+        Duration tolerance = Duration.ofMillis(100);
+        Instant before = NOW.plus(tolerance).minusNanos(MICROSECOND);
+        LockEntity leased = new LockEntity("order:1001", 1).granted("owner-ME", null, null);
+        Columns.load(leased, "expiresAt", NOW);
+        assertThat(leased.standing("owner-ME", null, null, PAST, tolerance)).isEqualTo(Standing.MINE);
+        for (String owner : List.of("owner-ME", "owner-ANOTHER")) {
+            assertThat(leased.standing(owner, null, null, NOW, tolerance)).isEqualTo(Standing.HELD);
+            assertThat(leased.standing(owner, null, null, before, tolerance)).isEqualTo(Standing.HELD);
+            assertThat(leased.standing(owner, null, null, NOW.plus(tolerance), tolerance))
+                    .isEqualTo(Standing.FREE);
+        }
+        LockEntity kept = new LockEntity("order:1001", 1).granted("owner-ME", "node", null);
+        LockNode node = new LockNode("node", NOW.minusSeconds(60), NOW, false);
+        assertThat(kept.standing("owner-ME", "node", node, PAST, tolerance)).isEqualTo(Standing.MINE);
+        for (String owner : List.of("owner-ME", "owner-ANOTHER")) {
+            assertThat(kept.standing(owner, "node", node, NOW, tolerance)).isEqualTo(Standing.HELD);
+            assertThat(kept.standing(owner, "node", node, before, tolerance)).isEqualTo(Standing.HELD);
+            assertThat(kept.standing(owner, "node", node, NOW.plus(tolerance), tolerance))
+                    .isEqualTo(Standing.NODE_OVERDUE);
+        }
+        assertThat(leased.timeUntilFree(NOW, tolerance)).isEqualTo(tolerance);
+    }
+
+    @Test
+    void whatWasReleasedOrEndedIsFreeAtOnceWhateverTheTolerance() {
+        Duration tolerance = Duration.ofMinutes(1);
+        assertThat(Situation.all())
+                .filteredOn(situation ->
+                        situation.owner == Who.NOBODY || (situation.isHeldThroughANode() && situation.isFreeToTake()))
+                .isNotEmpty()
+                .allSatisfy(
+                        situation -> assertThat(situation.standing(tolerance)).isEqualTo(situation.expected()));
     }
 
     @Test
@@ -196,8 +239,9 @@ class StandingTest {
         LockEntity row = new LockEntity("order:1001", 1);
         Columns.load(row, "availableAt", NOW);
 
-        assertThat(row.standing("owner-ME", null, null, NOW.minusNanos(1))).isEqualTo(Standing.DELAYED);
-        assertThat(row.standing("owner-ME", null, null, NOW)).isEqualTo(Standing.FREE);
+        assertThat(row.standing("owner-ME", null, null, NOW.minusNanos(1), Duration.ZERO))
+                .isEqualTo(Standing.DELAYED);
+        assertThat(row.standing("owner-ME", null, null, NOW, Duration.ZERO)).isEqualTo(Standing.FREE);
     }
 
     @Test
@@ -206,11 +250,14 @@ class StandingTest {
         Columns.load(row, "expiresAt", FUTURE);
         Columns.load(row, "availableAt", FUTURE.plusSeconds(60));
 
-        assertThat(row.standing("owner-ME", null, null, NOW)).isEqualTo(Standing.MINE);
-        assertThat(row.standing("owner-ANOTHER", null, null, NOW)).isEqualTo(Standing.HELD);
-        assertThat(row.standing("owner-ANOTHER", null, null, FUTURE)).isEqualTo(Standing.DELAYED);
-        assertThat(row.standing("owner-ME", null, null, FUTURE)).isEqualTo(Standing.DELAYED);
-        assertThat(row.released().standing("owner-ME", null, null, NOW)).isEqualTo(Standing.DELAYED);
+        assertThat(row.standing("owner-ME", null, null, NOW, Duration.ZERO)).isEqualTo(Standing.MINE);
+        assertThat(row.standing("owner-ANOTHER", null, null, NOW, Duration.ZERO))
+                .isEqualTo(Standing.HELD);
+        assertThat(row.standing("owner-ANOTHER", null, null, FUTURE, Duration.ZERO))
+                .isEqualTo(Standing.DELAYED);
+        assertThat(row.standing("owner-ME", null, null, FUTURE, Duration.ZERO)).isEqualTo(Standing.DELAYED);
+        assertThat(row.released().standing("owner-ME", null, null, NOW, Duration.ZERO))
+                .isEqualTo(Standing.DELAYED);
     }
 
     @Test
@@ -218,7 +265,7 @@ class StandingTest {
         LockEntity row = new LockEntity("order:1001", 1).granted("owner-ME", null, null);
         Columns.load(row, "expiresAt", FUTURE);
 
-        assertThat(row.standing("owner-me", null, null, NOW)).isEqualTo(Standing.HELD);
-        assertThat(row.standing("owner-ME ", null, null, NOW)).isEqualTo(Standing.HELD);
+        assertThat(row.standing("owner-me", null, null, NOW, Duration.ZERO)).isEqualTo(Standing.HELD);
+        assertThat(row.standing("owner-ME ", null, null, NOW, Duration.ZERO)).isEqualTo(Standing.HELD);
     }
 }

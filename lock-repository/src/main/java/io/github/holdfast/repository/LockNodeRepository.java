@@ -60,10 +60,12 @@ public interface LockNodeRepository extends Repository<LockNode, String> {
     /**
      * Ends a node whose lease is over. A heartbeat that is on its way is waited for, and decides.
      *
-     * @return false if it is alive again, was ended by somebody else, or is absent: it must be read again
+     * @param tolerance for how long the lease must have been over
+     * @return false if it is alive again, has not been over for that long, was ended by somebody else, or is absent: it must be
+     *     read again
      */
-    default boolean endIfOverdue(String id) {
-        return endOverdue(id) == 1;
+    default boolean endIfOverdue(String id, Duration tolerance) {
+        return endOverdue(id, -Micros.of(tolerance)) == 1;
     }
 
     /**
@@ -139,7 +141,7 @@ public interface LockNodeRepository extends Repository<LockNode, String> {
     @Modifying
     @Query("""
             update HoldfastNode n set n.ended = true, n.version = n.version + 1
-            where n.id = :id and n.ended = false and n.expiresAt <= db_clock()
+            where n.id = :id and n.ended = false and n.expiresAt <= db_clock_plus(:sinceMicros)
             """)
-    int endOverdue(@Param("id") String id);
+    int endOverdue(@Param("id") String id, @Param("sinceMicros") long sinceMicros);
 }

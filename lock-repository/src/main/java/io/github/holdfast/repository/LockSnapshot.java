@@ -21,9 +21,19 @@ public record LockSnapshot(LockEntity row, @Nullable LockNode node, Instant dbNo
      *
      * @param owner the owner who asks
      * @param nodeId the node to hold it through; null to hold it by a lease
+     * @param tolerance for how long a lease must have been over before the lock is taken from its holder
      */
-    public Standing standing(String owner, @Nullable String nodeId) {
-        return row.standing(owner, nodeId, node, dbNow);
+    public Standing standing(String owner, @Nullable String nodeId, Duration tolerance) {
+        return row.standing(owner, nodeId, node, dbNow, tolerance);
+    }
+
+    /**
+     * Whether the lock is this owner's still: he may renew it, or enter it again.
+     *
+     * @param nodeId the node that he holds it through; null if by a lease
+     */
+    public boolean isHeldBy(String owner, @Nullable String nodeId) {
+        return standing(owner, nodeId, Duration.ZERO) == Standing.MINE;
     }
 
     /**
@@ -35,8 +45,12 @@ public record LockSnapshot(LockEntity row, @Nullable LockNode node, Instant dbNo
         return row.owner() == null || end == null || !end.isAfter(dbNow) ? Duration.ZERO : Duration.between(dbNow, end);
     }
 
-    /** Returns how long the row keeps everybody out as far as it tells, or null if it is held through a node. */
-    public @Nullable Duration timeUntilFree() {
-        return row.timeUntilFree(dbNow);
+    /**
+     * Returns how long the row keeps everybody out as far as it tells, or null if it is held through a node.
+     *
+     * @param tolerance for how long a lease must have been over before the lock is taken from its holder
+     */
+    public @Nullable Duration timeUntilFree(Duration tolerance) {
+        return row.timeUntilFree(dbNow, tolerance);
     }
 }

@@ -56,12 +56,18 @@ public interface LockTableRepository extends Repository<LockEntity, String> {
     List<LockEntity> heldThrough(
             @Param("nodeId") String nodeId, @Param("after") String after, @Param("limit") int limit);
 
-    /** Finds the nodes whose lease is over, but which nobody has ended. */
+    /**
+     * Finds the nodes whose lease is over, but which nobody has ended.
+     *
+     * @param sinceMicros since when, from the begin of the transaction: zero or negative
+     */
     @Query("""
-            select n.id from HoldfastNode n where n.id > :after and n.ended = false and n.expiresAt <= db_begin_plus(0)
+            select n.id from HoldfastNode n
+            where n.id > :after and n.ended = false and n.expiresAt <= db_begin_plus(:sinceMicros)
             order by n.id fetch first :limit rows only
             """)
-    List<String> overdueNodes(@Param("after") String after, @Param("limit") int limit);
+    List<String> overdueNodes(
+            @Param("after") String after, @Param("sinceMicros") long sinceMicros, @Param("limit") int limit);
 
     /** Reads the locks whose node was ended or is absent. */
     @Query("""

@@ -101,8 +101,8 @@ abstract class ClockChangeContract {
                     .isEqualTo(column("expires_at"));
             assertThat(row.version()).isBetween(micros(earliest), micros(latest));
             assertThat(row.fencingToken()).isBetween(micros(earliest), micros(latest));
-            assertThat(seen.standing("me", null)).isEqualTo(Standing.MINE);
-            assertThat(seen.standing("other", null)).isEqualTo(Standing.HELD);
+            assertThat(seen.standing("me", null, Duration.ZERO)).isEqualTo(Standing.MINE);
+            assertThat(seen.standing("other", null, Duration.ZERO)).isEqualTo(Standing.HELD);
 
             Duration longer = LEASE.multipliedBy(2);
             assertThat(application.<Boolean>call(locks -> locks.extend(row, row.reentered(), longer)))
@@ -119,7 +119,7 @@ abstract class ClockChangeContract {
         server.set(utc);
         try (TestApplication application = application()) {
             LockEntity row = application.grant("job", "me", SHORT_LEASE);
-            await().until(() -> application.read("job").standing("other", null) == Standing.FREE);
+            await().until(() -> application.read("job").standing("other", null, Duration.ZERO) == Standing.FREE);
 
             assertThat(clock()).isAfterOrEqualTo(row.expiresAt());
             assertThat(application.<Boolean>call(locks -> locks.extend(row, row.reentered(), LEASE)))

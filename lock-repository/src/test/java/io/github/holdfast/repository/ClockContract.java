@@ -97,7 +97,7 @@ abstract class ClockContract {
         LockEntity row = application.grant("job", "me", Duration.ofMillis(200));
         boolean extended = application.call(locks -> {
             LockSnapshot seen = locks.read("job").orElseThrow();
-            assertThat(seen.standing("me", null)).isEqualTo(Standing.MINE);
+            assertThat(seen.standing("me", null, Duration.ZERO)).isEqualTo(Standing.MINE);
             await().until(() -> TestSql.clock(database).isAfter(row.expiresAt()));
             return locks.extend(row, row.reentered(), LEASE);
         });

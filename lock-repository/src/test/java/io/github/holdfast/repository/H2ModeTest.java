@@ -54,7 +54,7 @@ class H2ModeTest {
             assertThat(Duration.between(
                             granted.row().acquiredAt(), granted.row().expiresAt()))
                     .isEqualTo(LEASE);
-            assertThat(granted.standing("other", null)).isEqualTo(Standing.HELD);
+            assertThat(granted.standing("other", null, Duration.ZERO)).isEqualTo(Standing.HELD);
         }
     }
 }

@@ -75,7 +75,7 @@ abstract class LockNodeRepositoryContract {
     }
 
     private boolean endIfOverdue(String id) {
-        return call(nodes -> nodes.endIfOverdue(id));
+        return call(nodes -> nodes.endIfOverdue(id, Duration.ZERO));
     }
 
     private boolean isAnotherWaiting(String id) {
@@ -470,6 +470,16 @@ abstract class LockNodeRepositoryContract {
         assertThat(node("ended, then stopped").isStopped()).isFalse();
     }
 
+    @Test
+    void aNodeIsEndedOnlyWhenItHasBeenOverdueForTheTolerance() {
+        register("node", LEASE);
+        database.execute("update lock_node set expires_at = started_at - interval '60' second where id = 'node'");
+        boolean early = call(nodes -> nodes.endIfOverdue("node", Duration.ofMinutes(30)));
+        assertThat(early).isFalse();
+        boolean ended = call(nodes -> nodes.endIfOverdue("node", Duration.ofSeconds(59)));
+        assertThat(ended).isTrue();
+    }
+
     // Statements
 
     @Test
@@ -484,7 +494,7 @@ abstract class LockNodeRepositoryContract {
         assertOneStatement("update lock_node", nodes -> nodes.beat("node", 0, LEASE));
         assertOneStatement("update lock_node", nodes -> nodes.alert("node"));
         assertOneStatement("update lock_node", nodes -> nodes.markWaiting("node", LEASE));
-        assertOneStatement("update lock_node", nodes -> nodes.endIfOverdue("node"));
+        assertOneStatement("update lock_node", nodes -> nodes.endIfOverdue("node", LEASE));
         assertOneStatement("update lock_node", nodes -> nodes.stop("node"));
         assertOneStatement("update lock_node", nodes -> nodes.end("node"));
     }

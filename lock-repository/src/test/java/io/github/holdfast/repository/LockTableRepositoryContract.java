@@ -216,10 +216,10 @@ abstract class LockTableRepositoryContract {
         for (String id : List.of("b", "a", "c")) {
             overdue(id);
         }
-        assertThat(ids(table -> table.overdueNodes("", 2))).containsExactly("a", "b");
-        assertThat(ids(table -> table.overdueNodes("b", 2))).containsExactly("c");
+        assertThat(ids(table -> table.overdueNodes("", 0, 2))).containsExactly("a", "b");
+        assertThat(ids(table -> table.overdueNodes("b", 0, 2))).containsExactly("c");
         end("a");
-        assertThat(ids(table -> table.overdueNodes("", 2))).containsExactly("b", "c");
+        assertThat(ids(table -> table.overdueNodes("", 0, 2))).containsExactly("b", "c");
     }
 
     @Test
@@ -519,7 +519,7 @@ abstract class LockTableRepositoryContract {
     void eachMethodIsOneStatement() {
         assertOneStatement("select ", table -> table.held("", 10));
         assertOneStatement("select ", table -> table.heldThrough("node", "", 10));
-        assertOneStatement("select ", table -> table.overdueNodes("", 10));
+        assertOneStatement("select ", table -> table.overdueNodes("", 0, 10));
         assertOneStatement("select ", table -> table.orphans("", 10));
         assertOneStatement("select ", table -> table.idle("", A_WEEK_AGO, 10));
         assertOneStatement("select ", table -> table.idleNodes("", A_WEEK_AGO, 10));

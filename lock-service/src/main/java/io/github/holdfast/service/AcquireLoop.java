@@ -68,7 +68,7 @@ final class AcquireLoop {
             boolean isPrepared = isPreparable(attempt) && !wasPrepared;
             wasPrepared = isPrepared;
             if (!isPrepared) {
-                waiter.pause(patience, attempt instanceof Refused refused ? refused.seen() : null);
+                waiter.pause(patience, attempt instanceof Refused refused ? refused : null);
             }
         }
     }
@@ -138,7 +138,8 @@ final class AcquireLoop {
                 store.inTransaction(patience.forOneStatement(), locks -> locks.createIfMissing(name));
             } else if (attempt instanceof Overdue overdue) {
                 store.inTransaction(
-                        patience.forOneStatement(), () -> store.nodes().endIfOverdue(overdue.nodeId()));
+                        patience.forOneStatement(),
+                        () -> store.nodes().endIfOverdue(overdue.nodeId(), internals.clockTolerance()));
             } else if (attempt instanceof Deserted deserted) {
                 LockEntity row = deserted.row();
                 // Whether that is done or somebody was faster, the next look tells.

@@ -26,8 +26,7 @@ record Acquired(
         if (last instanceof Refused refused) {
             return LockInfo.ofHeld(refused.seen())
                     .map(held -> new LockNotAcquiredException(waited, held))
-                    .orElseGet(() -> because(
-                            "nobody may hold it for another " + refused.seen().timeUntilFree()));
+                    .orElseGet(() -> because("nobody may hold it for another " + refused.timeUntilFree()));
         }
         if (last instanceof TooLate tooLate) {
             return because(tooLate.why());

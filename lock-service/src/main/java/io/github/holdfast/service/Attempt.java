@@ -1,6 +1,7 @@
 package io.github.holdfast.service;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.Standing;
 import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.RowTransaction;
@@ -53,8 +54,24 @@ sealed interface Attempt {
      */
     record Locked(LockEntity row, RowTransaction transaction) implements Attempt {}
 
-    /** Somebody else holds the lock, or it is not available yet. */
-    record Refused(LockSnapshot seen) implements Attempt {}
+    /**
+     * Somebody else holds the lock, or it is not available yet.
+     *
+     * @param tolerance for how long a lease must have been over before the lock is taken from its holder
+     */
+    record Refused(LockSnapshot seen, Duration tolerance) implements Attempt {
+
+        /** Whether it is a holder's, perhaps a dead one's; if not, nobody may hold it for a while. */
+        boolean isHeld() {
+            return seen.standing(RowAcquisition.NOBODY, null, tolerance) != Standing.DELAYED;
+        }
+
+        /** How long the row keeps everybody out as far as it tells; null if it is held through a node. */
+        @Nullable
+        Duration timeUntilFree() {
+            return seen.timeUntilFree(tolerance);
+        }
+    }
 
     /** Nobody holds the lock, and it is not wanted. */
     record NotWanted() implements Attempt {}

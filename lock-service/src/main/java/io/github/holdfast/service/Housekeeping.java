@@ -57,6 +57,7 @@ final class Housekeeping implements AutoCloseable {
     private final LockStore store;
     private final Duration retention;
     private final Duration lockDelay;
+    private final Duration clockTolerance;
     private final Ticker ticker;
     private final ScheduledExecutorService thread;
 
@@ -65,6 +66,7 @@ final class Housekeeping implements AutoCloseable {
         this.store = store;
         this.retention = settings.retention();
         this.lockDelay = settings.lockDelay();
+        this.clockTolerance = settings.clockTolerance();
         this.ticker = settings.ticker();
         thread = new ScheduledThreadPoolExecutor(1, Daemons.named("holdfast-housekeeping"));
         schedule(settings.housekeepingPeriod());
@@ -111,8 +113,7 @@ final class Housekeeping implements AutoCloseable {
 
     private HousekeepingReport tidyUp(LockHandle lock) {
         try {
-            int ended =
-                    pages(lock, "", after -> table().overdueNodes(after, PAGE), Function.identity(), this::endNodes);
+            int ended = pages(lock, "", this::overdueNodes, Function.identity(), this::endNodes);
             int freed = pages(lock, "", this::orphans, LockEntity::name, page -> batch(page, this::free));
             int purged = pages(lock, "", this::idle, LockEntity::name, page -> batch(page, table()::purge));
             int nodesPurged = pages(lock, "", this::idleNodes, Function.identity(), this::purgeNodes);
@@ -126,6 +127,10 @@ final class Housekeeping implements AutoCloseable {
 
     private LockTableRepository table() {
         return store.table();
+    }
+
+    private List<String> overdueNodes(String after) {
+        return table().overdueNodes(after, -clockTolerance.toNanos() / 1000, PAGE);
     }
 
     private List<LockEntity> orphans(String after) {
@@ -151,7 +156,7 @@ final class Housekeeping implements AutoCloseable {
     private int endNodes(List<String> ids) {
         int ended = 0;
         for (String id : ids) {
-            ended += decided(() -> store.nodes().endIfOverdue(id)) ? 1 : 0;
+            ended += decided(() -> store.nodes().endIfOverdue(id, clockTolerance)) ? 1 : 0;
         }
         return ended;
     }
@@ -169,7 +174,8 @@ final class Housekeeping implements AutoCloseable {
     }
 
     private List<LockRun> abandonedRuns(LockRun.Key after) {
-        return store.runs().abandoned(after.name(), after.fencingToken(), -STATEMENT.toNanos() / 1000, PAGE);
+        long graceMicros = -STATEMENT.plus(clockTolerance).toNanos() / 1000;
+        return store.runs().abandoned(after.name(), after.fencingToken(), graceMicros, PAGE);
     }
 
     private int loseRuns(List<LockRun> runs) {

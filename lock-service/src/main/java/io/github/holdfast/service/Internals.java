@@ -23,6 +23,7 @@ import java.time.Duration;
  * @param transactions of the callers
  * @param events tells users
  * @param lockDelay how long nobody may have a lock that a dead holder left
+ * @param clockTolerance for how long a lease must have been over before a lock is taken from its holder
  * @param ticker the local passage of time
  */
 record Internals(
@@ -39,6 +40,7 @@ record Internals(
         Transactions transactions,
         Events events,
         Duration lockDelay,
+        Duration clockTolerance,
         Ticker ticker) {
 
     static Internals of(LockStore unwatched, CommitGuard guard, ServiceSettings settings, String description) {
@@ -66,6 +68,7 @@ record Internals(
                 new Transactions(guard, held, rowLocks, events),
                 events,
                 settings.lockDelay(),
+                settings.clockTolerance(),
                 ticker);
     }
 

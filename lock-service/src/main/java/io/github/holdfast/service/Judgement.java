@@ -151,11 +151,11 @@ final class Judgement {
             return new Missing();
         }
         LockEntity row = seen.get().row();
-        return switch (seen.get().standing(claim.owner(), nodeId())) {
+        return switch (seen.get().standing(claim.owner(), nodeId(), internals.clockTolerance())) {
             case FREE -> take(locks, seen.get());
             case MINE -> claim.ownOwner() == null ? reenter(locks, seen.get()) : adopt(locks, seen.get(), readAt);
             case NODE_OVERDUE -> overdue(row);
-            case HELD, DELAYED -> new Refused(seen.get());
+            case HELD, DELAYED -> new Refused(seen.get(), internals.clockTolerance());
         };
     }
 
@@ -190,7 +190,7 @@ final class Judgement {
     /** The owner was chosen by the user and has the lock already, in this process or another. */
     private Attempt reenter(LockRepository locks, LockSnapshot seen) {
         if (!claim.request().isReentrant()) {
-            return new Refused(seen);
+            return new Refused(seen, internals.clockTolerance());
         }
         LockEntity before = seen.row();
         LockEntity after = before.reentered();

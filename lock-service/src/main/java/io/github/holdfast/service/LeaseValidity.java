@@ -1,7 +1,6 @@
 package io.github.holdfast.service;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.Standing;
 import java.time.Duration;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -79,7 +78,7 @@ final class LeaseValidity implements Validity {
                     sentAt[0] = ticker.nanoTime();
                     return locks.extend(before, after, atLeast);
                 },
-                snapshot -> snapshot.standing(owner, null) == Standing.MINE,
+                snapshot -> snapshot.isHeldBy(owner, null),
                 patience);
         long extendedUntil = Drift.end(sentAt[0], atLeast);
         // Whoever was told meanwhile that it is over must not be contradicted.

@@ -175,7 +175,7 @@ public final class LockAdmin {
      * lives as long as its node, it is told within one heartbeat; if it has a lease, when it next asks the database. Nobody
      * is granted the lock before the holder must have noticed, which is when the lease as it stands now would be over; for a
      * lock that lives as long as its node, after the {@linkplain LockServiceBuilder#nodeLease node lease}, which all services
-     * should have in common. A record of it is kept in {@code lock_audit}. Not interruptible.
+     * should have in common; in both cases the {@linkplain LockServiceBuilder#clockTolerance clock tolerance} later. A record of it is kept in {@code lock_audit}. Not interruptible.
      *
      * @param name as for {@link LockRequest#of}
      * @param reason why, for the record: 1 to 1000 characters, no control characters
@@ -252,7 +252,7 @@ public final class LockAdmin {
         private void force(LockSnapshot seen) {
             LockEntity row = seen.row();
             LockEntity vacated = row.vacated();
-            if (!store().vacancies().vacate(row, vacated, seen.timeUntilOver())) {
+            if (!store().vacancies().vacate(row, vacated, tolerated(seen.timeUntilOver()))) {
                 throw StoreException.overtaken();
             }
             if (row.nodeId() != null) {
@@ -273,7 +273,12 @@ public final class LockAdmin {
             store().nodes()
                     .read(nodeId)
                     .map(node -> node.expiresIn().compareTo(lease) > 0 ? node.expiresIn() : lease)
-                    .ifPresent(believed -> store().vacancies().delay(vacated, believed));
+                    .ifPresent(believed -> store().vacancies().delay(vacated, tolerated(believed)));
+        }
+
+        /** The former holder must have noticed also if another machine becomes the database, whose clock is ahead. */
+        private Duration tolerated(Duration believed) {
+            return believed.plus(internals.clockTolerance());
         }
     }
 

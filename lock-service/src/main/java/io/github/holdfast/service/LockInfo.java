@@ -36,7 +36,7 @@ public record LockInfo(
         LockEntity row = seen.row();
         String owner = row.owner();
         Instant acquiredAt = row.acquiredAt();
-        if (owner == null || acquiredAt == null || !isHeld(seen.standing(owner, row.nodeId()))) {
+        if (owner == null || acquiredAt == null || !isHeld(seen.standing(owner, row.nodeId(), Duration.ZERO))) {
             return Optional.empty();
         }
         return Optional.of(new LockInfo(

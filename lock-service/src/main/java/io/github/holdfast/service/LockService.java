@@ -20,7 +20,8 @@ import org.springframework.transaction.ConfigurableTransactionManager;
  *
  * <p><strong>Guarantee.</strong> At most one owner holds a name at a time, among all processes that use the same table, as
  * long as the holder heeds {@link LockHandle#state()} and the process's and the database's clocks run at nearly the same
- * rate. Fencing tokens of a name only grow. Which lease is over is decided by the database's clock alone.
+ * rate. Fencing tokens of a name only grow. Which lease is over is decided by the database's clock alone; when another machine becomes
+ * the database, their clocks must agree to the {@linkplain LockServiceBuilder#clockTolerance clock tolerance}.
  *
  * <p><strong>Fenced commit.</strong> A read-write transaction of the {@linkplain LockServiceBuilder#transactionManager
  * transaction manager} that runs under a lock commits only if nobody was granted the lock since, whatever clocks say.

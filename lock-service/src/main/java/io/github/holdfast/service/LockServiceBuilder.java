@@ -21,6 +21,7 @@ public final class LockServiceBuilder {
 
     private static final int MAX_APPLICATION_LENGTH = 100;
     private static final Duration SHORTEST_RETENTION = Duration.ofHours(1);
+    private static final Duration LONGEST_TOLERANCE = Duration.ofMinutes(1);
     private static final Duration SHORTEST_PERIOD = Duration.ofSeconds(1);
 
     private final EntityManagerFactory entityManagerFactory;
@@ -30,6 +31,7 @@ public final class LockServiceBuilder {
     private String application = "";
     private NodeTiming nodeTiming = NodeTiming.DEFAULT;
     private Duration lockDelay = Duration.ZERO;
+    private Duration clockTolerance = Duration.ofMillis(100);
     private @Nullable Duration housekeepingPeriod = Duration.ofMinutes(10);
     private Duration retention = Duration.ofDays(7);
     private int maxRowLocks = 5;
@@ -103,6 +105,26 @@ public final class LockServiceBuilder {
      */
     public LockServiceBuilder lockDelay(Duration lockDelay) {
         this.lockDelay = LockRequest.checkedDuration("lock delay", lockDelay);
+        return this;
+    }
+
+    /**
+     * For how long a lease, or that of a node, must have been over by the database's clock before anybody takes the lock from its
+     * holder. After a failover another machine is the database, and its clock decides: one that is ahead ends all leases by so much
+     * earlier, before their holders know. With a tolerance that is longer than the clocks of these machines can differ by, nobody else
+     * has the lock by then; between the end of its lease and the end of the tolerance nobody has it. It delays takeovers alone: a
+     * lock that was released is free at once, and so is that of a service that was closed. All services should have the same.
+     *
+     * @param clockTolerance zero (for one machine whose clock is never set) to 1 minute; 100 milliseconds by default, which machines
+     *     that are disciplined by NTP keep to
+     * @throws IllegalArgumentException if it is out of that range
+     */
+    public LockServiceBuilder clockTolerance(Duration clockTolerance) {
+        if (clockTolerance.isNegative() || clockTolerance.compareTo(LONGEST_TOLERANCE) > 0) {
+            throw new IllegalArgumentException("The clock tolerance must be from " + Duration.ZERO + " to "
+                    + LONGEST_TOLERANCE + ", but is " + clockTolerance);
+        }
+        this.clockTolerance = clockTolerance;
         return this;
     }
 
@@ -206,6 +228,7 @@ public final class LockServiceBuilder {
                 application,
                 nodeTiming,
                 lockDelay,
+                clockTolerance,
                 List.copyOf(listeners),
                 housekeepingPeriod,
                 retention,

@@ -1,7 +1,6 @@
 package io.github.holdfast.service;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.Standing;
 import io.github.holdfast.repository.LockRepository;
 import java.time.Duration;
 import java.util.function.UnaryOperator;
@@ -64,11 +63,7 @@ final class NodeValidity implements Validity {
     public boolean reenter(HeldRow row, UnaryOperator<LockEntity> next, @Nullable Duration atLeast, Patience patience)
             throws InterruptedException {
         String owner = row.owner();
-        return row.write(
-                next,
-                LockRepository::recount,
-                snapshot -> snapshot.standing(owner, node.id()) == Standing.MINE,
-                patience);
+        return row.write(next, LockRepository::recount, snapshot -> snapshot.isHeldBy(owner, node.id()), patience);
     }
 
     @Override

@@ -105,10 +105,10 @@ abstract sealed class RowAcquisition permits OwnRowAcquisition, CallersRowAcquis
             return new Missing();
         }
         LockEntity row = seen.get().row();
-        return switch (seen.get().standing(NOBODY, null)) {
+        return switch (seen.get().standing(NOBODY, null, internals.clockTolerance())) {
             case FREE -> row.owner() == null ? new Free(row) : vacate(row);
             case NODE_OVERDUE -> new Overdue(Objects.requireNonNull(row.nodeId(), "only a node can be overdue"));
-            case MINE, HELD, DELAYED -> new Refused(seen.get());
+            case MINE, HELD, DELAYED -> new Refused(seen.get(), internals.clockTolerance());
         };
     }
 

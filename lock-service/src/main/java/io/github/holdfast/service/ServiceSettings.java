@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
  * @param application what the node calls itself, for people
  * @param nodeTiming when the node beats
  * @param lockDelay how long nobody may have a lock that a dead holder left
+ * @param clockTolerance for how long a lease must have been over before a lock is taken from its holder
  * @param listeners who is told
  * @param housekeepingPeriod how often the tables are tidied up; null for never
  * @param retention how long idle rows are kept
@@ -22,6 +23,7 @@ record ServiceSettings(
         String application,
         NodeTiming nodeTiming,
         Duration lockDelay,
+        Duration clockTolerance,
         List<LockListener> listeners,
         @Nullable Duration housekeepingPeriod,
         Duration retention,

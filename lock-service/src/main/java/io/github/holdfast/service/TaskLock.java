@@ -68,8 +68,7 @@ public final class TaskLock {
 
     private static TaskOutcome skipped(Acquired acquired) {
         boolean isFree = acquired.last() instanceof NotWanted
-                || (acquired.last() instanceof Refused refused
-                        && LockInfo.ofHeld(refused.seen()).isEmpty());
+                || (acquired.last() instanceof Refused refused && !refused.isHeld());
         return isFree ? TaskOutcome.NOT_DUE : TaskOutcome.HELD;
     }
 

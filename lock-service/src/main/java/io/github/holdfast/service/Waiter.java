@@ -1,6 +1,6 @@
 package io.github.holdfast.service;
 
-import io.github.holdfast.repository.LockSnapshot;
+import io.github.holdfast.service.Attempt.Refused;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -32,7 +32,7 @@ final class Waiter implements AutoCloseable {
      *
      * @param held the lock that somebody else was seen to hold; null if the last look has decided nothing
      */
-    void pause(Patience patience, @Nullable LockSnapshot held) throws InterruptedException {
+    void pause(Patience patience, @Nullable Refused held) throws InterruptedException {
         if (held == null) {
             patience.pause(null);
         } else if (patience.isLong() && wakeUps.announce(this, patience.forOneStatement())) {
@@ -47,7 +47,7 @@ final class Waiter implements AutoCloseable {
      * than by polling. The first of these pauses is no longer than a poll: a release that was under way when the mark was
      * set has not seen it.
      */
-    private void pauseUntilWoken(Patience patience, LockSnapshot held) throws InterruptedException {
+    private void pauseUntilWoken(Patience patience, Refused held) throws InterruptedException {
         boolean isDeaf = wasNotified;
         patience.pauseUntil(
                 () -> isWoken || (isNotified && !isDeaf),
@@ -58,14 +58,14 @@ final class Waiter implements AutoCloseable {
         isWoken = false;
     }
 
-    private static Duration untilItIsWorthALook(LockSnapshot held) {
+    private static Duration untilItIsWorthALook(Refused held) {
         Duration untilFree = held.timeUntilFree();
         if (untilFree != null) {
             return untilFree;
         }
         // What an ended node has left may be kept from everybody for a while that the row does not tell here.
-        Duration untilOver = held.timeUntilOver();
-        return untilOver.isZero() ? Patience.LONGEST_PAUSE : untilOver;
+        Duration untilOver = held.seen().timeUntilOver();
+        return untilOver.isZero() ? Patience.LONGEST_PAUSE : untilOver.plus(held.tolerance());
     }
 
     /** Ends its pause. */

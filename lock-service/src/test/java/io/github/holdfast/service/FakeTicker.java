@@ -31,6 +31,7 @@ final class FakeTicker implements Ticker {
                 "",
                 NodeTiming.DEFAULT,
                 Duration.ZERO,
+                Duration.ZERO,
                 List.of(listeners),
                 null,
                 Duration.ofDays(7),

@@ -108,6 +108,7 @@ final class Interleavings {
                 null,
                 null,
                 Duration.ZERO,
+                Duration.ZERO,
                 STANDSTILL);
     }
 

@@ -411,6 +411,7 @@ abstract class WakeUpContract {
                 "",
                 NodeTiming.DEFAULT,
                 Duration.ZERO,
+                Duration.ZERO,
                 List.of(),
                 null,
                 ofDays(7),

@@ -17,6 +17,9 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param nodeLease how long a dead process keeps its locks, and a live one without a connection: 1 second to 1 day
  * @param lockDelay how long nobody may have a lock that a dead or expired holder left: up to 365 days. All processes should
  *     have the same
+ * @param clockTolerance for how long a lease must have been over by the database's clock before anybody takes the lock from its
+ *     holder: zero to 1 minute, longer than the clocks differ of the machines that may become the database. All processes should have
+ *     the same
  * @param maxRowLocks how many row locks may be held or waited for at a time outside the callers' transactions, each with one
  *     of the application's connections
  * @param singleWriter whether all processes write to one and the same server of a Galera cluster, or of several primaries, at a
@@ -37,6 +40,7 @@ record HoldfastProperties(
         @Nullable String application,
         @DefaultValue("30s") Duration nodeLease,
         @DefaultValue("0s") Duration lockDelay,
+        @DefaultValue("100ms") Duration clockTolerance,
         @DefaultValue("5") int maxRowLocks,
         @DefaultValue("false") boolean singleWriter,
         @DefaultValue("false") boolean wakeUpByNotification,

@@ -90,6 +90,7 @@ final class LockSetup {
         }
         set("holdfast.node-lease", properties.nodeLease(), builder::nodeLease);
         set("holdfast.lock-delay", properties.lockDelay(), builder::lockDelay);
+        set("holdfast.clock-tolerance", properties.clockTolerance(), builder::clockTolerance);
         set("holdfast.max-row-locks", properties.maxRowLocks(), builder::maxRowLocks);
         HoldfastProperties.Housekeeping housekeeping = properties.housekeeping();
         set("holdfast.housekeeping.retention", housekeeping.retention(), builder::retention);

@@ -67,6 +67,7 @@ class HoldfastPropertiesTest {
                 "holdfast.application=%s",
                 "holdfast.node-lease=25h",
                 "holdfast.lock-delay=-1s",
+                "holdfast.clock-tolerance=61s",
                 "holdfast.max-row-locks=-1",
                 "holdfast.housekeeping.period=1ms",
                 "holdfast.housekeeping.retention=1m",
