@@ -1,5 +1,6 @@
 package io.github.holdfast.service;
 
+import io.github.holdfast.service.Attempt.Abandoned;
 import io.github.holdfast.service.Attempt.InUse;
 import io.github.holdfast.service.Attempt.Refused;
 import io.github.holdfast.service.Attempt.TooLate;
@@ -27,6 +28,9 @@ record Acquired(
             return LockInfo.ofHeld(refused.seen())
                     .map(held -> new LockNotAcquiredException(waited, held))
                     .orElseGet(() -> because("nobody may hold it for another " + refused.timeUntilFree()));
+        }
+        if (last instanceof Abandoned) {
+            return because("the thread that had it has had no answer yet to the write that gives it back");
         }
         if (last instanceof TooLate tooLate) {
             return because(tooLate.why());

@@ -56,7 +56,7 @@ final class Acquisition {
      */
     Optional<Hold> within(Patience patience) throws InterruptedException {
         try {
-            Optional<Granted> inherited = inherited(patience);
+            Optional<Attempt> inherited = inherited(patience);
             last = inherited.isPresent() ? inherited.get() : loop.repeat(patience, this::attempt);
         } finally {
             if (unanswered != null && !(last instanceof Granted)) {
@@ -91,9 +91,9 @@ final class Acquisition {
     /**
      * Waits for another thread of this process to give the lock back, if one has it.
      *
-     * @return the grant; empty if the lock must be asked for
+     * @return the grant, or that it was left to that thread; empty if the lock must be asked for
      */
-    private Optional<Granted> inherited(Patience patience) throws InterruptedException {
+    private Optional<Attempt> inherited(Patience patience) throws InterruptedException {
         Optional<Hold> holder = internals.held().ofName(claim.name()).filter(Hold::isHeld);
         if (holder.isEmpty() || claim.ownOwner() == null || patience.isOver()) {
             return Optional.empty();
@@ -123,6 +123,11 @@ final class Acquisition {
             }
             throw failed;
         }
+    }
+
+    /** In whose name it is. */
+    String owner() {
+        return claim.owner();
     }
 
     private Judgement begun() {

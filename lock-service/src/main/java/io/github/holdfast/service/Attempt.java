@@ -76,6 +76,9 @@ sealed interface Attempt {
     /** Nobody holds the lock, and it is not wanted. */
     record NotWanted() implements Attempt {}
 
+    /** The thread that had the lock was still granting it to this one, which has left the write to it. */
+    record Abandoned() implements Attempt {}
+
     /** Another transaction has the lock's row locked. */
     record InUse() implements Attempt {}
 

@@ -2,6 +2,7 @@ package io.github.holdfast.service;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockRepository;
+import io.github.holdfast.service.Attempt.Abandoned;
 import io.github.holdfast.service.Attempt.Granted;
 import java.time.Duration;
 import java.util.Optional;
@@ -23,7 +24,12 @@ final class Heir {
         WAITING,
         CHOSEN,
         ANSWERED,
-        GONE
+
+        /** It left before it was chosen. */
+        GONE,
+
+        /** It left before it was answered: the one that has chosen it gives back what it has granted. */
+        ABANDONED
     }
 
     private final Internals internals;
@@ -41,47 +47,64 @@ final class Heir {
     /**
      * Waits until the holder has given the lock back or lost it, or the patience is over.
      *
-     * @return the grant; empty if the lock must be asked for
+     * @return the grant, or that the lock was being granted when the patience was over; empty if the lock must be asked for
      * @throws IllegalStateException if the service is closed, or being closed and the thread holds nothing
      * @throws InterruptedException if the patience is interruptible and the thread was interrupted, and nothing was granted
      */
-    Optional<Granted> await(Hold holder, Patience patience) throws InterruptedException {
+    Optional<Attempt> await(Hold holder, Patience patience) throws InterruptedException {
         holder.expect(this);
         try {
             while (isWaitingFor(holder) && !patience.isOver()) {
                 internals.checkAccepting();
                 patience.pauseUntil(() -> !isWaitingFor(holder), LOOK);
             }
+            awaitAnswer(patience);
             leave();
         } catch (InterruptedException | RuntimeException thrown) {
             leave();
-            if (granted == null) {
+            if (granted().isEmpty()) {
                 throw thrown;
             }
             if (thrown instanceof InterruptedException) {
                 Thread.currentThread().interrupt();
             }
         }
-        return Optional.ofNullable(granted);
+        return state.get() == State.ABANDONED
+                ? Optional.of(new Abandoned())
+                : granted().map(grant -> grant);
+    }
+
+    /** The write that grants the lock is under way, and takes some milliseconds, unless its connection is dead. */
+    private void awaitAnswer(Patience patience) throws InterruptedException {
+        while (state.get() == State.CHOSEN) {
+            internals.checkAccepting();
+            boolean unused = patience.takeInterrupt();
+            internals.ticker().park(this, LOOK.toNanos());
+            if (patience.isOver()) {
+                return;
+            }
+        }
     }
 
     private boolean isWaitingFor(Hold holder) {
         return state.get() == State.WAITING && holder.isHeld();
     }
 
-    /** Waits no more, but for a write that is under way: whether that is done or not, nobody else would know what to do with it. */
+    /** Waits no more, unless it was answered. */
     private void leave() {
-        if (state.compareAndSet(State.WAITING, State.GONE)) {
-            return;
+        if (!state.compareAndSet(State.WAITING, State.GONE)) {
+            state.compareAndSet(State.CHOSEN, State.ABANDONED);
         }
-        boolean interrupted = false;
-        while (state.get() == State.CHOSEN) {
-            internals.ticker().park(this, LOOK.toNanos());
-            interrupted |= Thread.interrupted();
-        }
-        if (interrupted) {
-            thread.interrupt();
-        }
+    }
+
+    /** What it was answered; nothing that came too late. */
+    private Optional<Granted> granted() {
+        return state.get() == State.ANSWERED ? Optional.ofNullable(granted) : Optional.empty();
+    }
+
+    /** Who is to have the lock. */
+    String owner() {
+        return acquisition.owner();
     }
 
     /** Whether it still waits; it is to be {@linkplain #answer answered} then. */
@@ -101,10 +124,15 @@ final class Heir {
         return acquisition.inherit(locks, row, runsSince);
     }
 
-    /** Ends the wait. */
-    void answer(Optional<Granted> grant) {
+    /**
+     * Ends the wait.
+     *
+     * @return false if it has left meanwhile: what was granted, or may have been, is the caller's to give back
+     */
+    boolean answer(Optional<Granted> grant) {
         granted = grant.orElse(null);
-        state.set(State.ANSWERED);
+        boolean isThere = state.compareAndSet(State.CHOSEN, State.ANSWERED);
         LockSupport.unpark(thread);
+        return isThere;
     }
 }

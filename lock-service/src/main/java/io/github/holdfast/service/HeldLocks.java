@@ -9,6 +9,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** The holds of one service, and which thread re-enters which. Thread-safe. */
 final class HeldLocks {
@@ -36,6 +37,9 @@ final class HeldLocks {
 
     /** The acquisitions under way. */
     private final Set<Pending> pending = ConcurrentHashMap.newKeySet();
+
+    /** Those to whom another thread grants a lock; what is written for them is accounted for, also when they have left. */
+    private final Set<NameAndOwner> granting = ConcurrentHashMap.newKeySet();
 
     private volatile int sweepAt = FIRST_SWEEP;
     private volatile boolean draining;
@@ -82,16 +86,27 @@ final class HeldLocks {
         pending.remove(acquisition);
     }
 
+    /** Notes that a thread grants a lock to another one, until {@link #endGrant}. */
+    void beginGrant(String name, String owner) {
+        granting.add(new NameAndOwner(name, owner));
+    }
+
+    /** Notes that the grant has ended: its owner has it, or has been left without. */
+    void endGrant(String name, String owner) {
+        granting.remove(new NameAndOwner(name, owner));
+    }
+
     /** Returns the acquisitions under way. */
     Collection<Pending> pending() {
         return pending;
     }
 
-    /** Returns those rows that neither a valid hold nor an acquisition under way accounts for. */
+    /** Returns those rows that neither a valid hold nor an acquisition or grant under way accounts for. */
     List<LockEntity> unknown(List<LockEntity> rows) {
         // In this order: an acquisition adds its hold before it ends.
-        Set<NameAndOwner> writing = pending.stream()
-                .map(acquisition -> new NameAndOwner(acquisition.name(), acquisition.owner()))
+        Set<NameAndOwner> writing = Stream.concat(
+                        granting.stream(),
+                        pending.stream().map(acquisition -> new NameAndOwner(acquisition.name(), acquisition.owner())))
                 .collect(Collectors.toSet());
         List<LockEntity> notPending = rows.stream()
                 .filter(row -> row.owner() != null && !writing.contains(new NameAndOwner(row.name(), row.owner())))

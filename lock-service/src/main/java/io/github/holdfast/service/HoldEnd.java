@@ -1,6 +1,7 @@
 package io.github.holdfast.service;
 
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 
 /** Gives a hold back, one handle after another; the last one frees the lock, or grants it to the next thread. Thread-safe. */
@@ -139,8 +140,9 @@ final class HoldEnd {
 
     private ReleaseOutcome free(boolean wasLost) {
         hold.lifetime().end();
-        boolean isPassedOn = isPassedOn(wasLost);
-        ReleaseOutcome outcome = isPassedOn ? ReleaseOutcome.RELEASED : givenBack(0, wasLost);
+        Optional<ReleaseOutcome> passedOn = passedOn(wasLost);
+        boolean isPassedOn = passedOn.isPresent();
+        ReleaseOutcome outcome = isPassedOn ? passedOn.get() : givenBack(0, wasLost);
         if (!isPassedOn && outcome == ReleaseOutcome.RELEASED && row.isFree()) {
             succession.leave(row.current());
         }
@@ -156,10 +158,10 @@ final class HoldEnd {
         return outcome;
     }
 
-    private boolean isPassedOn(boolean wasLost) {
+    private Optional<ReleaseOutcome> passedOn(boolean wasLost) {
         if (wasLost || !hold.canBePassedOn()) {
             succession.begin();
-            return false;
+            return Optional.empty();
         }
         return succession.passOn(row);
     }

@@ -63,16 +63,17 @@ final class Succession {
      * As {@link #begin}, and grants the lock to the one who waits for it.
      *
      * @param row that is this hold's
-     * @return false if the row is to be given back: nobody waits here, or others are to have the lock, or it was not written
+     * @return what became of the lock; empty if the row is to be given back: nobody waits here, or others are to have the lock, or it
+     *     was not written
      */
-    boolean passOn(HeldRow row) {
+    Optional<ReleaseOutcome> passOn(HeldRow row) {
         if (!internals.held().isAccepting()) {
             begin();
-            return false;
+            return Optional.empty();
         }
         begin(this::mayOthersWait);
         Heir next = heir;
-        return next != null && !isRunOver && next.choose() && isPassedOn(row, next);
+        return next != null && !isRunOver && next.choose() ? passedOn(row, next) : Optional.empty();
     }
 
     private void begin(BooleanSupplier others) {
@@ -112,13 +113,44 @@ final class Succession {
         }
     }
 
-    private boolean isPassedOn(HeldRow row, Heir next) {
-        Optional<Granted> granted = Optional.empty();
+    /** From the first moment on in which the row may be the next one's, that is accounted for, whether that one is there or has left. */
+    private Optional<ReleaseOutcome> passedOn(HeldRow row, Heir next) {
+        LockEntity before = row.current();
+        internals.held().beginGrant(name, next.owner());
         try {
-            granted = row.grantTo(next, runsSince, internals.ticker());
+            Optional<Granted> granted = Optional.empty();
+            boolean isThere = false;
+            try {
+                granted = row.grantTo(next, runsSince, internals.ticker());
+            } finally {
+                isThere = next.answer(granted);
+                if (!isThere && granted.isEmpty()) {
+                    // Whether it was written or will be, nobody waits to see; this hold's own write settles it too, if
+                    // that is done.
+                    internals.settler().abandon(name, next.owner(), before.version());
+                }
+            }
+            return isThere ? granted.map(grant -> ReleaseOutcome.RELEASED) : granted.map(this::takenBack);
         } finally {
-            next.answer(granted);
+            internals.held().endGrant(name, next.owner());
         }
-        return granted.isPresent();
+    }
+
+    /** Gives back what was granted to a thread that had left before. */
+    private ReleaseOutcome takenBack(Granted granted) {
+        HeldRow left = new HeldRow(internals, granted.row(), false);
+        ReleaseOutcome outcome;
+        try {
+            outcome = left.giveBack(0, internals.ticker());
+        } catch (RuntimeException | Error failed) {
+            left.abandon();
+            throw failed;
+        }
+        if (outcome == ReleaseOutcome.RELEASED && left.isFree()) {
+            leave(left.current());
+        }
+        internals.givenBack(name);
+        // If it was lost, then not by the one that gives the lock back.
+        return outcome == ReleaseOutcome.UNRESOLVED ? outcome : ReleaseOutcome.RELEASED;
     }
 }

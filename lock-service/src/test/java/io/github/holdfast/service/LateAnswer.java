@@ -6,6 +6,8 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.sql.SQLNonTransientConnectionException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
@@ -18,6 +20,7 @@ final class LateAnswer {
     private final CountDownLatch done = new CountDownLatch(1);
     private final CountDownLatch answered = new CountDownLatch(1);
     private volatile @Nullable Thread chosen;
+    private volatile boolean isLost;
 
     LateAnswer(DataSource real) {
         this.real = real;
@@ -50,11 +53,14 @@ final class LateAnswer {
         });
     }
 
-    private void answerLate() throws InterruptedException {
+    private void answerLate() throws InterruptedException, SQLException {
         if (Thread.currentThread() == chosen) {
             chosen = null;
             done.countDown();
             await(answered);
+            if (isLost) {
+                throw new SQLNonTransientConnectionException("The answer is lost", "08006");
+            }
         }
     }
 
@@ -84,6 +90,12 @@ final class LateAnswer {
     /** Lets the chosen write be answered. */
     void answer() {
         answered.countDown();
+    }
+
+    /** Lets the call of the chosen write fail, which is committed nevertheless. */
+    void loseAnswer() {
+        isLost = true;
+        answer();
     }
 
     private static void await(CountDownLatch latch) throws InterruptedException {
