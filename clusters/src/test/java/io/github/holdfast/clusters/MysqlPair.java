@@ -32,6 +32,8 @@ final class MysqlPair implements ReplicatedPair {
         try {
             pair.source.start();
             pair.replica.start();
+            // First: a replica acknowledges nothing if it was off when that connected.
+            pair.source.execute("set global rpl_semi_sync_source_enabled = 1");
             pair.replica.execute(
                     "set global read_only = 1",
                     "change replication source to source_host = '127.0.0.1', source_port = " + pair.source.port()
@@ -39,7 +41,6 @@ final class MysqlPair implements ReplicatedPair {
                             + " source_auto_position = 1, get_source_public_key = 1,"
                             + " source_connect_retry = 1, source_retry_count = 1000",
                     "start replica");
-            pair.source.execute("set global rpl_semi_sync_source_enabled = 1");
             pair.awaitReplica();
             pair.source.execute("create database holdfast");
             return pair;

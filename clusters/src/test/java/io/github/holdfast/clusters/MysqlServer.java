@@ -17,10 +17,11 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server of MySQL with its own data, which can replicate and be killed. The user {@code holdfast} has the same password and may do all in the
+ * A server of MySQL or MariaDB with its own data, which can replicate and be killed. The user {@code holdfast} has the same password and may do all in the
  * database {@code holdfast}. Not thread-safe.
  */
 final class MysqlServer implements AutoCloseable {
@@ -29,25 +30,31 @@ final class MysqlServer implements AutoCloseable {
 
     private final Path directory = ServerPrograms.newDirectory();
     private final int port = ServerPrograms.freePort();
+    private final String scheme;
     private final List<String> command;
     private @Nullable Process process;
 
     /**
-     * One with fresh data, which does not run yet.
+     * One of MySQL with fresh data, which does not run yet.
      *
      * @param id tells it from the others of a cluster
      */
     MysqlServer(int id, String... options) {
-        command = new ArrayList<>(ServerPrograms.mysql(directory));
+        this("mysql", id, ServerPrograms::mysql, options);
         command.addAll(List.of(
-                "--server-id=" + id,
-                "--gtid-mode=ON",
-                "--enforce-gtid-consistency=ON",
-                "--port=" + port,
-                "--report-host=127.0.0.1",
-                "--report-port=" + port,
-                "--init-file=" + init()));
+                "--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--report-host=127.0.0.1", "--report-port=" + port));
+    }
+
+    private MysqlServer(String scheme, int id, Function<Path, List<String>> program, String... options) {
+        this.scheme = scheme;
+        command = new ArrayList<>(program.apply(directory));
+        command.addAll(List.of("--server-id=" + id, "--port=" + port, "--init-file=" + init()));
         command.addAll(List.of(options));
+    }
+
+    /** The same of MariaDB. */
+    static MysqlServer ofMariaDb(int id, String... options) {
+        return new MysqlServer("mariadb", id, ServerPrograms::mariaDb, options);
     }
 
     /** Users of its own on each server: no transaction that another one would miss. */
@@ -127,7 +134,8 @@ final class MysqlServer implements AutoCloseable {
 
     private Connection connect() throws SQLException {
         return DriverManager.getConnection(
-                "jdbc:mysql://" + address() + "/?useSSL=false&allowPublicKeyRetrieval=true&connectTimeout=2000",
+                "jdbc:" + scheme + "://" + address()
+                        + "/?useSSL=false&allowPublicKeyRetrieval=true&connectTimeout=2000",
                 "administrator",
                 "administrator");
     }

@@ -28,8 +28,8 @@ import org.junit.jupiter.api.TestInstance.Lifecycle;
  * standby, which has nothing of that, takes its place. Nobody may believe in what only the primary had.
  *
  * <p>A cancelled wait for the standby is no failure for PostgreSQL: it answers as if the commit were done, with a warning
- * (<a href="https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION">synchronous replication</a>). In MySQL a
- * cancellation changes nothing: the commit goes on waiting.
+ * (<a href="https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION">synchronous replication</a>), and MariaDB does
+ * the same without one. In MySQL a cancellation changes nothing: the commit goes on waiting.
  */
 @TestInstance(Lifecycle.PER_CLASS) // One failover, which all tests look at.
 abstract class StandbyLostContract {

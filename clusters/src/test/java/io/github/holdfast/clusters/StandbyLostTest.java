@@ -35,4 +35,12 @@ class StandbyLostTest {
             super(MysqlPair.start());
         }
     }
+
+    @Nested
+    @Tag("nightly")
+    class OnMariaDb extends StandbyLostContract {
+        OnMariaDb() {
+            super(MariaDbPair.start());
+        }
+    }
 }

@@ -19,4 +19,12 @@ class StandbyReturnsTest {
             super(MysqlPair.start());
         }
     }
+
+    @Nested
+    @Tag("nightly")
+    class OnMariaDb extends StandbyReturnsContract {
+        OnMariaDb() {
+            super(MariaDbPair.start());
+        }
+    }
 }

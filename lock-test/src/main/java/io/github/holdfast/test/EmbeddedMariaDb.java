@@ -19,8 +19,34 @@ final class EmbeddedMariaDb {
     private EmbeddedMariaDb() {}
 
     static MysqldProcess start(String zone) {
-        Path installation = Cache.filled("mariadb-" + VERSION, EmbeddedMariaDb::unpack);
-        Path template = Cache.filled(
+        Path installation = installation();
+        // Otherwise each start makes a key of 4096 bits, which takes seconds.
+        return new Mysqld(TestDatabase.MARIADB, template(installation), command(installation), zone)
+                .start("", "--skip-ssl");
+    }
+
+    /** Copies an initialised data directory to {@code data}, and returns the command that starts a server on it. */
+    static List<String> prepare(Path directory) throws IOException {
+        Path installation = installation();
+        List<String> command = Mysqld.prepare(directory, template(installation), command(installation));
+        command.add("--skip-ssl");
+        return command;
+    }
+
+    private static Path installation() {
+        return Cache.filled("mariadb-" + VERSION, EmbeddedMariaDb::unpack);
+    }
+
+    private static List<String> command(Path installation) {
+        return List.of(
+                installation.resolve("bin/mariadbd").toString(),
+                "--no-defaults",
+                "--basedir=" + installation,
+                "--innodb-log-file-size=8M");
+    }
+
+    private static Path template(Path installation) {
+        return Cache.filled(
                 "mariadb-" + VERSION + "-data",
                 directory -> Mysqld.initialise(
                         directory,
@@ -34,13 +60,6 @@ final class EmbeddedMariaDb {
                         "--force",
                         "--skip-name-resolve",
                         "--innodb-log-file-size=8M"));
-        List<String> common = List.of(
-                installation.resolve("bin/mariadbd").toString(),
-                "--no-defaults",
-                "--basedir=" + installation,
-                "--innodb-log-file-size=8M");
-        // Otherwise each start makes a key of 4096 bits, which takes seconds.
-        return new Mysqld(TestDatabase.MARIADB, template, common, zone).start("", "--skip-ssl");
     }
 
     private static void unpack(Path target) throws IOException {

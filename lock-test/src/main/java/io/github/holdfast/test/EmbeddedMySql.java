@@ -3,7 +3,6 @@ package io.github.holdfast.test;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -35,22 +34,8 @@ final class EmbeddedMySql {
     /** Copies an initialised data directory to {@code data}, and returns the command that starts a server on it. */
     static List<String> prepare(Path directory) throws IOException {
         Path installation = MySqlDownload.installation();
-        Path data = directory.resolve("data");
-        Cache.copy(template(installation), data);
-        // It has the server's identity, of which a new server makes its own.
-        Files.deleteIfExists(data.resolve("auto.cnf"));
-        List<String> command = new ArrayList<>(command(installation));
-        command.addAll(List.of(
-                "--plugin-dir=" + MySqlDownload.plugins(),
-                "--datadir=" + data,
-                "--socket=" + directory.resolve("socket"),
-                "--pid-file=" + directory.resolve("pid"),
-                "--tmpdir=" + directory,
-                "--bind-address=127.0.0.1",
-                "--mysqlx=OFF",
-                "--innodb-use-native-aio=0"));
-        command.addAll(Durability.current().mysqldOptions());
-        command.addAll(Mysqld.asRoot(directory));
+        List<String> command = Mysqld.prepare(directory, template(installation), command(installation));
+        command.addAll(List.of("--plugin-dir=" + MySqlDownload.plugins(), "--mysqlx=OFF"));
         return command;
     }
 

@@ -63,6 +63,27 @@ final class Mysqld {
         return all;
     }
 
+    /** Copies the template to {@code data}, and returns a command that starts a server on it; other options may follow. */
+    static List<String> prepare(Path directory, Path template, List<String> command) throws IOException {
+        Path data = directory.resolve("data");
+        Cache.copy(template, data);
+        // It has the identity of the template's server; a new server makes its own.
+        Files.deleteIfExists(data.resolve("auto.cnf"));
+        List<String> all = new ArrayList<>(command);
+        all.addAll(List.of(
+                "--datadir=" + data,
+                "--socket=" + directory.resolve("socket"),
+                "--pid-file=" + directory.resolve("pid"),
+                "--tmpdir=" + directory,
+                "--bind-address=127.0.0.1",
+                // The host of a login is then always the address: no lookup, no anonymous user of localhost.
+                "--skip-name-resolve",
+                "--innodb-use-native-aio=0"));
+        all.addAll(Durability.current().mysqldOptions());
+        all.addAll(asRoot(directory));
+        return all;
+    }
+
     /** Runs a program that fills a data directory. */
     static void initialise(Path directory, List<String> command, String... options) throws IOException {
         List<String> all = new ArrayList<>(command);
@@ -82,7 +103,7 @@ final class Mysqld {
     }
 
     /** Both servers refuse to run as root unless told to. */
-    static List<String> asRoot(Path own) {
+    private static List<String> asRoot(Path own) {
         return isRoot(own) ? List.of("--user=root") : List.of();
     }
 

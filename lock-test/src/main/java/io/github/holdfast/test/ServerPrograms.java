@@ -59,7 +59,7 @@ public final class ServerPrograms {
 
     /**
      * Prepares a server of MySQL, the same that {@link TestDatabase#MYSQL} has, but with the plug-ins for semi-synchronous replication and Group
-     * Replication. Its administrator {@code root} has no password, and logs in as {@code localhost}.
+     * Replication. Nobody can log in: a file that {@code --init-file} names makes users.
      *
      * @param directory gets the initialised data in {@code data}
      * @return the command that starts a server on these data, without a port; other options may follow
@@ -71,6 +71,23 @@ public final class ServerPrograms {
             return EmbeddedMySql.prepare(directory);
         } catch (IOException | IllegalStateException | UncheckedIOException e) {
             throw Unavailable.because(TestDatabase.MYSQL, e);
+        }
+    }
+
+    /**
+     * Prepares a server of MariaDB, the same that {@link TestDatabase#MARIADB} has. Nobody can log in: a file that {@code --init-file}
+     * names makes users.
+     *
+     * @param directory gets the initialised data in {@code data}
+     * @return the command that starts a server on these data, without a port; other options may follow
+     * @throws org.opentest4j.TestAbortedException if there is none; with the environment variable {@code CI=true} it is an
+     *     {@link IllegalStateException}
+     */
+    public static List<String> mariaDb(Path directory) {
+        try {
+            return EmbeddedMariaDb.prepare(directory);
+        } catch (IOException | IllegalStateException | UncheckedIOException e) {
+            throw Unavailable.because(TestDatabase.MARIADB, e);
         }
     }
 
@@ -94,17 +111,5 @@ public final class ServerPrograms {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-    }
-
-    /**
-     * What a test throws when a server of its cluster does not start.
-     *
-     * @param message what is missing
-     * @param cause why
-     * @return {@link org.opentest4j.TestAbortedException}; with the environment variable {@code CI=true}
-     *     {@link IllegalStateException}
-     */
-    public static RuntimeException unavailable(String message, Throwable cause) {
-        return Unavailable.because(message, cause);
     }
 }
