@@ -179,25 +179,25 @@ public interface LockRepository extends Repository<LockEntity, String> {
         return moveOn(name, version) == 1;
     }
 
-    /**
-     * See {@link #grant(LockEntity, LockEntity, Duration, Duration)}. The node's row is looked for after the lock's row is locked:
-     * at REPEATABLE READ, MySQL and MariaDB lock it too, shared, and its heartbeat would wait as long as this waits for the lock's
-     * row. A subquery that names nothing of the outer row they execute first
-     * (https://dev.mysql.com/doc/refman/8.0/en/innodb-locks-set.html).
-     */
+    /** See {@link #grant(LockEntity, LockEntity, Duration, Duration)}. */
     @Modifying
-    @Query("""
-            update HoldfastLock l
-            set l.owner = :owner, l.nodeId = :nodeId, l.holder = :holder, l.holdCount = 1, l.fencingToken = :token,
-                l.acquiredAt = db_clock(), l.expiresAt = db_clock_plus(:leaseMicros),
-                l.availableAt = db_clock_plus(:minimumHoldMicros), l.version = l.version + 1
-            where l.name = :name and l.version = :version
-                and l.fencingToken = :expectedToken and l.owner is not distinct from :expectedOwner
-                and (l.availableAt is null or l.availableAt <= db_clock())
-                and (:nodeId is null
-                    or (select n.ended from HoldfastNode n where n.id = :nodeId and l.version = :version) = false)
-            """)
+    @Query(GrantQuery.GRANT + GrantQuery.IF_NODE_LIVES)
     int grant(
+            @Param("name") String name,
+            @Param("version") long version,
+            @Param("expectedToken") long expectedToken,
+            @Param("expectedOwner") @Nullable String expectedOwner,
+            @Param("owner") @Nullable String owner,
+            @Param("nodeId") @Nullable String nodeId,
+            @Param("holder") @Nullable String holder,
+            @Param("token") long token,
+            @Param("leaseMicros") @Nullable Long leaseMicros,
+            @Param("minimumHoldMicros") @Nullable Long minimumHoldMicros);
+
+    /** As {@link #grant}, where the node's row is known to be. */
+    @Modifying
+    @Query(GrantQuery.GRANT)
+    int grantWhereNodeIs(
             @Param("name") String name,
             @Param("version") long version,
             @Param("expectedToken") long expectedToken,

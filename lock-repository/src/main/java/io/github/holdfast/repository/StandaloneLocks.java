@@ -52,6 +52,7 @@ record StandaloneLocks(LockStore store, StandaloneStatements statements, Duratio
             @Nullable Long minimumHoldMicros) {
         return statements.grant(
                 this,
+                nodeId,
                 name,
                 version,
                 expectedToken,
@@ -62,6 +63,31 @@ record StandaloneLocks(LockStore store, StandaloneStatements statements, Duratio
                 token,
                 leaseMicros,
                 minimumHoldMicros);
+    }
+
+    @Override
+    public int grantWhereNodeIs(
+            String name,
+            long version,
+            long expectedToken,
+            @Nullable String expectedOwner,
+            @Nullable String owner,
+            @Nullable String nodeId,
+            @Nullable String holder,
+            long token,
+            @Nullable Long leaseMicros,
+            @Nullable Long minimumHoldMicros) {
+        return inTransaction(locks -> locks.grantWhereNodeIs(
+                name,
+                version,
+                expectedToken,
+                expectedOwner,
+                owner,
+                nodeId,
+                holder,
+                token,
+                leaseMicros,
+                minimumHoldMicros));
     }
 
     /** Where others are to be kept out for a time, both statements that this may need belong together. */

@@ -24,6 +24,8 @@ final class StandaloneStatements {
     private final UnaryOperator<String> inspector;
     private final UnaryOperator<String> inAutocommit;
     private final PreparedUpdate grant;
+    private final PreparedUpdate grantWhereNodeIs;
+    private final KnownPlaces nodes;
     private final PreparedUpdate release;
     private final PreparedUpdate recount;
 
@@ -37,6 +39,8 @@ final class StandaloneStatements {
         inspector = inspector(factory.getSessionFactoryOptions().getStatementInspector());
         inAutocommit = sql -> clock.inAutocommit(inspector.apply(sql));
         grant = PreparedUpdate.of(factory, LockRepository.class, "grant", clock);
+        grantWhereNodeIs = PreparedUpdate.of(factory, LockRepository.class, "grantWhereNodeIs", clock);
+        nodes = new KnownPlaces(dialect);
         release = PreparedUpdate.of(factory, LockRepository.class, "release", clock);
         recount = PreparedUpdate.of(factory, LockRepository.class, "recount", clock);
     }
@@ -49,9 +53,30 @@ final class StandaloneStatements {
         };
     }
 
-    /** See {@link LockRepository#grant}; the arguments are those of the query. */
-    int grant(StandaloneLocks locks, @Nullable Object... arguments) {
-        return update(grant, locks, arguments);
+    /**
+     * See {@link LockRepository#grant}; the arguments are those of the query.
+     *
+     * @param nodeId one of the arguments
+     */
+    int grant(StandaloneLocks locks, @Nullable String nodeId, @Nullable Object... arguments) {
+        return update(
+                (connection, execution) -> {
+                    if (nodes.has(nodeId, connection)) {
+                        return grantWhereNodeIs.on(connection, inspector, execution, arguments);
+                    }
+                    int granted = grant.on(connection, inspector, execution, arguments);
+                    if (granted == 1 && nodeId != null) {
+                        nodes.add(nodeId, connection);
+                    }
+                    return granted;
+                },
+                locks,
+                arguments);
+    }
+
+    /** Executes one of the updates. */
+    private interface Update {
+        int on(Connection connection, PreparedUpdate.Execution execution) throws SQLException;
     }
 
     /** See {@link LockRepository#release}; the arguments are those of the query. */
@@ -71,13 +96,15 @@ final class StandaloneStatements {
      * @param arguments the first two are the lock's name and the version that the row has until it is written
      */
     int update(PreparedUpdate update, StandaloneLocks locks, @Nullable Object... arguments) {
+        return update(
+                (connection, execution) -> update.on(connection, inspector, execution, arguments), locks, arguments);
+    }
+
+    private int update(Update update, StandaloneLocks locks, @Nullable Object... arguments) {
         String name = (String) Objects.requireNonNull(arguments[0]);
         return connections.write(
                 connection -> update.on(
-                        connection,
-                        inspector,
-                        statement -> limit.execute(name, statement, locks.atMost(), locks.watch()),
-                        arguments),
+                        connection, statement -> limit.execute(name, statement, locks.atMost(), locks.watch())),
                 connection -> read(connection, name, locks.atMost())
                         .filter(seen -> Objects.equals(seen.row().version(), arguments[1]))
                         .isPresent(),

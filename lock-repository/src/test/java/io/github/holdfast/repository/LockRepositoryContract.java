@@ -85,9 +85,11 @@ abstract class LockRepositoryContract {
 
     @Test
     void readsTheNodeThatTheRowNames() {
+        application.register("node 1");
         LockEntity before = application.create("job");
         LockEntity after = before.granted("me", "node 1", null);
         application.call(locks -> locks.grant(before, after, null, null));
+        database.execute("delete from lock_node");
         assertThat(application.read("job").node()).isNull();
 
         database.execute("insert into lock_node (id, started_at, expires_at, ended, description, version)"
@@ -206,6 +208,7 @@ abstract class LockRepositoryContract {
 
     @Test
     void grantThroughANodeHasNoEndOfItsOwn() {
+        application.register("node 1");
         LockEntity before = application.create("job");
         LockEntity after = before.granted("me", "node 1", null);
         application.call(locks -> locks.grant(before, after, null, null));
@@ -246,6 +249,7 @@ abstract class LockRepositoryContract {
 
     @Test
     void longestTextsFit() {
+        application.register("n".repeat(64));
         String name = "\ud83d\ude00".repeat(LockEntity.MAX_NAME_LENGTH / 2) + "x";
         String owner = "\u6f22".repeat(LockEntity.MAX_OWNER_LENGTH);
         LockEntity before = application.create(name);
@@ -406,7 +410,24 @@ abstract class LockRepositoryContract {
     }
 
     @Test
+    void grantThroughANodeMissesWhereThatIsEndedOrAbsent() {
+        LockEntity free = application.create("job");
+        LockEntity granted = free.granted("me", "node 1", null);
+        assertThat(application.<Boolean>call(locks -> locks.grant(free, granted, null, null)))
+                .isFalse();
+        application.register("node 1");
+        database.execute("update lock_node set ended = true");
+        assertThat(application.<Boolean>call(locks -> locks.grant(free, granted, null, null)))
+                .isFalse();
+        assertUnchanged(free);
+        database.execute("update lock_node set ended = false");
+        assertThat(application.<Boolean>call(locks -> locks.grant(free, granted, null, null)))
+                .isTrue();
+    }
+
+    @Test
     void extendLeavesALockAloneThatIsHeldThroughItsNode() {
+        application.register("node 1");
         LockEntity free = application.create("job");
         LockEntity granted = free.granted("me", "node 1", null);
         application.call(locks -> locks.grant(free, granted, null, null));
@@ -433,6 +454,7 @@ abstract class LockRepositoryContract {
 
     @Test
     void lastReleaseFreesTheLockAndKeepsWhatMustNotRestart() {
+        application.register("node 1");
         LockEntity free = application.create("job");
         LockEntity after = free.granted("me", "node 1", "host 1");
         application.call(locks -> locks.grant(free, after, LEASE, LEASE));

@@ -130,6 +130,14 @@ final class TestApplication implements AutoCloseable {
         return call(locks -> locks.read(name)).orElseThrow(() -> new AssertionError("No row: " + name));
     }
 
+    /** Registers a node that lives longer than any test. */
+    void register(String node) {
+        store.inTransaction(AT_MOST, () -> {
+            store.nodes().register(node, Duration.ofHours(1), null);
+            return null;
+        });
+    }
+
     /** Creates a row, which nobody holds. */
     LockEntity create(String name) {
         call(locks -> locks.createIfMissing(name));

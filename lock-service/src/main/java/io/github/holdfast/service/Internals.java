@@ -43,10 +43,13 @@ record Internals(
         Duration clockTolerance,
         Ticker ticker) {
 
-    static Internals of(LockStore unwatched, CommitGuard guard, ServiceSettings settings, String description) {
+    static Internals of(
+            LockStore store,
+            OverdueStatements overdue,
+            CommitGuard guard,
+            ServiceSettings settings,
+            String description) {
         Ticker ticker = settings.ticker();
-        OverdueStatements overdue = new OverdueStatements(ticker);
-        LockStore store = unwatched.watchedBy(overdue);
         WakeUpChannel channel = settings.wakeUp() == WakeUp.BY_NOTIFICATION ? store.wakeUpChannel() : null;
         Events events = new Events(settings.listeners());
         HeldLocks held = new HeldLocks();

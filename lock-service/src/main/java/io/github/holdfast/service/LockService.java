@@ -60,10 +60,11 @@ public final class LockService implements AutoCloseable {
             ServiceSettings settings,
             @Nullable ConfigurableTransactionManager transactionManager) {
         Holders holders = new Holders(settings.application());
-        internals = Internals.of(store, guard, settings, holders.process());
+        OverdueStatements overdue = new OverdueStatements(settings.ticker());
+        internals = Internals.of(store.watchedBy(overdue), overdue, guard, settings, holders.process());
         acquirer = new Acquirer(internals, holders);
         rowAcquirer = new RowAcquirer(internals, holders);
-        housekeeping = new Housekeeping(this, store, settings);
+        housekeeping = new Housekeeping(this, internals.store(), settings);
         admin = new LockAdmin(internals, holders, housekeeping);
         this.transactionManager = transactionManager;
         if (transactionManager != null) {

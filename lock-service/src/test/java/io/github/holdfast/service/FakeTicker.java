@@ -39,6 +39,6 @@ final class FakeTicker implements Ticker {
                 ServiceSettings.Writers.AS_THE_DATABASE_ALLOWS,
                 ServiceSettings.WakeUp.BY_POLLING,
                 this);
-        return Internals.of(null, null, settings, "test");
+        return Internals.of(null, new OverdueStatements(this), null, settings, "test");
     }
 }

@@ -419,7 +419,8 @@ abstract class WakeUpContract {
                 AS_THE_DATABASE_ALLOWS,
                 BY_NOTIFICATION,
                 endless);
-        Internals internals = Internals.of(LockStore.open(unit), CommitGuard.of(unit, null), settings, "test");
+        Internals internals = Internals.of(
+                LockStore.open(unit), new OverdueStatements(endless), CommitGuard.of(unit, null), settings, "test");
         services.opened(internals.settler());
         services.opened(internals.wakeUps());
         services.opened(internals.heartbeat());
