@@ -54,7 +54,7 @@ record Internals(
         Events events = new Events(settings.listeners());
         HeldLocks held = new HeldLocks();
         RowLocks rowLocks = new RowLocks(store, settings.maxRowLocks(), settings.writers());
-        Settler settler = new Settler(store);
+        Settler settler = new Settler(store, ticker);
         Heartbeat heartbeat = new Heartbeat(
                 store, settings.nodeTiming(), ticker, new Reconciliation(store, held, settler), events, description);
         return new Internals(

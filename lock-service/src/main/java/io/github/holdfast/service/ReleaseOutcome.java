@@ -15,8 +15,8 @@ public enum ReleaseOutcome {
     LOST,
 
     /**
-     * The database did not answer. The service goes on trying until it does, and the lease, or that of the node, bounds what is
-     * left.
+     * The database did not answer, or refused. The service goes on trying, every second, and while it is refused every half a minute;
+     * the lease, or that of the node, bounds what is left.
      */
     UNRESOLVED
 }

@@ -5,6 +5,7 @@ import io.github.holdfast.repository.LockRepository;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.StoreException.Failure;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.Optional;
@@ -22,11 +23,12 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.spi.LoggingEventBuilder;
 
 /**
  * Ends what the database left open: a grant whose commit was not answered and that nobody waits for any more, a release
- * that did not get through. A thread of its own tries at once, and then every second until the row says that it is done.
- * Thread-safe.
+ * that did not get through. A thread of its own tries at once, and then every second until the row says that it is done; while
+ * the database refuses it, every half a minute. Thread-safe.
  *
  * <p>A look at the row can prove that a write has happened, never that it will not happen later; so an unanswered write
  * is made impossible, by moving the version on that it was decided on.
@@ -38,11 +40,31 @@ final class Settler implements AutoCloseable {
     private static final Duration STATEMENT = Duration.ofSeconds(1);
     private static final Duration PAUSE = Duration.ofSeconds(1);
 
+    /** What the database refuses, it may do when somebody has given it back a right or a table. */
+    private static final Duration PAUSE_AFTER_REFUSAL = Duration.ofSeconds(30);
+
     /** How many releases after transactions are done at a time, each on a connection. */
     private static final int RELEASERS = 4;
 
     /** What is to be done with a lock's row, in a transaction of its own, until it answers that it is done. */
-    private record Task(String name, Predicate<LockRepository> work, IfUnanswered ifUnanswered) {}
+    private static final class Task {
+        private final String name;
+        private final Predicate<LockRepository> work;
+        private final IfUnanswered ifUnanswered;
+
+        /** When it was refused last, by local time; null if it never was. */
+        private @Nullable Long refusedAt;
+
+        Task(String name, Predicate<LockRepository> work, IfUnanswered ifUnanswered) {
+            this.name = name;
+            this.work = work;
+            this.ifUnanswered = ifUnanswered;
+        }
+
+        boolean isDue(long now) {
+            return refusedAt == null || now - refusedAt >= PAUSE_AFTER_REFUSAL.toNanos();
+        }
+    }
 
     private enum IfUnanswered {
         REPEAT,
@@ -50,12 +72,14 @@ final class Settler implements AutoCloseable {
     }
 
     private final LockStore store;
+    private final Ticker ticker;
     private final Queue<Task> open = new ConcurrentLinkedQueue<>();
     private final ScheduledExecutorService thread;
     private final ThreadPoolExecutor releases;
 
-    Settler(LockStore store) {
+    Settler(LockStore store, Ticker ticker) {
         this.store = store;
+        this.ticker = ticker;
         thread = Executors.newSingleThreadScheduledExecutor(Daemons.named("holdfast-settler"));
         releases = new ThreadPoolExecutor(
                 RELEASERS,
@@ -66,7 +90,7 @@ final class Settler implements AutoCloseable {
                 Daemons.named("holdfast-release"));
         releases.allowCoreThreadTimeOut(true);
         Future<?> unused = thread.scheduleWithFixedDelay(
-                this::settleOpen, PAUSE.toMillis(), PAUSE.toMillis(), TimeUnit.MILLISECONDS);
+                this::settleDue, PAUSE.toMillis(), PAUSE.toMillis(), TimeUnit.MILLISECONDS);
     }
 
     /**
@@ -160,20 +184,26 @@ final class Settler implements AutoCloseable {
     private void settle(Task task) {
         open.add(task);
         try {
-            thread.execute(this::settleOpen);
+            thread.execute(this::settleDue);
         } catch (RejectedExecutionException closed) {
             LogEvent.LOCK_UNSETTLED
-                    .of(task.name(), LOG.atWarn())
+                    .of(task.name, LOG.atWarn())
                     .log(
                             "Lock '{}' may stay held until its lease or its node's is over: the lock service is closed",
-                            task.name());
+                            task.name);
         }
     }
 
-    /** Tries each open task once, on one thread at a time; while the database is away, the first one speaks for all. */
-    private void settleOpen() {
+    private void settleDue() {
+        long now = ticker.nanoTime();
+        attemptEach(task -> task.isDue(now));
+    }
+
+    /** Tries each of these tasks once, on one thread at a time; while the database is away, the first one speaks for all. */
+    private void attemptEach(Predicate<Task> which) {
         for (Iterator<Task> tasks = open.iterator(); tasks.hasNext(); ) {
-            Progress progress = attempt(tasks.next());
+            Task task = tasks.next();
+            Progress progress = which.test(task) ? attempt(task) : Progress.NOT_DONE;
             if (progress == Progress.NO_DATABASE) {
                 return;
             }
@@ -191,29 +221,42 @@ final class Settler implements AutoCloseable {
 
     private Progress attempt(Task task) {
         try {
-            return store.inTransaction(STATEMENT, task.work()::test) ? Progress.DONE : Progress.NOT_DONE;
+            return store.inTransaction(STATEMENT, task.work::test) ? Progress.DONE : Progress.NOT_DONE;
         } catch (StoreException failed) {
-            LOG.debug("Lock '{}' is not settled yet", task.name(), failed);
-            if (!failed.failure().isTransient()) {
-                LogEvent.LOCK_UNSETTLED
-                        .of(task.name(), LOG.atWarn())
-                        .log("Lock '{}' may stay held until its lease is over: {}", task.name(), failed.getMessage());
-                return Progress.DONE;
+            LOG.debug("Lock '{}' is not settled yet", task.name, failed);
+            Failure failure = failed.failure();
+            if (!failure.isTransient()) {
+                return refused(task, LOG.atWarn(), failed);
             }
-            if (failed.failure().isOfConnection()) {
+            if (failure.isOfConnection() || failure == Failure.READ_ONLY) {
                 return Progress.NO_DATABASE;
             }
-            return failed.failure().isAmbiguous() && task.ifUnanswered() == IfUnanswered.LEAVE
-                    ? Progress.DONE
-                    : Progress.NOT_DONE;
-        } catch (RuntimeException | Error failed) {
-            // The thread must live on for the other tasks.
-            LogEvent.LOCK_UNSETTLED
-                    .of(task.name(), LOG.atError())
-                    .setCause(failed)
-                    .log("Lock '{}' may stay held until its lease is over", task.name());
-            return Progress.DONE;
+            return unanswered(task, failure.isAmbiguous());
+        } catch (RuntimeException failed) {
+            return refused(task, LOG.atError().setCause(failed), failed);
+        } catch (Error failed) {
+            // The thread must live on for the other tasks. The error may have come with the answer of a commit.
+            Progress unused = refused(task, LOG.atError().setCause(failed), failed);
+            return unanswered(task, true);
         }
+    }
+
+    /** Told when it begins, and not each time. */
+    private Progress refused(Task task, LoggingEventBuilder log, Throwable failed) {
+        if (task.refusedAt == null) {
+            LogEvent.LOCK_UNSETTLED
+                    .of(task.name, log)
+                    .log(
+                            "Lock '{}' may stay held until its lease is over, or this is no longer refused: {}",
+                            task.name,
+                            failed.getMessage());
+        }
+        task.refusedAt = ticker.nanoTime();
+        return Progress.NOT_DONE;
+    }
+
+    private static Progress unanswered(Task task, boolean isAmbiguous) {
+        return isAmbiguous && task.ifUnanswered == IfUnanswered.LEAVE ? Progress.DONE : Progress.NOT_DONE;
     }
 
     /**
@@ -226,7 +269,7 @@ final class Settler implements AutoCloseable {
         thread.shutdown();
         try {
             if (thread.awaitTermination(STATEMENT.multipliedBy(5).toMillis(), TimeUnit.MILLISECONDS)) {
-                settleOpen();
+                attemptEach(task -> true);
             }
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();

@@ -5,8 +5,11 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 import static org.awaitility.Awaitility.await;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.spi.ILoggingEvent;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
@@ -122,5 +125,41 @@ abstract class OutageContract {
         } finally {
             LockSchema.on(database.dataSource()).createIfMissing();
         }
+    }
+
+    /** An operator who has taken the rights or the tables away gives them back, hours before the lease is over. */
+    @Test
+    void aReleaseThatTheDatabaseRefusesIsDoneWhenItDoesNoMore(Database database) throws Exception {
+        FakeTicker ticker = new FakeTicker();
+        try (CapturedLog log = CapturedLog.of(Settler.class, Level.DEBUG);
+                Services services = Services.on(database)) {
+            LockService service = services.build(builder -> builder.ticker(ticker));
+            LockHandle lock = service.acquire(REQUEST);
+            database.execute("alter table distributed_lock rename to taken_away");
+            try {
+                assertThat(lock.release()).isEqualTo(ReleaseOutcome.UNRESOLVED);
+                await().atMost(ofSeconds(20)).until(() -> at(Level.DEBUG, log).size() == 1);
+                ticker.advance(ofSeconds(40));
+                await().atMost(ofSeconds(20)).until(() -> at(Level.DEBUG, log).size() == 2);
+            } finally {
+                database.execute("alter table taken_away rename to distributed_lock");
+            }
+            assertThat(database.queryForLong("select count(*) from distributed_lock where owner is not null"))
+                    .isEqualTo(1);
+            ticker.advance(ofSeconds(40));
+            await().atMost(ofSeconds(20))
+                    .until(() ->
+                            database.queryForLong("select count(*) from distributed_lock where owner is not null") == 0);
+            assertThat(at(Level.WARN, log))
+                    .singleElement(STRING)
+                    .contains("outage", "may stay held", "db/changelog/holdfast/changelog.xml");
+        }
+    }
+
+    private static List<String> at(Level level, CapturedLog log) {
+        return log.lines().stream()
+                .filter(line -> line.getLevel() == level)
+                .map(ILoggingEvent::getFormattedMessage)
+                .toList();
     }
 }
