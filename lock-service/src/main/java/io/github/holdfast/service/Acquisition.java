@@ -122,6 +122,9 @@ final class Acquisition {
                 unanswered = row;
             }
             throw failed;
+        } catch (RuntimeException | Error thrown) {
+            unanswered = row;
+            throw thrown;
         }
     }
 
@@ -154,6 +157,10 @@ final class Acquisition {
             }
             // The transaction that has the row locked may be that of the unanswered grant.
             return current.hasAsked() && unanswered == null ? loop.failed(failed, patience) : Attempt.failed(failed);
+        } catch (RuntimeException | Error thrown) {
+            // Whatever a driver has thrown, the statement may have been executed.
+            unanswered = current.sent() == null ? unanswered : current.sent();
+            throw thrown;
         }
     }
 

@@ -114,6 +114,12 @@ final class HeldRow {
             return done ? outcome(current) : ReleaseOutcome.LOST;
         } catch (StoreException failed) {
             return unresolved(failed, left);
+        } catch (RuntimeException thrown) {
+            if (ownerIsChosen) {
+                // Its transaction was rolled back.
+                internals.settler().giveBack(current);
+            }
+            throw thrown;
         }
     }
 

@@ -3,9 +3,13 @@ package io.github.holdfast.service;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Gives a hold back, one handle after another; the last one frees the lock, or grants it to the next thread. Thread-safe. */
 final class HoldEnd {
+
+    private static final Logger LOG = LoggerFactory.getLogger(HoldEnd.class);
 
     private final Internals internals;
     private final Hold hold;
@@ -37,7 +41,7 @@ final class HoldEnd {
 
     /**
      * Gives one handle's hold back; the last one frees the lock. Never throws for a loss, nor because the database
-     * failed.
+     * failed. Whatever a driver throws else is thrown on, and the lock is freed later.
      */
     ReleaseOutcome release() {
         writing.lock();
@@ -106,13 +110,22 @@ final class HoldEnd {
 
     /**
      * Frees the lock because the service is closed. Its handles stay, and are lost: a transaction that has begun under them, or begins,
-     * must not commit.
+     * must not commit. Never throws: others are to be freed after it.
+     *
+     * @return {@link ReleaseOutcome#UNRESOLVED} if the database does not answer
      */
     ReleaseOutcome freeOnClose() {
         writing.lock();
         try {
             succession.begin();
             return row.isFree() ? ReleaseOutcome.LOST : row.giveBack(0, internals.ticker());
+        } catch (RuntimeException | Error thrown) {
+            LogEvent.INTERNAL_FAILED
+                    .of(hold.name(), LOG.atWarn())
+                    .setCause(thrown)
+                    .log("Lock '{}' was not released when the lock service was closed", hold.name());
+            row.abandon();
+            return ReleaseOutcome.LOST;
         } finally {
             writing.unlock();
         }
@@ -138,7 +151,21 @@ final class HoldEnd {
         }
     }
 
+    /** Whatever is thrown, nobody would look after the row again: the hold is over. */
     private ReleaseOutcome free(boolean wasLost) {
+        try {
+            return freed(wasLost);
+        } catch (RuntimeException | Error thrown) {
+            try {
+                row.abandon();
+            } finally {
+                internals.held().remove(hold);
+            }
+            throw thrown;
+        }
+    }
+
+    private ReleaseOutcome freed(boolean wasLost) {
         hold.lifetime().end();
         Optional<ReleaseOutcome> passedOn = passedOn(wasLost);
         boolean isPassedOn = passedOn.isPresent();

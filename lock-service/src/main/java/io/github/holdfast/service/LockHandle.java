@@ -185,7 +185,9 @@ public final class LockHandle implements AutoCloseable {
 
     /**
      * Releases the lock, or gives one nested hold back: one statement in a transaction of its own. Not interruptible. It
-     * never throws because the lock was lost or the database failed, and releasing again answers as the first time.
+     * never throws because the lock was lost or the database failed, and releasing again answers as the first time. Only what a driver
+     * throws besides {@link java.sql.SQLException}, or an {@link Error}, comes through; the service then frees the lock later, and
+     * releasing again answers {@link ReleaseOutcome#LOST}.
      *
      * <p>While a transaction that Spring manages and that ran under the lock is unfinished, suspended ones included, the last
      * release is put off until all of them have ended, and then done by a thread of the service. Re-entering the lock on the
