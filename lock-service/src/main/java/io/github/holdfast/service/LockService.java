@@ -83,8 +83,9 @@ public final class LockService implements AutoCloseable {
     }
 
     /**
-     * Acquires a lock if it is free, without waiting for a holder. One statement if it is held, or free since this service gave it
-     * back; two if it is free otherwise, four the first time that a name is used. Each is a transaction of its own; lost races and
+     * Acquires a lock if it is free, without waiting for a holder. One statement if it is free since this service gave it back, or
+     * held, two if it is free otherwise, or held by another service to which this one left it last; four the first time that a name is
+     * used. Each is a transaction of its own; lost races and
      * conflicts are repeated until the lock was seen held or is acquired. Not interruptible.
      *
      * <p>A write that has to wait for a transaction that has the row locked gives up after one second (on H2, after its lock
