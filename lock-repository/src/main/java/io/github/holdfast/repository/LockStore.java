@@ -6,6 +6,7 @@ import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.StoreException.Failure;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Optional;
@@ -19,6 +20,7 @@ import org.hibernate.Timeouts;
 import org.hibernate.dialect.H2Dialect;
 import org.hibernate.dialect.PostgreSQLDialect;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
+import org.hibernate.engine.spi.SharedSessionContractImplementor;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.jpa.repository.query.QueryEnhancerFactories;
 import org.springframework.data.jpa.repository.support.JpaRepositoryFactory;
@@ -56,6 +58,8 @@ public final class LockStore {
     private final Cluster cluster;
     private final ThreadLocal<Integer> secondsPerStatement;
     private final StatementWatch watch;
+    private final UselessConnections useless;
+    private final UselessConnections uselessOfApplication;
 
     private LockStore(SessionFactoryImplementor factory, @Nullable DataSource connections, Cluster cluster) {
         this.factory = factory;
@@ -80,6 +84,8 @@ public final class LockStore {
         runs = repositories.getRepository(LockRunRepository.class);
         MetamodelCache.clear();
         statements = new StandaloneStatements(this, factory, connections);
+        useless = UselessConnections.of(factory, connections);
+        uselessOfApplication = UselessConnections.of(factory, null);
     }
 
     private LockStore(LockStore origin, StatementWatch watch) {
@@ -95,6 +101,8 @@ public final class LockStore {
         runs = origin.runs;
         repositories = origin.repositories;
         statements = origin.statements;
+        useless = origin.useless;
+        uselessOfApplication = origin.uselessOfApplication;
         cluster = origin.cluster;
         secondsPerStatement = origin.secondsPerStatement;
     }
@@ -263,7 +271,7 @@ public final class LockStore {
      */
     public RowTransaction beginRowTransaction() {
         try {
-            return new OwnRowTransaction(this, factory.createEntityManager());
+            return new OwnRowTransaction(this, factory.createEntityManager(), uselessOfApplication);
         } catch (RuntimeException thrown) {
             throw StoreException.of(SqlErrors.ofBegin(thrown), thrown);
         }
@@ -358,6 +366,7 @@ public final class LockStore {
         try {
             result = work.apply(locks);
         } catch (Throwable thrown) {
+            throwOutAfter(thrown);
             rollBackAfter(thrown, transaction);
             if (SqlErrors.isFromDatabase(thrown)) {
                 throw StoreException.of(SqlErrors.ofStatement(thrown), thrown);
@@ -388,6 +397,22 @@ public final class LockStore {
 
     static int seconds(Duration atMost) {
         return (int) Math.min(Math.max(atMost.plusMillis(999).toSeconds(), 1), Integer.MAX_VALUE);
+    }
+
+    /** Before the rollback, which gives the connection back to its pool. */
+    private void throwOutAfter(Throwable thrown) {
+        if (TransactionSynchronizationManager.getResource(unit) instanceof EntityManagerHolder holder) {
+            useless.throwOutAfter(thrown, () -> connection(holder.getEntityManager()));
+        }
+    }
+
+    /** The connection of a session that is in a transaction. */
+    static Connection connection(EntityManager entityManager) {
+        return entityManager
+                .unwrap(SharedSessionContractImplementor.class)
+                .getJdbcCoordinator()
+                .getLogicalConnection()
+                .getPhysicalConnection();
     }
 
     /** The rollback of a broken connection fails too; what broke it is the better report. */

@@ -25,6 +25,7 @@ final class OwnConnections {
 
     private final Opening opening;
     private final Closing closing;
+    private final UselessConnections useless;
 
     private interface Opening {
         Connection open() throws SQLException;
@@ -38,9 +39,10 @@ final class OwnConnections {
         void on(Connection connection) throws SQLException;
     }
 
-    private OwnConnections(Opening opening, Closing closing) {
+    private OwnConnections(Opening opening, Closing closing, UselessConnections useless) {
         this.opening = opening;
         this.closing = closing;
+        this.useless = useless;
     }
 
     /**
@@ -49,11 +51,12 @@ final class OwnConnections {
      * @param dataSource where they come from; null for where the application has its own
      */
     static OwnConnections of(SessionFactoryImplementor factory, @Nullable DataSource dataSource) {
+        UselessConnections useless = UselessConnections.of(factory, dataSource);
         if (dataSource != null) {
-            return new OwnConnections(dataSource::getConnection, Connection::close);
+            return new OwnConnections(dataSource::getConnection, Connection::close, useless);
         }
         ConnectionProvider provider = factory.getServiceRegistry().requireService(ConnectionProvider.class);
-        return new OwnConnections(provider::getConnection, provider::closeConnection);
+        return new OwnConnections(provider::getConnection, provider::closeConnection, useless);
     }
 
     /** One statement. */
@@ -130,6 +133,9 @@ final class OwnConnections {
             return isInAutocommit(connection)
                     ? run(statement, connection, inAutocommit)
                     : committed(statement, connection, committing);
+        } catch (StoreException failed) {
+            useless.throwOutAfter(failed, () -> connection);
+            throw failed;
         } finally {
             giveBack(connection);
         }

@@ -6,16 +6,21 @@ import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityTransaction;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /** Begun for this purpose. It writes nothing. */
 final class OwnRowTransaction implements RowTransaction {
 
     private final LockStore store;
     private final EntityManager entityManager;
+    private final UselessConnections useless;
 
-    OwnRowTransaction(LockStore store, EntityManager entityManager) {
+    private boolean hasLocked;
+
+    OwnRowTransaction(LockStore store, EntityManager entityManager, UselessConnections useless) {
         this.store = store;
         this.entityManager = entityManager;
+        this.useless = useless;
         try {
             entityManager.getTransaction().begin();
         } catch (RuntimeException thrown) {
@@ -26,12 +31,26 @@ final class OwnRowTransaction implements RowTransaction {
 
     @Override
     public Optional<LockEntity> lock(String name, Duration atMost) {
-        return store.lockRow(entityManager, name, atMost);
+        return locked(() -> store.lockRow(entityManager, name, atMost));
     }
 
     @Override
     public Optional<LockEntity> lockIfFree(String name) {
-        return store.lockRowIfFree(entityManager, name);
+        return locked(() -> store.lockRowIfFree(entityManager, name));
+    }
+
+    /** While its connection has a row locked, only whoever holds the lock may end it. */
+    private Optional<LockEntity> locked(Supplier<Optional<LockEntity>> statement) {
+        try {
+            Optional<LockEntity> row = statement.get();
+            hasLocked |= row.isPresent();
+            return row;
+        } catch (StoreException failed) {
+            if (!hasLocked) {
+                useless.throwOutAfter(failed, () -> LockStore.connection(entityManager));
+            }
+            throw failed;
+        }
     }
 
     @Override

@@ -21,14 +21,22 @@ import org.springframework.transaction.TransactionTimedOutException;
  */
 final class SqlErrors {
 
-    /** MySQL and MariaDB: a failed certification in a cluster, but also any other error while it commits. */
-    private static final int ERROR_DURING_COMMIT = 1180;
-
     /**
      * H2: any internal error; here one that its view of the sessions, in which our clock is, has when another session ends
      * (https://github.com/h2database/h2database/issues/4352), which a plain read may have too.
      */
     private static final int H2_INTERNAL = 50000;
+
+    /** MySQL's Group Replication: the hook before the commit failed, because the member is leaving the group or has left it. */
+    private static final int HOOK_FAILED = 3100;
+
+    /**
+     * With what a commit may end, and a statement that commits by itself, although it is or will be done: any error while MariaDB or
+     * MySQL commits (1180); in MySQL's Group Replication the hook's error and the rollback that certification demands (3101), because
+     * a member that leaves ends with them what waits for its certification, and that may have reached the others before
+     * (https://dev.mysql.com/doc/refman/8.4/en/group-replication-primary-secondary-replication.html).
+     */
+    private static final Set<Integer> AMBIGUOUS_COMMIT_CODES = Set.of(1180, HOOK_FAILED, 3101, H2_INTERNAL);
 
     /** MySQL and MariaDB; H2, whose code is the SQLState that stands for any serialization failure elsewhere. */
     private static final Set<Integer> DEADLOCK_CODES = Set.of(1213, 40001);
@@ -50,11 +58,35 @@ final class SqlErrors {
     /** Lock not available and query cancelled (PostgreSQL). */
     private static final Set<String> BUSY_STATES = Set.of("55P03", "57014");
 
-    /** MySQL: too many connections, shutdown; MariaDB: connection killed; H2: connection broken, database closed. */
-    private static final Set<Integer> UNAVAILABLE_CODES = Set.of(1040, 1053, 1927, 90067, 90098, 90121);
+    /**
+     * MySQL: too many connections, shutdown, session killed, offline mode, ended because it was idle; the client's codes for a
+     * connection that has gone, which ProxySQL sends as the server's (2006, 2013), and its own for a server that it does not reach
+     * (9001); MariaDB: connection killed; H2: connection broken, closed, database closed.
+     */
+    private static final Set<Integer> UNAVAILABLE_CODES =
+            Set.of(1040, 1053, 3169, 3032, 4031, 2006, 2013, 9001, 1927, 90067, 90007, 90098, 90121);
 
-    /** PostgreSQL: administrator ended the session, crash, starting up, too many connections. */
-    private static final Set<String> UNAVAILABLE_STATES = Set.of("57P01", "57P02", "57P03", "57P05", "53300");
+    /**
+     * PostgreSQL: administrator ended the session, crash, starting up, database dropped, session or transaction ended because it was
+     * idle or took too long, too many connections.
+     */
+    private static final Set<String> UNAVAILABLE_STATES =
+            Set.of("57P01", "57P02", "57P03", "57P04", "57P05", "25P03", "25P04", "53300");
+
+    /**
+     * MySQL and MariaDB: {@code read_only} (1290), read-only transaction, as {@code transaction_read_only} begins it (1792), InnoDB in
+     * read-only mode (1836), a member that has left its group.
+     */
+    private static final Set<Integer> READ_ONLY_CODES = Set.of(1290, 1792, 1836, HOOK_FAILED);
+
+    /** The standard's read-only transaction: a standby of PostgreSQL, or {@code default_transaction_read_only}. */
+    private static final String READ_ONLY_STATE = "25006";
+
+    /** MySQL and MariaDB: disk, memory, resources of the system, table of locks or tablespace full; H2: out of memory. */
+    private static final Set<Integer> INSUFFICIENT_RESOURCES_CODES = Set.of(1021, 1037, 1041, 1114, 1206, 90108);
+
+    /** PostgreSQL: disk or memory full, a limit reached. */
+    private static final String INSUFFICIENT_RESOURCES_CLASS = "53";
 
     /** Undefined table on PostgreSQL, MySQL and MariaDB, H2; undefined column on PostgreSQL, all others. */
     private static final Set<String> TABLE_MISSING_STATES =
@@ -97,7 +129,7 @@ final class SqlErrors {
      */
     static Failure ofCommit(Throwable thrown) {
         boolean mayHaveCommitted = sqlException(thrown)
-                .filter(error -> error.getErrorCode() == ERROR_DURING_COMMIT || error.getErrorCode() == H2_INTERNAL)
+                .filter(error -> AMBIGUOUS_COMMIT_CODES.contains(error.getErrorCode()))
                 .isPresent();
         return ofStatement(thrown).isConflict() && !mayHaveCommitted ? Failure.CONFLICT : Failure.UNKNOWN;
     }
@@ -108,9 +140,7 @@ final class SqlErrors {
      */
     static Failure ofAutocommit(Throwable thrown) {
         boolean isAnswer = sqlException(thrown)
-                .filter(error -> !hasNoCode(error)
-                        && error.getErrorCode() != ERROR_DURING_COMMIT
-                        && error.getErrorCode() != H2_INTERNAL)
+                .filter(error -> !hasNoCode(error) && !AMBIGUOUS_COMMIT_CODES.contains(error.getErrorCode()))
                 .isPresent();
         Failure failure = ofStatement(thrown);
         return isAnswer && !failure.isOfConnection() ? failure : Failure.UNKNOWN;
@@ -152,6 +182,12 @@ final class SqlErrors {
         if (UNAVAILABLE_CODES.contains(code) || isConnectionFailure(error, state)) {
             return Failure.UNAVAILABLE;
         }
+        if (READ_ONLY_CODES.contains(code) || state.equals(READ_ONLY_STATE) || isReadOnlyInDriver(error, state)) {
+            return Failure.READ_ONLY;
+        }
+        if (INSUFFICIENT_RESOURCES_CODES.contains(code) || state.startsWith(INSUFFICIENT_RESOURCES_CLASS)) {
+            return Failure.INSUFFICIENT_RESOURCES;
+        }
         // MySQL Connector/J reports a statement that its query timeout cancelled with neither SQLState nor code.
         if (error instanceof SQLTimeoutException) {
             return Failure.BUSY;
@@ -181,6 +217,16 @@ final class SqlErrors {
         return (error.getClass() == SQLTransientConnectionException.class && cause == null)
                 || (cause instanceof NoSuchElementException && cause.getCause() == null)
                 || error.getClass().getSimpleName().equals("PoolExhaustedException");
+    }
+
+    /**
+     * MySQL Connector/J sends no write to a host that it failed over to, unless {@code failOverReadOnly=false}
+     * (https://dev.mysql.com/doc/connector-j/en/connector-j-config-failover.html). The state stands for any illegal argument.
+     */
+    private static boolean isReadOnlyInDriver(SQLException error, String state) {
+        return state.equals("S1009")
+                && error.getMessage() != null
+                && error.getMessage().startsWith("Connection is read-only");
     }
 
     private static boolean isConnectionFailure(SQLException error, String state) {

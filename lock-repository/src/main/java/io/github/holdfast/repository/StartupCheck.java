@@ -117,7 +117,7 @@ final class StartupCheck {
         try {
             names(store);
         } catch (StoreException failed) {
-            if (failed.failure() != Failure.REFUSED) {
+            if (failed.failure() != Failure.REFUSED && failed.failure() != Failure.READ_ONLY) {
                 throw failed;
             }
             throw new IllegalStateException(

@@ -27,6 +27,12 @@ public final class StoreException extends RuntimeException {
         /** There is no connection, or it broke before the commit: nothing was written. */
         UNAVAILABLE("There is no connection to the database"),
 
+        /** The connection leads to a server that only reads, as after a switch-over: nothing was written, repeat on another one. */
+        READ_ONLY("The connection leads to a server, or is in a session, that only reads"),
+
+        /** The database lacks room on its disk, memory or another resource: nothing was written, come back later. */
+        INSUFFICIENT_RESOURCES("The database has not enough disk, memory or other resources"),
+
         /** The pool had no connection left for as long as it lets anybody wait: nothing was written. */
         EXHAUSTED(
                 "No connection of the pool was free in time: all are in use, often by threads that have one in a transaction"

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
@@ -12,8 +13,11 @@ import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManagerFactory;
 import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import javax.sql.DataSource;
 import org.apache.commons.dbcp2.DataSourceConnectionFactory;
 import org.apache.commons.dbcp2.PoolableConnection;
@@ -21,8 +25,11 @@ import org.apache.commons.dbcp2.PoolableConnectionFactory;
 import org.apache.commons.dbcp2.PoolingDataSource;
 import org.apache.commons.pool2.impl.GenericObjectPool;
 import org.apache.tomcat.jdbc.pool.PoolProperties;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
+import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
 
 /** How the pools say that they have no connection left, and that they can open none: no two of them do it in the same way. */
 @OnDatabase(TestDatabase.H2_MEMORY)
@@ -40,6 +47,18 @@ class PoolTest {
                 config.setMaximumPoolSize(1);
                 config.setConnectionTimeout(WAIT_MILLIS);
                 return new HikariDataSource(config);
+            }
+        },
+        HIKARI_BEHIND_LAZY_CONNECTIONS {
+            @Override
+            DataSource over(DataSource database) {
+                return new LazyConnectionDataSourceProxy(HIKARI.over(database));
+            }
+        },
+        HIKARI_BEHIND_ANOTHER_DATA_SOURCE {
+            @Override
+            DataSource over(DataSource database) {
+                return new DelegatingDataSource(HIKARI.over(database));
             }
         },
         TOMCAT {
@@ -82,7 +101,8 @@ class PoolTest {
         try (AutoCloseable closed = closing(pool);
                 EntityManagerFactory unit = PersistenceUnit.directlyOn(pool, Map.of())) {
             LockStore store = LockStore.open(unit);
-            try (Connection inUse = pool.getConnection()) {
+            try (Connection inUse = pool.getConnection();
+                    Statement unused = inUse.createStatement()) {
                 assertThat(failureOf(store)).isEqualTo(Failure.EXHAUSTED);
             }
             faulty.down();
@@ -92,15 +112,52 @@ class PoolTest {
         }
     }
 
+    /** The pool has had it in use a moment ago, and trusts it. */
+    @ParameterizedTest
+    @EnumSource
+    void poolGivesAConnectionThatOnlyReadsToNobodyAgain(Pool kind, Database database) throws Exception {
+        LockSchema.on(database.dataSource()).createIfMissing();
+        OldPrimary primary = new OldPrimary(database.dataSource());
+        DataSource pool = kind.over(primary.dataSource());
+        try (AutoCloseable closed = closing(pool);
+                EntityManagerFactory unit = PersistenceUnit.directlyOn(pool, Map.of())) {
+            LockStore store = LockStore.open(unit);
+            store.inTransaction(Duration.ofSeconds(10), locks -> locks.createIfMissing("job"));
+            LockEntity row = store.inTransaction(Duration.ofSeconds(10), locks -> locks.read("job"))
+                    .orElseThrow()
+                    .row();
+            primary.becomesReadOnly();
+            Callable<Boolean> inTransaction = () -> store.inTransaction(
+                    Duration.ofSeconds(10), (LockRepository locks) -> locks.supersede("job", row.version()));
+            assertThat(failureOf(inTransaction::call)).isEqualTo(Failure.READ_ONLY);
+            assertThat(inTransaction.call()).isTrue();
+
+            LockEntity next = store.inTransaction(Duration.ofSeconds(10), locks -> locks.read("job"))
+                    .orElseThrow()
+                    .row();
+            LockRepository standalone = store.standalone(Duration.ofSeconds(10), (work, atMost) -> null);
+            LockEntity granted = next.granted("me", null, null);
+            primary.becomesReadOnly();
+            assertThat(failureOf(() -> standalone.grant(next, granted, Duration.ofSeconds(30), null)))
+                    .isEqualTo(Failure.READ_ONLY);
+            assertThat(standalone.grant(next, granted, Duration.ofSeconds(30), null))
+                    .isTrue();
+        }
+    }
+
     /** Tomcat's says nowhere that it can be closed. */
-    private static AutoCloseable closing(DataSource pool) {
+    private static AutoCloseable closing(DataSource pool) throws SQLException {
+        if (pool.isWrapperFor(HikariDataSource.class)) {
+            return pool.unwrap(HikariDataSource.class);
+        }
         return pool instanceof org.apache.tomcat.jdbc.pool.DataSource tomcat ? tomcat::close : (AutoCloseable) pool;
     }
 
     private static Failure failureOf(LockStore store) {
-        return catchThrowableOfType(
-                        StoreException.class,
-                        () -> store.inTransaction(Duration.ofSeconds(10), locks -> locks.read("job")))
-                .failure();
+        return failureOf(() -> store.inTransaction(Duration.ofSeconds(10), locks -> locks.read("job")));
+    }
+
+    private static Failure failureOf(ThrowingCallable work) {
+        return catchThrowableOfType(StoreException.class, work).failure();
     }
 }

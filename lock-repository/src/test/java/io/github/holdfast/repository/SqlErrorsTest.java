@@ -39,8 +39,25 @@ class SqlErrorsTest {
                     57P03, 0,    UNAVAILABLE
                     57P05, 0,    UNAVAILABLE
                     08006, 0,    UNAVAILABLE
-                    # MariaDB: killed; H2: closed
+                    57P04, 0,    UNAVAILABLE
+                    # PostgreSQL: the session ended, because its transaction was idle for too long, or took too long
+                    25P03, 0,    UNAVAILABLE
+                    25P04, 0,    UNAVAILABLE
+                    # MySQL: killed, offline mode, idle for too long; MariaDB: killed
+                    HY000, 3169, UNAVAILABLE
+                    HY000, 3032, UNAVAILABLE
+                    HY000, 4031, UNAVAILABLE
                     70100, 1927, UNAVAILABLE
+                    # MySQL: an error of the network; Galera: the node does not belong to the cluster
+                    08S01, 1158, UNAVAILABLE
+                    08S01, 1161, UNAVAILABLE
+                    08S01, 1047, UNAVAILABLE
+                    # ProxySQL: the server behind it has gone, was lost, cannot be reached
+                    HY000, 2006, UNAVAILABLE
+                    HY000, 2013, UNAVAILABLE
+                    HY000, 9001, UNAVAILABLE
+                    # H2: closed
+                    90007, 90007, UNAVAILABLE
                     90098, 90098, UNAVAILABLE
                     90121, 90121, UNAVAILABLE
                     90067, 90067, UNAVAILABLE
@@ -48,9 +65,21 @@ class SqlErrorsTest {
                     -,     0,    UNAVAILABLE
                     # H2: its view of the sessions fails when one ends
                     HY000, 50000, CONFLICT
-                    # Disk full, read-only transaction, something unheard of
-                    53100, 0,    REFUSED
-                    25006, 0,    REFUSED
+                    # A standby, or a session that may only read; a server with read_only or innodb_read_only
+                    25006, 0,    READ_ONLY
+                    HY000, 1290, READ_ONLY
+                    25006, 1792, READ_ONLY
+                    HY000, 1836, READ_ONLY
+                    # MySQL Group Replication: the member has left the group
+                    HY000, 3100, READ_ONLY
+                    # Disk full, memory full, too many locks
+                    53100, 0,    INSUFFICIENT_RESOURCES
+                    53200, 0,    INSUFFICIENT_RESOURCES
+                    HY000, 1021, INSUFFICIENT_RESOURCES
+                    HY000, 1114, INSUFFICIENT_RESOURCES
+                    HY000, 1206, INSUFFICIENT_RESOURCES
+                    # Another illegal argument of MySQL's driver, something unheard of
+                    S1009, 0,    REFUSED
                     XX000, 99999, REFUSED
                     """)
     void codeOfTheDatabaseTellsTheFailure(String state, int code, Failure failure) {
@@ -90,6 +119,9 @@ class SqlErrorsTest {
         "HY000, 1020, CONFLICT",
         "40001, 1213, CONFLICT",
         "HY000, 1180, UNKNOWN",
+        "HY000, 3100, UNKNOWN",
+        "40000, 3101, UNKNOWN",
+        "HY000, 1290, UNKNOWN",
         "08006, 0, UNKNOWN",
         "57014, 0, UNKNOWN",
         "HY000, 1205, UNKNOWN",
@@ -97,6 +129,39 @@ class SqlErrorsTest {
     })
     void commitThatFailedIsUnknownUnlessTheDatabaseRolledBack(String state, int code, Failure failure) {
         assertThat(SqlErrors.ofCommit(new SQLException("reason", state, code))).isEqualTo(failure);
+    }
+
+    /**
+     * What a connection that is gone says tells nothing of the statement. A member that leaves its group ends with 3100 and 3101
+     * what the others may have received before.
+     */
+    @ParameterizedTest
+    @CsvSource({
+        "25006, 0, READ_ONLY",
+        "HY000, 1290, READ_ONLY",
+        "25006, 1792, READ_ONLY",
+        "HY000, 1836, READ_ONLY",
+        "53100, 0, INSUFFICIENT_RESOURCES",
+        "40001, 1213, DEADLOCK",
+        "HY000, 3100, UNKNOWN",
+        "40000, 3101, UNKNOWN",
+        "25P03, 0, UNKNOWN",
+        "25P04, 0, UNKNOWN",
+        "HY000, 2006, UNKNOWN",
+        "HY000, 2013, UNKNOWN"
+    })
+    void statementThatCommitsByItselfIsNotDoneIfTheServerSaysSo(String state, int code, Failure failure) {
+        assertThat(SqlErrors.ofAutocommit(new SQLException("reason", state, code)))
+                .isEqualTo(failure);
+    }
+
+    /** It sends nothing. */
+    @Test
+    void driverOfMySqlThatFailedOverToAReplicaOnlyReads() {
+        SQLException refused = new SQLException(
+                "Connection is read-only. Queries leading to data modification are not allowed.", "S1009");
+        assertThat(SqlErrors.ofStatement(refused)).isEqualTo(Failure.READ_ONLY);
+        assertThat(SqlErrors.ofAutocommit(refused)).isEqualTo(Failure.READ_ONLY);
     }
 
     @Test

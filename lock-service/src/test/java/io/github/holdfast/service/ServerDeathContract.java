@@ -7,16 +7,13 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariConfig;
-import com.zaxxer.hikari.SQLExceptionOverride;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.RestartableDatabase;
 import io.github.holdfast.test.TestDatabase;
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
@@ -78,21 +75,7 @@ abstract class ServerDeathContract {
             }
             default -> {
                 config.addDataSourceProperty("NETWORK_TIMEOUT", "3000");
-                config.setExceptionOverrideClassName(EvictClosed.class.getName());
             }
-        }
-    }
-
-    /**
-     * Hikari knows a dead connection by a SQLState that starts with 08, and H2 has none that does; then it notices one only
-     * after half a second in which nobody asked for it, and who tries again gets the same one.
-     */
-    public static final class EvictClosed implements SQLExceptionOverride {
-        private static final Set<Integer> CLOSED = Set.of(90067, 90098, 90121);
-
-        @java.lang.Override
-        public Override adjudicate(SQLException thrown) {
-            return CLOSED.contains(thrown.getErrorCode()) ? Override.MUST_EVICT : Override.CONTINUE_EVICT;
         }
     }
 
@@ -138,6 +121,27 @@ abstract class ServerDeathContract {
             assertThat(outer.release()).isEqualTo(ReleaseOutcome.RELEASED);
             assertThat(losses).isEmpty();
             theirs.acquire(request).close();
+        }
+    }
+
+    /**
+     * A pool as it comes trusts a connection that was in use within the last 500 ms, as that of a heartbeat was, and does not know
+     * H2's errors.
+     */
+    @Test
+    void aHolderOverAPoolAsItComesGoesOnWhenItsSessionsAreKilled(Database database) throws Exception {
+        Duration shortest = ofMillis(1200);
+        try (Services services = Services.on(database)) {
+            LockService mine = services.build(database.pool(config -> {}), builder -> builder.nodeLease(shortest));
+            Queue<LockLost> losses = new ConcurrentLinkedQueue<>();
+            LockHandle lock = mine.acquire(LockRequest.of("as-it-comes")).onLost(losses::add);
+            for (int round = 0; round < 5; round++) {
+                awaitHeartbeat(lock, shortest);
+                Sessions.killAll(database);
+                awaitHeartbeat(lock, shortest);
+            }
+            assertThat(losses).isEmpty();
+            assertThat(lock.release()).isEqualTo(ReleaseOutcome.RELEASED);
         }
     }
 

@@ -189,7 +189,7 @@ final class LockSetup {
         }
         return switch (store.failure()) {
             case TABLE_MISSING -> CREATE_TABLES;
-            case REFUSED -> ON_PRIMARY;
+            case REFUSED, READ_ONLY -> ON_PRIMARY;
             default -> REACHABLE;
         };
     }

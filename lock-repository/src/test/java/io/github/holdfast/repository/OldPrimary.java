@@ -1,0 +1,77 @@
+package io.github.holdfast.repository;
+
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+
+/** Connections that may only read when another server has become the primary; those that are opened afterwards lead to that one. */
+final class OldPrimary {
+
+    private final DataSource real;
+    private final Set<Connection> writable = ConcurrentHashMap.newKeySet();
+
+    OldPrimary(DataSource real) {
+        this.real = real;
+    }
+
+    /** From now on each write on the connections that there are fails. */
+    void becomesReadOnly() {
+        writable.clear();
+    }
+
+    DataSource dataSource() {
+        return proxy(DataSource.class, (proxy, method, arguments) -> {
+            Object result = invoke(real, method, arguments);
+            return result instanceof Connection connection ? connectionTo(connection) : result;
+        });
+    }
+
+    private Connection connectionTo(Connection connection) {
+        writable.add(connection);
+        return proxy(Connection.class, (proxy, method, arguments) -> {
+            if (method.getName().equals("abort")) {
+                // H2's driver does nothing.
+                connection.close();
+            }
+            Object result = invoke(connection, method, arguments);
+            return result instanceof PreparedStatement statement ? statementOn(connection, statement) : result;
+        });
+    }
+
+    private PreparedStatement statementOn(Connection connection, PreparedStatement statement) {
+        return proxy(PreparedStatement.class, (proxy, method, arguments) -> {
+            if (method.getName().equals("executeUpdate") && !writable.contains(connection)) {
+                throw new SQLException("cannot execute UPDATE in a read-only transaction", "25006");
+            }
+            return invoke(statement, method, arguments);
+        });
+    }
+
+    private static <T> T proxy(Class<T> type, InvocationHandler handler) {
+        return type.cast(Proxy.newProxyInstance(
+                OldPrimary.class.getClassLoader(),
+                new Class<?>[] {type},
+                (proxy, method, arguments) -> switch (method.getName()) {
+                    case "equals" -> proxy == arguments[0];
+                    case "hashCode" -> System.identityHashCode(proxy);
+                    default -> handler.invoke(proxy, method, arguments);
+                }));
+    }
+
+    private static @Nullable Object invoke(Object target, Method method, Object @Nullable [] arguments)
+            throws Throwable {
+        try {
+            return method.invoke(target, arguments);
+        } catch (InvocationTargetException thrown) {
+            throw thrown.getCause();
+        }
+    }
+}
