@@ -58,8 +58,9 @@ public final class LockSchema {
      * connection of a transaction in progress, that transaction is committed.
      *
      * @return the names of those that it has created; nobody else has
-     * @throws IllegalStateException if the database is none of PostgreSQL, MySQL, MariaDB and H2, if it cannot be
-     *     reached, or if a table can be neither read nor created; the message says which and what to do
+     * @throws UnsupportedDatabaseException if the database is none of PostgreSQL, MySQL, MariaDB and H2
+     * @throws IllegalStateException if it cannot be reached, or if a table can be neither read nor created; the message says
+     *     which and what to do
      */
     public List<String> createIfMissing() {
         List<String> created = new ArrayList<>();
@@ -85,8 +86,9 @@ public final class LockSchema {
     /**
      * Checks that each table is there. One query per table; needs no right but to read them.
      *
-     * @throws IllegalStateException if one is missing or cannot be read, or the database is none of PostgreSQL, MySQL,
-     *     MariaDB and H2, or cannot be reached; the message says which and what to do
+     * @throws UnsupportedDatabaseException if the database is none of PostgreSQL, MySQL, MariaDB and H2
+     * @throws IllegalStateException if a table is missing or cannot be read, or the database cannot be reached; the message
+     *     says which and what to do
      */
     public void validate() {
         try (Connection connection = dataSource.getConnection()) {

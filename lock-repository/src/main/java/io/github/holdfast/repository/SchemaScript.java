@@ -35,7 +35,7 @@ final class SchemaScript {
     /**
      * The script for the database at the other end.
      *
-     * @throws IllegalStateException if there is none for it
+     * @throws UnsupportedDatabaseException if there is none for it
      */
     static SchemaScript of(Connection connection) throws SQLException {
         DatabaseMetaData metaData = connection.getMetaData();
@@ -46,7 +46,7 @@ final class SchemaScript {
         // MySQL's driver calls a MariaDB server "MySQL", with a version like 11.4.5-MariaDB.
         String key = version.contains("MariaDB") ? "mariadb" : product.toLowerCase(Locale.ROOT);
         if (!SUPPORTED.contains(key)) {
-            throw new IllegalStateException(
+            throw new UnsupportedDatabaseException(
                     "There are no lock tables for " + database + "; supported are PostgreSQL, MySQL, MariaDB and H2");
         }
         return new SchemaScript(database, "db/holdfast/" + key + ".sql");

@@ -78,10 +78,11 @@ final class StartupCheck {
                         .requireService(TransactionCoordinatorBuilder.class)
                         .isJta(),
                 "Holdfast does not support JTA transactions: use a persistence unit with resource-local transactions");
-        refuseUnless(
-                SqlClock.of(dialect()).isPresent(),
-                "Holdfast supports PostgreSQL, MySQL, MariaDB and H2, but the persistence unit uses "
-                        + dialect().getClass().getName());
+        if (SqlClock.of(dialect()).isEmpty()) {
+            throw new UnsupportedDatabaseException(
+                    "Holdfast supports PostgreSQL, MySQL, MariaDB and H2, but the persistence unit uses "
+                            + dialect().getClass().getName());
+        }
         refuseUnsupportedSettings();
     }
 

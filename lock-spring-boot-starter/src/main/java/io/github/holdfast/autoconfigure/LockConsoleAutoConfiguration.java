@@ -18,6 +18,7 @@ import org.springframework.web.servlet.function.ServerResponse;
 
 /** The console, in an application with Spring MVC that has switched it on. */
 @AutoConfiguration(after = LockServiceAutoConfiguration.class)
+@ConditionalOnBooleanProperty(name = "holdfast.enabled", matchIfMissing = true)
 @ConditionalOnBooleanProperty("holdfast.console.enabled")
 @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
 @ConditionalOnClass(DispatcherServlet.class)

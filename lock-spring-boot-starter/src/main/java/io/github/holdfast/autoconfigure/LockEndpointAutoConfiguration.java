@@ -4,6 +4,7 @@ import io.github.holdfast.actuate.LocksEndpoint;
 import io.github.holdfast.service.LockService;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
@@ -12,6 +13,7 @@ import org.springframework.context.annotation.Bean;
 
 /** The endpoint {@code locks}, where Actuator is there and it is exposed. */
 @AutoConfiguration(after = LockServiceAutoConfiguration.class)
+@ConditionalOnBooleanProperty(name = "holdfast.enabled", matchIfMissing = true)
 @ConditionalOnClass(ConditionalOnAvailableEndpoint.class)
 @ConditionalOnAvailableEndpoint(LocksEndpoint.class)
 @ConditionalOnSingleCandidate(LockService.class)

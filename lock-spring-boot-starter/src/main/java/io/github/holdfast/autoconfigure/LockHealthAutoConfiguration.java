@@ -4,6 +4,7 @@ import io.github.holdfast.actuate.LockHealthIndicator;
 import io.github.holdfast.service.LockService;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
@@ -12,6 +13,7 @@ import org.springframework.context.annotation.Bean;
 
 /** The health indicator {@code locks}, unless {@code management.health.locks.enabled} is false. */
 @AutoConfiguration(after = LockServiceAutoConfiguration.class)
+@ConditionalOnBooleanProperty(name = "holdfast.enabled", matchIfMissing = true)
 @ConditionalOnClass(ConditionalOnEnabledHealthIndicator.class)
 @ConditionalOnEnabledHealthIndicator("locks")
 @ConditionalOnSingleCandidate(LockService.class)

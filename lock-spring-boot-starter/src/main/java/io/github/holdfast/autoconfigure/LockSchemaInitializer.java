@@ -1,6 +1,7 @@
 package io.github.holdfast.autoconfigure;
 
 import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.repository.UnsupportedDatabaseException;
 import jakarta.persistence.EntityManagerFactory;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -125,6 +126,8 @@ final class LockSchemaInitializer implements InitializingBean {
     private static void createIfMissing(DataSource target) {
         try {
             LockSchema.on(target).createIfMissing();
+        } catch (UnsupportedDatabaseException unsupported) {
+            throw LockSetupException.of(unsupported);
         } catch (IllegalStateException failed) {
             throw new LockSetupException(
                     String.valueOf(failed.getMessage()),
@@ -136,6 +139,8 @@ final class LockSchemaInitializer implements InitializingBean {
     private static void validate(DataSource target) {
         try {
             LockSchema.on(target).validate();
+        } catch (UnsupportedDatabaseException unsupported) {
+            throw LockSetupException.of(unsupported);
         } catch (IllegalStateException failed) {
             throw new LockSetupException(String.valueOf(failed.getMessage()), LockSetup.CREATE_TABLES, failed);
         }

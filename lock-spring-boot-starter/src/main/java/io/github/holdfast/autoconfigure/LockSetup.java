@@ -3,6 +3,7 @@ package io.github.holdfast.autoconfigure;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.UnsupportedDatabaseException;
 import io.github.holdfast.service.LockListener;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
@@ -178,6 +179,8 @@ final class LockSetup {
     LockService build() {
         try {
             return builder.build();
+        } catch (UnsupportedDatabaseException unsupported) {
+            throw LockSetupException.of(unsupported);
         } catch (IllegalStateException | LockStoreException failed) {
             throw new LockSetupException(String.valueOf(failed.getMessage()), action(failed), failed);
         }

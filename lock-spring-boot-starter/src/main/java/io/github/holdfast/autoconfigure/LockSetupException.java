@@ -1,11 +1,24 @@
 package io.github.holdfast.autoconfigure;
 
+import io.github.holdfast.repository.UnsupportedDatabaseException;
 import org.jspecify.annotations.Nullable;
 
 /** The application is not set up for locks; it says what to change. */
 final class LockSetupException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
+
+    private static final String SUPPORTED = """
+            Use PostgreSQL, MySQL, MariaDB or H2. Tests may have H2 in the place of another:
+
+                spring.datasource.url=jdbc:h2:mem:test
+
+            or do without Holdfast:
+
+                holdfast.enabled=false
+
+            There is no LockService then: beans that want one need a mock (@MockitoBean LockService), and so do @Locked methods, \
+            which are not run without their locks.""";
 
     private final String action;
 
@@ -22,6 +35,10 @@ final class LockSetupException extends RuntimeException {
     LockSetupException(String problem, String action, @Nullable Throwable cause) {
         super(problem, cause);
         this.action = action;
+    }
+
+    static LockSetupException of(UnsupportedDatabaseException unsupported) {
+        return new LockSetupException(String.valueOf(unsupported.getMessage()), SUPPORTED, unsupported);
     }
 
     String action() {
