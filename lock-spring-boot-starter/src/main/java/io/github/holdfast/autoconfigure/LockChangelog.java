@@ -1,17 +1,21 @@
 package io.github.holdfast.autoconfigure;
 
 import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.repository.UnsupportedDatabaseException;
 import java.util.List;
 import java.util.Map;
 import javax.sql.DataSource;
 import liquibase.exception.LiquibaseException;
-import liquibase.integration.spring.SpringLiquibase;
+import liquibase.exception.LockException;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.boot.jdbc.DataSourceBuilder;
 import org.springframework.boot.liquibase.autoconfigure.LiquibaseDataSource;
+import org.springframework.core.NestedExceptionUtils;
 import org.springframework.core.env.Environment;
 import org.springframework.core.io.DefaultResourceLoader;
 import org.springframework.jdbc.datasource.SimpleDriverDataSource;
@@ -36,16 +40,42 @@ final class LockChangelog {
             @Nullable String driverClassName,
             @DefaultValue Map<String, String> parameters) {}
 
+    private static final Logger LOG = LoggerFactory.getLogger(LockChangelog.class);
+
+    private static final String APPLY = """
+            Let a user apply it who may create tables (spring.liquibase.user, spring.liquibase.password), or include it in a \
+            changelog that is applied elsewhere, and set
+
+                holdfast.schema.management=validate""";
+
+    private static final String RACE = """
+            The application's own Liquibase may run in the background, and at the same time: %s. Let it end before the application \
+            goes on; in applications made by JHipster
+
+                application.liquibase.async-start=false
+
+            Or have the tables created without Liquibase:
+
+                holdfast.schema.management=sql""";
+
+    private static final String LOCKED = """
+            Another process is applying its changelog, perhaps the application's own Liquibase in the background: wait for it. If \
+            nobody does, whoever held Liquibase's lock has died: release it by the command release-locks of Liquibase, or by
+
+                update DATABASECHANGELOGLOCK set LOCKED = false, LOCKEDBY = null, LOCKGRANTED = null""";
+
     private LockChangelog() {}
 
     static void apply(ConfigurableListableBeanFactory beans, DataSource target) {
         Settings settings =
                 Binder.get(beans.getBean(Environment.class)).bindOrCreate("spring.liquibase", Settings.class);
-        SpringLiquibase liquibase = new SpringLiquibase();
+        DataSource migrating = migrating(beans, settings, target);
+        BackgroundLiquibase others = BackgroundLiquibase.on(migrating, beans);
+        LockLiquibase liquibase = new LockLiquibase();
         liquibase.setBeanName("holdfastSchemaInitializer");
         liquibase.setResourceLoader(new DefaultResourceLoader(beans.getBeanClassLoader()));
         liquibase.setChangeLog("classpath:" + LockSchema.CHANGELOG);
-        liquibase.setDataSource(migrating(beans, settings, target));
+        liquibase.setDataSource(migrating);
         liquibase.setChangeLogParameters(settings.parameters());
         liquibase.setDefaultSchema(settings.defaultSchema());
         liquibase.setLiquibaseSchema(settings.liquibaseSchema());
@@ -58,15 +88,47 @@ final class LockChangelog {
         }
         liquibase.setAnalyticsEnabled(false);
         try {
-            liquibase.afterPropertiesSet();
+            others.await(liquibase);
+            run(liquibase);
         } catch (LiquibaseException failed) {
+            refuseUnsupported(target);
             throw new LockSetupException(
                     "Liquibase did not apply " + LockSchema.CHANGELOG + ": " + failed.getMessage(),
-                    "Let a user apply it who may create tables (spring.liquibase.user, spring.liquibase.password), or include"
-                            + " it in a changelog that is applied elsewhere, and set\n\n"
-                            + "    holdfast.schema.management=validate",
+                    action(failed, others),
                     failed);
         }
+    }
+
+    /** Once more if another has created Liquibase's tables meanwhile: that is done without its lock, and who comes second fails. */
+    private static void run(LockLiquibase liquibase) throws LiquibaseException {
+        boolean isFirst = liquibase.history() == LockLiquibase.History.MISSING;
+        try {
+            liquibase.afterPropertiesSet();
+        } catch (LiquibaseException failed) {
+            if (!isFirst || liquibase.history() == LockLiquibase.History.MISSING) {
+                throw failed;
+            }
+            LOG.info("Liquibase failed, perhaps because another was creating its tables; trying again", failed);
+            liquibase.afterPropertiesSet();
+        }
+    }
+
+    /** It is not Liquibase that knows why the changelog does not suit the database. */
+    private static void refuseUnsupported(DataSource target) {
+        try {
+            LockSchema.on(target).validate();
+        } catch (UnsupportedDatabaseException unsupported) {
+            throw LockSetupException.of(unsupported);
+        } catch (IllegalStateException missing) {
+            LOG.debug("The tables are not there", missing);
+        }
+    }
+
+    private static String action(LiquibaseException failed, BackgroundLiquibase others) {
+        if (NestedExceptionUtils.getMostSpecificCause(failed) instanceof LockException) {
+            return LOCKED;
+        }
+        return others.isThere() ? RACE.formatted(others.names()) : APPLY;
     }
 
     /** As Spring Boot chooses for the application's changelog. */
