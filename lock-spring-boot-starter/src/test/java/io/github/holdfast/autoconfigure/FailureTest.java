@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.example.shop.Order;
 import com.example.shop.Shop;
+import io.github.holdfast.annotation.Locked;
+import io.github.holdfast.annotation.ScheduledLock;
 import io.github.holdfast.repository.LockSchema;
 import jakarta.transaction.Status;
 import jakarta.transaction.TransactionManager;
@@ -25,6 +27,7 @@ import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Import;
 import org.springframework.jdbc.datasource.AbstractDataSource;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
@@ -142,6 +145,24 @@ class FailureTest {
                 .contains("    holdfast.datasource.url=<JDBC URL of the same database>\n");
     }
 
+    @ParameterizedTest
+    @CsvSource({"WrongExpression, there is no such parameter", "WrongPeriod, is not a duration"})
+    void annotationThatIsWrong(String bean, String problem, CapturedOutput output) throws ClassNotFoundException {
+        Class<?> wrong = Class.forName(FailureTest.class.getName() + "$" + bean);
+        assertThat(reportOf(Application.of(wrong), output))
+                .contains("Description:", bean + ".work(", problem)
+                .contains("Action:", "Change the annotation")
+                .doesNotContain("\tat ");
+    }
+
+    @Test
+    void lockedMethodsWithoutAService(CapturedOutput output) {
+        assertThat(reportOf(Application.of(LockedMethodTest.ShopWithDesk.class).with("holdfast.enabled=false"), output))
+                .contains("There are @Locked methods, but no LockService")
+                .contains("holdfast.enabled=false leaves it out")
+                .doesNotContain("\tat ");
+    }
+
     @Test
     void propertyOutOfRange(CapturedOutput output) {
         assertThat(reportOf(Application.of(Shop.class).with("holdfast.node-lease=100ms"), output))
@@ -153,6 +174,18 @@ class FailureTest {
     void propertyOfAnotherKind(CapturedOutput output) {
         assertThat(reportOf(Application.of(Shop.class).with("holdfast.node-lease=soon"), output))
                 .contains("Property: holdfast.node-lease", "Value: \"soon\"");
+    }
+
+    @Import(Shop.class)
+    static class WrongExpression {
+        @Locked("order:{#order.id}")
+        public void work(long id) {}
+    }
+
+    @Import(Shop.class)
+    static class WrongPeriod {
+        @ScheduledLock(name = "job", every = "soon")
+        public void work() {}
     }
 
     @EnableAutoConfiguration
