@@ -14,6 +14,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.springframework.core.Nullness;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
@@ -78,6 +79,13 @@ interface Contention {
             return Contention::emptyStage;
         }
         Object empty = EMPTY.get(type);
+        boolean mayBeNull =
+                type == void.class || type == Void.class || Nullness.forMethodReturnType(method) == Nullness.NULLABLE;
+        if (empty == null && !mayBeNull) {
+            throw new IllegalArgumentException(
+                    "it would return null when it is skipped, which its result, a " + type.getTypeName()
+                            + ", does not say: annotate that as @Nullable, return an Optional, or name a fallback");
+        }
         return () -> empty;
     }
 

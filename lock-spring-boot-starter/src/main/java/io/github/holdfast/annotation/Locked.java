@@ -133,8 +133,9 @@ public @interface Locked {
         THROW,
 
         /**
-         * Returns at once: null, an empty {@code Optional}, or a stage that is complete with null. Refused at start-up on methods
-         * that return a primitive.
+         * Returns at once: nothing, an empty {@code Optional}, a stage that is complete with null, or null. Refused at start-up on
+         * methods that return a primitive, or an object that is not said to be nullable (by an annotation named {@code Nullable}, or in
+         * Kotlin by its type).
          */
         SKIP
     }

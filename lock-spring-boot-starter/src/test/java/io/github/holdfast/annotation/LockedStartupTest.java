@@ -78,6 +78,7 @@ class LockedStartupTest {
                 Arguments.of(PlainFuture.class, "return a CompletionStage"),
                 Arguments.of(OwnFuture.class, "declare CompletionStage or CompletableFuture"),
                 Arguments.of(SkippedPrimitive.class, "return an object, or name a fallback"),
+                Arguments.of(SkippedObject.class, "annotate that as @Nullable, return an Optional, or name a fallback"),
                 Arguments.of(NoFallback.class, "there is no fallback method missing"),
                 Arguments.of(WrongFallback.class, "is a java.lang.Integer, not a java.lang.String"),
                 Arguments.of(OwnFallback.class, "it is its own fallback"),
@@ -258,6 +259,13 @@ class LockedStartupTest {
         @Locked(onContention = OnContention.SKIP)
         public boolean work() {
             return true;
+        }
+    }
+
+    static class SkippedObject {
+        @Locked(onContention = OnContention.SKIP)
+        public String work() {
+            return "done";
         }
     }
 
