@@ -23,7 +23,7 @@ import org.junit.platform.launcher.listeners.SummaryGeneratingListener;
 
 class OnDatabaseTest {
 
-    private static final Duration LONG = Duration.ofSeconds(60);
+    private static final Duration LONG = Duration.ofMinutes(3);
 
     @TempDir
     private Path module = Path.of("set by JUnit");

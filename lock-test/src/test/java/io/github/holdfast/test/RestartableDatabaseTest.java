@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 class RestartableDatabaseTest {
 
-    private static final Duration LONG = Duration.ofMinutes(1);
+    private static final Duration LONG = Duration.ofMinutes(3);
 
     @TempDir
     private Path temporary = Path.of("set by JUnit");
