@@ -29,7 +29,10 @@ class CancelledWaitTest {
             Call<LockHandle> grant = Call.start("acquire", () -> first.locks().acquire(REQUEST.waitAtMost(SOON)));
             await().pollInterval(ofMillis(20))
                     .atMost(SOON)
-                    .until(() -> servers.primary().count("select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'") > 0);
+                    .until(() -> servers.primary()
+                                    .count(
+                                            "select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'")
+                            > 0);
             Call.awaitEnds(ofSeconds(3), grant);
             servers.failOver();
             try (Application second = Application.on(servers.url(), settings -> settings)) {

@@ -52,9 +52,10 @@ final class MariaDbPair implements ReplicatedPair {
 
     /** Waits until commits are acknowledged. */
     private void awaitReplica() {
-        await().atMost(SOON).until(() -> primary.query("select variable_value from information_schema.global_status"
-                        + " where variable_name = 'Rpl_semi_sync_master_clients'")
-                .equals("1"));
+        await().atMost(SOON)
+                .until(() -> primary.query("select variable_value from information_schema.global_status"
+                                + " where variable_name = 'Rpl_semi_sync_master_clients'")
+                        .equals("1"));
     }
 
     /** A commit is not cancelled there: nothing else than the end of its connection ends its wait for the acknowledgement. */

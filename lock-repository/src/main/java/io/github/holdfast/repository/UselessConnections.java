@@ -54,12 +54,11 @@ final class UselessConnections {
      * @param connection which is this caller's, from this pool
      */
     void throwOutAfter(Throwable thrown, Supplier<Connection> connection) {
-        boolean isUseless =
-                switch (SqlErrors.ofStatement(thrown)) {
-                    case UNAVAILABLE -> true;
-                    case READ_ONLY -> takeTurn();
-                    default -> false;
-                };
+        boolean isUseless = switch (SqlErrors.ofStatement(thrown)) {
+            case UNAVAILABLE -> true;
+            case READ_ONLY -> takeTurn();
+            default -> false;
+        };
         if (isUseless) {
             LOG.debug("A connection is thrown out of its pool", thrown);
             throwOut(connection);

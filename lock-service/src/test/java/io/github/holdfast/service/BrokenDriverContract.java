@@ -88,7 +88,8 @@ abstract class BrokenDriverContract {
         EntityManagerFactory unit = services.unit(services.poolOver(driver.dataSource()));
         manager = new JpaTransactionManager(unit);
         mine = services.build(
-                unit, builder -> builder.nodeLease(LONG).transactionManager(manager).withoutHousekeeping());
+                unit,
+                builder -> builder.nodeLease(LONG).transactionManager(manager).withoutHousekeeping());
         theirs = services.build(builder -> builder.withoutHousekeeping());
     }
 
@@ -105,8 +106,7 @@ abstract class BrokenDriverContract {
     }
 
     private void assertIsSoonFree() {
-        await().atMost(SOON)
-                .untilAsserted(() -> assertThat(theirs.find("lock")).isEmpty());
+        await().atMost(SOON).untilAsserted(() -> assertThat(theirs.find("lock")).isEmpty());
         assertThat(theirs.tryAcquire(LockRequest.of("lock")))
                 .get()
                 .extracting(LockHandle::release)

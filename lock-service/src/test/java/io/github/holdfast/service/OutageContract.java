@@ -148,8 +148,8 @@ abstract class OutageContract {
                     .isEqualTo(1);
             ticker.advance(ofSeconds(40));
             await().atMost(ofSeconds(20))
-                    .until(() ->
-                            database.queryForLong("select count(*) from distributed_lock where owner is not null") == 0);
+                    .until(() -> database.queryForLong("select count(*) from distributed_lock where owner is not null")
+                            == 0);
             assertThat(at(Level.WARN, log))
                     .singleElement(STRING)
                     .contains("outage", "may stay held", "db/changelog/holdfast/changelog.xml");

@@ -74,8 +74,7 @@ abstract class SwitchOverContract {
     private static void onlyReads(Database database) {
         switch (database.kind()) {
             case POSTGRESQL ->
-                database.administer(
-                        "alter system set default_transaction_read_only = on", "select pg_reload_conf()");
+                database.administer("alter system set default_transaction_read_only = on", "select pg_reload_conf()");
             case MARIADB -> database.administer("set global read_only = 1");
             default -> database.administer("set global super_read_only = 1");
         }
