@@ -208,6 +208,20 @@ final class Heartbeat implements AutoCloseable {
         }
     }
 
+    /** Beats as soon as no other beat is under way, because the local clock may have stood still since the last one. */
+    void beatSoon() {
+        Node current = node;
+        if (current == null) {
+            return;
+        }
+        current.demandBeat();
+        try {
+            thread.execute(this::tick);
+        } catch (RejectedExecutionException closedMeanwhile) {
+            LOG.debug("There is no heartbeat any more: the lock service is closed");
+        }
+    }
+
     /**
      * Beats at once, for one who needs the node to live for longer.
      *

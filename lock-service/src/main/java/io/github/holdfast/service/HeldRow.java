@@ -188,6 +188,23 @@ final class HeldRow {
     }
 
     /**
+     * Asks the database how long the grant lasts, unless it is renewed; zero if that is over.
+     *
+     * @return empty if the row is no longer this grant's
+     * @throws StoreException if the database failed
+     */
+    Optional<Duration> left() {
+        LockEntity last = current;
+        return internals
+                .store()
+                .inTransaction(
+                        LOOK,
+                        locks -> locks.read(last.name())
+                                .filter(seen -> seen.row().isSameGrantAs(last))
+                                .map(LockSnapshot::timeUntilOver));
+    }
+
+    /**
      * Asks the database why the row is no longer this grant's.
      *
      * @return empty if it still is

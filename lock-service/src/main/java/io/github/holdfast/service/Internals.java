@@ -66,7 +66,7 @@ record Internals(
                 new Remembered(),
                 heartbeat,
                 WakeUps.through(channel, store, heartbeat, ticker),
-                new LossWatch(held.all(), ticker),
+                new LossWatch(held.all(), ticker, new Recheck(held, heartbeat, settler)),
                 overdue,
                 new Transactions(guard, held, rowLocks, events),
                 events,

@@ -2,6 +2,9 @@ package io.github.holdfast.service;
 
 import io.github.holdfast.entity.LockEntity;
 import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -9,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 final class LeaseValidity implements Validity {
 
     private final Ticker ticker;
-    private volatile long until;
+    private final AtomicLong until;
 
     /**
      * A lease that was just granted.
@@ -19,12 +22,12 @@ final class LeaseValidity implements Validity {
      */
     LeaseValidity(Ticker ticker, long validFrom, Duration lease) {
         this.ticker = ticker;
-        this.until = Drift.end(validFrom, lease);
+        this.until = new AtomicLong(Drift.end(validFrom, lease));
     }
 
     @Override
     public long left(long now) {
-        return until - now;
+        return until.get() - now;
     }
 
     @Override
@@ -35,6 +38,18 @@ final class LeaseValidity implements Validity {
     @Override
     public void confirm(long now) {
         // It lasts as long as its lease, whatever is known.
+    }
+
+    @Override
+    public boolean correct(Supplier<Optional<Duration>> left) {
+        long believed = until.get();
+        long askedAt = ticker.nanoTime();
+        Optional<Duration> seen = left.get();
+        seen.map(lasts -> Drift.end(askedAt, lasts))
+                .filter(end -> end - believed < 0)
+                // A renewal meanwhile knows better.
+                .ifPresent(end -> until.compareAndSet(believed, end));
+        return seen.isPresent();
     }
 
     @Override
@@ -82,8 +97,8 @@ final class LeaseValidity implements Validity {
                 patience);
         long extendedUntil = Drift.end(sentAt[0], atLeast);
         // Whoever was told meanwhile that it is over must not be contradicted.
-        if (extended && left(ticker.nanoTime()) > 0 && extendedUntil - until > 0) {
-            until = extendedUntil;
+        if (extended && left(ticker.nanoTime()) > 0 && extendedUntil - until.get() > 0) {
+            until.set(extendedUntil);
         }
         return extended;
     }

@@ -134,6 +134,19 @@ final class Lifetime {
         }
     }
 
+    /** Asks the database how long the lease lasts, until it answers, and has it told if it is over. */
+    void recheckLease() {
+        try {
+            if (!isEnded && !isLost() && !validity.correct(row::left)) {
+                row.whyGone().ifPresent(this::lose);
+            }
+            // Tells, if it is so now.
+            boolean unused = isLost();
+        } catch (StoreException failed) {
+            internals.settler().later(this::recheckLease);
+        }
+    }
+
     /** The row was seen to show this grant after a reconciliation could see this. */
     void confirm() {
         validity.confirm(internals.ticker().nanoTime());

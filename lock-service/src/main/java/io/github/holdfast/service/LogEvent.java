@@ -23,6 +23,7 @@ enum LogEvent {
     NODE_UNENDED("node.unended"),
     CLUSTER_FOUND("cluster.found"),
     HEARTBEAT_FAILED("heartbeat.failed"),
+    CLOCKS_PARTED("clocks.parted"),
     RUN_LOST("run.lost"),
     RUN_UNANSWERED("run.unanswered"),
     RUN_ENDED("run.ended"),

@@ -8,7 +8,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Has holders told on time that their lock is suspect or lost, by a thread that never waits for the database or for a
- * user's code: whatever hangs there cannot hide a loss. It sleeps until the earliest hold is due. Thread-safe.
+ * user's code: whatever hangs there cannot hide a loss. It sleeps until the earliest hold is due, and while there are holds for a
+ * second at the most, to notice that the machine was suspended. Thread-safe.
  */
 final class LossWatch implements AutoCloseable {
 
@@ -16,6 +17,7 @@ final class LossWatch implements AutoCloseable {
 
     private final Collection<Hold> holds;
     private final Ticker ticker;
+    private final Runnable recheck;
     private final Object starting = new Object();
     private volatile @Nullable Thread thread;
     private volatile long wakeAt;
@@ -25,10 +27,12 @@ final class LossWatch implements AutoCloseable {
      * A watch over these holds, which change.
      *
      * @param ticker tells when
+     * @param recheck asks the database after all of them; quick
      */
-    LossWatch(Collection<Hold> holds, Ticker ticker) {
+    LossWatch(Collection<Hold> holds, Ticker ticker, Runnable recheck) {
         this.holds = holds;
         this.ticker = ticker;
+        this.recheck = recheck;
     }
 
     /** Watches over a hold that was just added. */
@@ -56,8 +60,16 @@ final class LossWatch implements AutoCloseable {
     }
 
     private void run() {
+        Suspension suspension = new Suspension(ticker);
+        boolean isWatching = false;
         while (!closed) {
-            long due = ticker.nanoTime() + Math.min(look(), Long.MAX_VALUE / 2);
+            // Asked each time: what was before there were holds does not count.
+            if (suspension.isNoticed() && isWatching) {
+                recheck();
+            }
+            long next = look();
+            isWatching = next != Long.MAX_VALUE;
+            long due = ticker.nanoTime() + Math.min(next, Long.MAX_VALUE / 2);
             wakeAt = due;
             // A hold that came before this was written is seen here; one that comes later sees it, and wakes the
             // thread.
@@ -68,7 +80,22 @@ final class LossWatch implements AutoCloseable {
         }
     }
 
-    /** Looks at every hold; returns after how many nanoseconds the next one is due. */
+    private void recheck() {
+        LogEvent.CLOCKS_PARTED
+                .in(LOG.atInfo())
+                .log(
+                        "The machine was suspended, or its clock was set: the database is asked after all locks that are held");
+        try {
+            recheck.run();
+        } catch (RuntimeException | Error failed) {
+            LogEvent.INTERNAL_FAILED
+                    .in(LOG.atError())
+                    .setCause(failed)
+                    .log("The database was not asked after the locks that are held");
+        }
+    }
+
+    /** Looks at every hold; returns after how many nanoseconds to look again. */
     private long look() {
         long next = Long.MAX_VALUE;
         for (Hold hold : holds) {
@@ -81,7 +108,7 @@ final class LossWatch implements AutoCloseable {
                         .log("Lock '{}' could not be looked at", hold.name());
             }
         }
-        return next;
+        return next == Long.MAX_VALUE ? next : Math.min(next, Suspension.LOOK.toNanos());
     }
 
     @Override

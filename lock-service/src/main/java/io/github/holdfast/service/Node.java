@@ -91,6 +91,11 @@ final class Node {
         return isFailing || ticker.nanoTime() - beatAt >= timing.period().toNanos() - early;
     }
 
+    /** What the last beat has told is perhaps no longer so: the next one is due. */
+    void demandBeat() {
+        isFailing = true;
+    }
+
     /** Returns the local time before a beat is sent. */
     long beginBeat() {
         isFailing = true;

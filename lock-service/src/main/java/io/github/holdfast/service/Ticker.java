@@ -1,15 +1,21 @@
 package io.github.holdfast.service;
 
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /** The local passage of time, for durations only: which lease is over is the database's to say. */
 interface Ticker {
 
-    /** The process's monotonic clock. */
+    /** The process's monotonic clock, and the machine's wall clock. */
     Ticker SYSTEM = new Ticker() {
         @Override
         public long nanoTime() {
             return System.nanoTime();
+        }
+
+        @Override
+        public long wallNanos() {
+            return TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis());
         }
 
         @Override
@@ -20,6 +26,14 @@ interface Ticker {
 
     /** As {@link System#nanoTime()}. */
     long nanoTime();
+
+    /**
+     * The wall clock. By how much it moves is compared with {@link #nanoTime()}, to notice that the machine was suspended; what it
+     * shows decides nothing.
+     */
+    default long wallNanos() {
+        return nanoTime();
+    }
 
     /** As {@link LockSupport#parkNanos(Object, long)}; may return early. */
     void park(Object blocker, long nanos);

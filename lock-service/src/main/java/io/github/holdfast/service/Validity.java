@@ -2,6 +2,8 @@ package io.github.holdfast.service;
 
 import io.github.holdfast.entity.LockEntity;
 import java.time.Duration;
+import java.util.Optional;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -16,6 +18,15 @@ interface Validity {
 
     /** The grant was seen to stand at this local time, and whatever ends it from now on is noticed. */
     void confirm(long now);
+
+    /**
+     * Corrects it by what the database shows: the local clock may have stood still.
+     *
+     * @param left asks the database how long the grant lasts; empty if it does not stand any more
+     * @return false if it does not stand any more
+     * @throws io.github.holdfast.repository.StoreException if the database failed
+     */
+    boolean correct(Supplier<Optional<Duration>> left);
 
     /** Why it is over, or will be if nothing changes. */
     LossCause cause();

@@ -8,14 +8,25 @@ import java.util.concurrent.locks.LockSupport;
 final class FakeTicker implements Ticker {
 
     private volatile long now = 1_000_000;
+    private volatile long suspended;
 
     synchronized void advance(Duration duration) {
         now = now + duration.toNanos();
     }
 
+    /** The machine is suspended: the wall clock goes on, this one does not. Back, if the wall clock is set back. */
+    synchronized void suspend(Duration duration) {
+        suspended = suspended + duration.toNanos();
+    }
+
     @Override
     public long nanoTime() {
         return now;
+    }
+
+    @Override
+    public long wallNanos() {
+        return now + suspended;
     }
 
     /** Looks at the time that the test has set again and again. */

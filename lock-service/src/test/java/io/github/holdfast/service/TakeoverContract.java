@@ -43,6 +43,9 @@ abstract class TakeoverContract {
     /** Long enough that the beat of each of those rounds is in time. */
     private static final Duration NODE_LEASE = ofMillis(300);
 
+    /** Before that, nobody ends a node whose lease is over. */
+    private static final Duration TOLERANCE = ofMillis(100);
+
     /** What a beat makes of it, so that whoever holds the lock then holds it when the round is judged. */
     private static final Duration BEATEN_LEASE = ofSeconds(100);
 
@@ -181,7 +184,7 @@ abstract class TakeoverContract {
                     if (!nodes.beat(nodeId, before.node().version(), BEATEN_LEASE)) {
                         return false;
                     }
-                    awaitClock(before.node().expiresAt());
+                    awaitClock(before.node().expiresAt().plus(TOLERANCE));
                     call(whenOver);
                     awaitClock(now().plus(headStart));
                     if (!isToBeCommitted) {

@@ -1,0 +1,156 @@
+package io.github.holdfast.service;
+
+import static java.time.Duration.ofHours;
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.holdfast.test.CountingDataSource;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.FaultyDataSource;
+import java.time.Duration;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The machine is suspended: time passes for the database and on the wall clock, but not on the monotonic clock, by which holders
+ * count. That time has passed for the database is the same as if all instants in the tables were earlier.
+ */
+abstract class SuspensionContract {
+
+    private static final Duration SOON = ofSeconds(20);
+
+    private final FakeTicker ticker = new FakeTicker();
+    private final Queue<LossCause> losses = new ConcurrentLinkedQueue<>();
+    private Database database;
+    private Services services;
+    private FaultyDataSource faults;
+    private CountingDataSource counting;
+    private LockService mine;
+    private LockService theirs;
+
+    @BeforeEach
+    void open(Database onDatabase) {
+        database = onDatabase;
+        services = Services.on(database);
+        faults = new FaultyDataSource(database.dataSource());
+        counting = new CountingDataSource(faults);
+        mine = services.build(
+                services.poolOver(counting), builder -> builder.ticker(ticker).withoutHousekeeping());
+        theirs = services.build(LockServiceBuilder::withoutHousekeeping);
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        faults.up();
+        services.close();
+    }
+
+    private static ConditionFactory soon() {
+        return await().atMost(SOON);
+    }
+
+    private LockHandle held(LockRequest request) throws InterruptedException {
+        LockHandle lock = mine.acquire(request);
+        lock.onLost(loss -> losses.add(loss.cause()));
+        return lock;
+    }
+
+    private void pass(Duration time) {
+        String earlier = " - interval '" + time.toSeconds() + "' second";
+        database.execute("update distributed_lock set expires_at = expires_at" + earlier);
+        database.execute("update lock_node set expires_at = expires_at" + earlier);
+    }
+
+    private void suspend(Duration time) {
+        pass(time);
+        ticker.suspend(time);
+    }
+
+    @Test
+    void aLeaseThatEndedMeanwhileIsToldAlthoughNobodyAsks() throws Exception {
+        LockHandle lock = held(LockRequest.of("ended").lease(ofHours(1)));
+        suspend(ofMinutes(61));
+        soon().untilAsserted(() -> assertThat(losses).containsExactly(LossCause.EXPIRED));
+        assertThat(lock.state()).isEqualTo(LockState.LOST);
+        assertThat(theirs.tryAcquire(LockRequest.of("ended"))).isPresent();
+    }
+
+    @Test
+    void aLeaseThatSomebodyElseHasTakenOverMeanwhileIsToldSo() throws Exception {
+        LockHandle lock = held(LockRequest.of("taken").lease(ofHours(1)));
+        pass(ofMinutes(61));
+        LockHandle next = theirs.tryAcquire(LockRequest.of("taken")).orElseThrow();
+        ticker.suspend(ofMinutes(61));
+        soon().untilAsserted(() -> assertThat(losses).containsExactly(LossCause.TAKEN_OVER));
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.LOST);
+        assertThat(next.release()).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+
+    @Test
+    void aLeaseThatIsShorterByThenIsBelievedInForNoLonger() throws Exception {
+        LockHandle lock = held(LockRequest.of("shorter").lease(ofHours(1)));
+        suspend(ofMinutes(50));
+        soon().until(() -> lock.remaining().compareTo(ofMinutes(10)) <= 0);
+        assertThat(lock.remaining()).isGreaterThan(ofMinutes(8));
+        assertThat(lock.state()).isEqualTo(LockState.HELD);
+        lock.renew(ofHours(1));
+        assertThat(lock.remaining()).isGreaterThan(ofMinutes(59));
+        lock.close();
+    }
+
+    @Test
+    void aNodeThatDiedMeanwhileIsFoundOutByABeatAtOnce() throws Exception {
+        LockHandle lock = held(LockRequest.of("node"));
+        suspend(ofSeconds(31));
+        soon().untilAsserted(() -> assertThat(losses).containsExactly(LossCause.EXPIRED));
+        assertThat(lock.state()).isEqualTo(LockState.LOST);
+        assertThat(theirs.tryAcquire(LockRequest.of("node"))).isPresent();
+    }
+
+    @Test
+    void theDatabaseIsAskedUntilItAnswers() throws Exception {
+        held(LockRequest.of("away").lease(ofHours(1)));
+        pass(ofMinutes(61));
+        faults.down();
+        ticker.suspend(ofMinutes(61));
+        await().during(ofMillis(1500)).atMost(SOON).until(losses::isEmpty);
+        faults.up();
+        soon().untilAsserted(() -> assertThat(losses).containsExactly(LossCause.EXPIRED));
+    }
+
+    @Test
+    void aWallClockThatIsSetCostsOneLookForEachLeaseAndNoLock() throws Exception {
+        LockHandle one = held(LockRequest.of("set 1").lease(ofHours(1)));
+        LockHandle two = held(LockRequest.of("set 2").lease(ofHours(1)));
+        for (Duration step : new Duration[] {ofMinutes(10), ofMinutes(-10)}) {
+            counting.reset();
+            ticker.suspend(step);
+            soon().until(() -> counting.sql().size() >= 2);
+            await().during(ofMillis(300)).until(() -> counting.sql().size() == 2);
+        }
+        for (LockHandle lock : new LockHandle[] {one, two}) {
+            assertThat(lock.state()).isEqualTo(LockState.HELD);
+            assertThat(lock.remaining()).isGreaterThan(ofMinutes(59));
+            assertThat(lock.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        }
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void clocksThatPartByLessOrWhenNothingIsHeldCostNothing() throws Exception {
+        held(LockRequest.of("idle").lease(ofHours(1))).close();
+        ticker.suspend(ofHours(1));
+        LockHandle lock = held(LockRequest.of("slewed").lease(ofHours(1)));
+        counting.reset();
+        ticker.suspend(ofMillis(999));
+        await().during(ofMillis(300)).until(() -> counting.sql().isEmpty());
+        lock.close();
+    }
+}
