@@ -135,7 +135,7 @@ class PoolTest {
             LockEntity next = store.inTransaction(Duration.ofSeconds(10), locks -> locks.read("job"))
                     .orElseThrow()
                     .row();
-            LockRepository standalone = store.standalone(Duration.ofSeconds(10), (work, atMost) -> null);
+            LockRepository standalone = store.standalone(Duration.ofSeconds(10));
             LockEntity granted = next.granted("me", null, null);
             primary.becomesReadOnly();
             assertThat(failureOf(() -> standalone.grant(next, granted, Duration.ofSeconds(30), null)))
