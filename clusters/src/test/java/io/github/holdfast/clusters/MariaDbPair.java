@@ -58,11 +58,15 @@ final class MariaDbPair implements ReplicatedPair {
                         .equals("1"));
     }
 
-    /** A commit is not cancelled there: nothing else than the end of its connection ends its wait for the acknowledgement. */
+    /**
+     * A commit is not cancelled there: nothing else than the end of its connection ends its wait for the acknowledgement. The driver would then look
+     * for another host for half a minute, inside the call.
+     */
     @Override
     public String url() {
         return "jdbc:mariadb:sequential://" + primary.address() + "," + replica.address()
-                + "/holdfast?user=holdfast&password=holdfast&connectTimeout=2000&socketTimeout=5000";
+                + "/holdfast?user=holdfast&password=holdfast&connectTimeout=2000&socketTimeout=5000"
+                + "&retriesAllDown=4";
     }
 
     @Override
