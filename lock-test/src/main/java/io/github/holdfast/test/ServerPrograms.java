@@ -112,4 +112,16 @@ public final class ServerPrograms {
             throw new UncheckedIOException(e);
         }
     }
+
+    /**
+     * What a test throws when a server of its cluster cannot start.
+     *
+     * @param message what is missing
+     * @param cause why
+     * @return {@link org.opentest4j.TestAbortedException}; with the environment variable {@code CI=true}
+     *     {@link IllegalStateException}
+     */
+    public static RuntimeException unavailable(String message, Throwable cause) {
+        return Unavailable.because(message, cause);
+    }
 }
