@@ -12,7 +12,6 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -162,24 +161,8 @@ final class Heartbeat implements AutoCloseable {
         }
     }
 
+    /** Beats if it is time. Whatever goes wrong, it goes on: the thread must not end before its locks do. */
     private void tick() {
-        beatIf(Node::isBeatDue);
-    }
-
-    /**
-     * Beats soon, unless it has just done so: the node's row is not as it should be. On the thread of the heartbeat, because the
-     * calling one's connections may lead elsewhere.
-     */
-    void beatSoon() {
-        try {
-            thread.execute(() -> beatIf(current -> current.sinceBeat().compareTo(timing.tick()) >= 0));
-        } catch (RejectedExecutionException closedMeanwhile) {
-            LOG.debug("There are no more beats: the lock service is closed");
-        }
-    }
-
-    /** Whatever goes wrong, it goes on: the thread must not end before its locks do. */
-    private void beatIf(Predicate<Node> isDue) {
         try {
             Node current = node;
             if (current == null) {
@@ -187,7 +170,7 @@ final class Heartbeat implements AutoCloseable {
             }
             if (current.isOver()) {
                 retire(current);
-            } else if (isDue.test(current) && beating.tryLock()) {
+            } else if (current.isBeatDue() && beating.tryLock()) {
                 try {
                     var unused = beat(current);
                 } finally {
@@ -208,7 +191,11 @@ final class Heartbeat implements AutoCloseable {
         }
     }
 
-    /** Beats as soon as no other beat is under way, because the local clock may have stood still since the last one. */
+    /**
+     * Beats as soon as no other beat is under way, because what the last one has told may no longer be so: the local clock may have
+     * stood still, or the node's row is not as it should be. On the thread of the heartbeat, because the calling one's connections
+     * may lead elsewhere.
+     */
     void beatSoon() {
         Node current = node;
         if (current == null) {
