@@ -13,6 +13,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.entity.LockNode;
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
+import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
@@ -186,12 +187,13 @@ abstract class TransactionContract {
         assertThat(written()).isEqualTo(7);
     }
 
+    /** On MariaDB by one for each, because for several names it may lock the whole table. */
     @Test
     void aTransactionUnderSeveralLocksIsGuardedByOneStatement() throws Exception {
         LockHandles locks = mine.acquireAll(List.of(LockRequest.of("a"), LockRequest.of("b"), LockRequest.of("c")));
         counting.reset();
         transaction.executeWithoutResult(status -> write(1));
-        assertThat(counting.sql()).hasSize(2);
+        assertThat(counting.sql()).hasSize(1 + (database.kind() == TestDatabase.MARIADB ? 3 : 1));
         database.execute("update distributed_lock set fencing_token = fencing_token + 1 where name = 'b'");
         assertThatExceptionOfType(LockLostException.class)
                 .isThrownBy(() -> transaction.executeWithoutResult(status -> write(2)))
