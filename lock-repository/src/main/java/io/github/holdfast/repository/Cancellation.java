@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
+import java.sql.SQLWarning;
 import java.sql.Statement;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -13,8 +14,9 @@ import org.slf4j.LoggerFactory;
  * Cancels what a connection executes, if it takes too long. One thread at a time runs it; any may ask whether it has begun.
  *
  * <p>What ends well after its cancellation has begun is in doubt. PostgreSQL commits first and then waits for its synchronous standby;
- * a cancellation ends that wait, and the client is told success
- * (https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION). After a failover, the commit never was.
+ * a cancellation ends that wait, and the client is told success, with a warning
+ * (https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION). After a failover, the commit never was. The
+ * warning tells of an administrator's cancellation too; MariaDB's server has none.
  */
 final class Cancellation implements Runnable {
 
@@ -22,6 +24,7 @@ final class Cancellation implements Runnable {
 
     private final @Nullable String name;
     private final Driver driver;
+    private final Warnings warnings;
     private volatile boolean hasBegun;
 
     /** What cancels what a connection executes while another thread waits for it. */
@@ -29,34 +32,40 @@ final class Cancellation implements Runnable {
         void cancel() throws SQLException;
     }
 
-    private Cancellation(@Nullable String name, Driver driver) {
+    /** What a server has told besides success. */
+    private interface Warnings {
+        @Nullable
+        SQLWarning get() throws SQLException;
+    }
+
+    private Cancellation(@Nullable String name, Driver driver, Warnings warnings) {
         this.name = name;
         this.driver = driver;
-    }
-
-    /** Of an update of the row of this lock. */
-    static Cancellation of(String name, PreparedStatement update) {
-        return new Cancellation(name, driver(update));
-    }
-
-    /** Of a commit. */
-    static Cancellation ofCommit(Driver driver) {
-        return new Cancellation(null, driver);
+        this.warnings = warnings;
     }
 
     /**
-     * Asked before the statement is executed: while it is, these calls may wait for its end, as MySQL's {@code getConnection()} does.
+     * Of an update of the row of this lock.
+     *
+     * <p>Asked before the statement is executed: while it is, these calls may wait for its end, as MySQL's {@code getConnection()} does.
      * HikariCP takes a cancellation that cannot connect for a failure of the connection that executes the statement.
      */
-    private static Driver driver(PreparedStatement statement) {
+    static Cancellation of(String name, PreparedStatement update) {
         try {
-            Connection connection = statement.getConnection();
+            Connection connection = update.getConnection();
             return PostgresDriver.gave(connection)
-                    ? PostgresDriver.of(connection)
-                    : statement.unwrap(Statement.class)::cancel;
+                    ? new Cancellation(name, PostgresDriver.of(connection), update::getWarnings)
+                    : new Cancellation(name, update.unwrap(Statement.class)::cancel, () -> null);
         } catch (SQLException | RuntimeException notGiven) {
-            return statement::cancel;
+            return new Cancellation(name, update::cancel, () -> null);
         }
+    }
+
+    /** Of a commit on this connection; null if its driver cancels nothing but statements. */
+    static @Nullable Cancellation ofCommit(Connection connection) throws SQLException {
+        return PostgresDriver.gave(connection)
+                ? new Cancellation(null, PostgresDriver.of(connection), connection::getWarnings)
+                : null;
     }
 
     @Override
@@ -77,11 +86,22 @@ final class Cancellation implements Runnable {
         return hasBegun;
     }
 
+    /**
+     * Makes sure that what has ended well lasts.
+     *
+     * @throws SQLTimeoutException if a cancellation, this one or somebody else's, may have ended it
+     */
+    void confirm() throws SQLException {
+        if (hasBegun || PostgresDriver.toldOfMissingStandby(warnings.get())) {
+            throw inDoubt();
+        }
+    }
+
     /** What says that a write ended well, but may be undone by a failover. */
     static SQLTimeoutException inDoubt() {
         return new SQLTimeoutException(
-                "The write ended after its cancellation had begun: a server that waits for a standby ends the wait then, and a"
-                        + " failover may undo the write");
+                "The write ended by a cancellation, or after one had begun: a server that waits for a standby ends the wait then, and"
+                        + " a failover may undo the write");
     }
 
     @Override

@@ -18,7 +18,14 @@ record CommitLimit(StatementWatch watch, Duration atMost) {
 
     /** What commits. */
     interface Commit {
-        void execute() throws SQLException;
+        /** @param confirmation to be made when the connection has committed, as long as it is open */
+        void execute(Confirmation confirmation) throws SQLException;
+    }
+
+    /** Makes sure that a commit lasts. */
+    interface Confirmation {
+        /** @throws SQLTimeoutException if nobody knows whether it does */
+        void make() throws SQLException;
     }
 
     /** Where the commit is executed. */
@@ -30,19 +37,18 @@ record CommitLimit(StatementWatch watch, Duration atMost) {
      * Commits, whatever becomes of the limit.
      *
      * @param source of the connection on which the commit is executed
-     * @throws SQLTimeoutException if the commit ended after its cancellation had begun: nobody knows whether it lasts
+     * @throws SQLTimeoutException if the commit ended by a cancellation, or after one had begun: nobody knows whether it lasts
      * @throws SQLException if the commit failed
      */
     void execute(Source source, Commit commit) throws SQLException {
-        Cancellation.Driver driver = driver(source);
-        if (driver == null) {
-            commit.execute();
+        Cancellation cancellation = cancellation(source);
+        if (cancellation == null) {
+            commit.execute(() -> {});
             return;
         }
-        Cancellation cancellation = Cancellation.ofCommit(driver);
         Watched watched = watch.begin(cancellation, atMost);
         try {
-            commit.execute();
+            commit.execute(cancellation::confirm);
         } finally {
             if (watched != null) {
                 watched.end();
@@ -54,10 +60,15 @@ record CommitLimit(StatementWatch watch, Duration atMost) {
     }
 
     /** If the connection is broken, the commit tells so, and ends its transaction here. */
-    private static Cancellation.@Nullable Driver driver(Source source) {
+    private static @Nullable Cancellation cancellation(Source source) {
         try {
             Connection connection = source.connection();
-            return PostgresDriver.gave(connection) ? PostgresDriver.of(connection) : null;
+            Cancellation cancellation = Cancellation.ofCommit(connection);
+            if (cancellation != null) {
+                // What was told of earlier commits, some pools leave.
+                connection.clearWarnings();
+            }
+            return cancellation;
         } catch (SQLException | RuntimeException broken) {
             return null;
         }

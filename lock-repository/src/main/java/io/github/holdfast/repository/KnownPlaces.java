@@ -2,8 +2,8 @@ package io.github.holdfast.repository;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.HashSet;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import org.hibernate.dialect.Dialect;
 import org.hibernate.dialect.MySQLDialect;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +19,9 @@ final class KnownPlaces {
     private static final int MOST = 1000;
 
     private final boolean areRemembered;
-    private final Set<Place> places = ConcurrentHashMap.newKeySet();
+
+    /** Replaced by a larger one when a place is added; one that gets lost is added again. */
+    private volatile Set<Place> places = Set.of();
 
     private record Place(
             String nodeId, String url, @Nullable String catalog) {}
@@ -38,10 +40,9 @@ final class KnownPlaces {
         if (!areRemembered) {
             return;
         }
-        if (places.size() >= MOST) {
-            places.clear();
-        }
-        places.add(place(nodeId, connection));
+        Set<Place> more = new HashSet<>(places.size() < MOST ? places : Set.of());
+        more.add(place(nodeId, connection));
+        places = more;
     }
 
     private static Place place(String nodeId, Connection connection) throws SQLException {

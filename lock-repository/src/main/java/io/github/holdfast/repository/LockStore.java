@@ -15,7 +15,6 @@ import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
-import org.hibernate.Session;
 import org.hibernate.Timeouts;
 import org.hibernate.dialect.H2Dialect;
 import org.hibernate.dialect.PostgreSQLDialect;
@@ -337,11 +336,11 @@ public final class LockStore {
     private void commit(TransactionStatus transaction, Duration atMost) throws SQLException {
         if (factory.getJdbcServices().getDialect() instanceof PostgreSQLDialect
                 && TransactionSynchronizationManager.getResource(unit) instanceof EntityManagerHolder holder) {
-            Session session = holder.getEntityManager().unwrap(Session.class);
             new CommitLimit(watch, atMost)
                     .execute(
-                            () -> session.doReturningWork(connection -> connection),
-                            () -> transactions.commit(transaction));
+                            () -> connection(holder.getEntityManager()),
+                            // What the server told with its answer, the pool has forgotten when this returns.
+                            confirmation -> transactions.commit(transaction));
         } else {
             transactions.commit(transaction);
         }

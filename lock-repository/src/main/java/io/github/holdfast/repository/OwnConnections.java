@@ -85,7 +85,10 @@ final class OwnConnections {
                     }
                 },
                 SqlErrors::ofAutocommit,
-                connection -> limit.execute(() -> connection, connection::commit));
+                connection -> limit.execute(() -> connection, confirmation -> {
+                    connection.commit();
+                    confirmation.make();
+                }));
     }
 
     /** A look that fails proves nothing. */

@@ -4,9 +4,12 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.SQLWarning;
 import java.sql.Statement;
+import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.jdbc.PreferQueryMode;
+import org.postgresql.util.PSQLWarning;
 import org.springframework.util.ClassUtils;
 
 /** What PostgreSQL's own JDBC driver can do beyond JDBC. An application on another database does not have it. */
@@ -56,6 +59,24 @@ final class PostgresDriver {
         } finally {
             own.setPrepareThreshold(threshold);
         }
+    }
+
+    /**
+     * Whether the server has told that it no longer waits for a synchronous standby, because somebody has cancelled the wait: what it
+     * has committed, the standby may not have. The text depends on the server's language, the routine does not
+     * (https://github.com/postgres/postgres/blob/REL_18_0/src/backend/replication/syncrep.c).
+     *
+     * @param warnings of a statement or connection of this driver
+     */
+    static boolean toldOfMissingStandby(@Nullable SQLWarning warnings) {
+        for (SQLWarning warning = warnings; warning != null; warning = warning.getNextWarning()) {
+            if (warning instanceof PSQLWarning told
+                    && told.getServerErrorMessage() != null
+                    && "SyncRepWaitForLSN".equals(told.getServerErrorMessage().getRoutine())) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /**

@@ -30,7 +30,7 @@ enum StatementLimit {
             Cancellation cancellation = Cancellation.of(name, statement);
             Watched watched = watch.begin(cancellation, atMost);
             if (watched == null) {
-                return executeWithin(LockStore.seconds(atMost), statement);
+                statement.setQueryTimeout(LockStore.seconds(atMost));
             }
             int changed;
             try {
@@ -41,23 +41,12 @@ enum StatementLimit {
                         ? new SQLTimeoutException("Cancelled", failed)
                         : failed;
             } finally {
-                watched.end();
+                if (watched != null) {
+                    watched.end();
+                }
             }
-            return confirmed(changed, cancellation.hasBegun());
-        }
-
-        private int executeWithin(int seconds, PreparedStatement statement) throws SQLException {
-            statement.setQueryTimeout(seconds);
-            long start = System.nanoTime();
-            int changed = statement.executeUpdate();
-            return confirmed(
-                    changed,
-                    System.nanoTime() - start >= Duration.ofSeconds(seconds).toNanos());
-        }
-
-        private int confirmed(int changed, boolean isCancelled) throws SQLException {
-            if (changed > 0 && isCancelled) {
-                throw Cancellation.inDoubt();
+            if (changed > 0) {
+                cancellation.confirm();
             }
             return changed;
         }

@@ -77,6 +77,7 @@ class SynchronousReplicationTest {
 
     private void standbyIsBack() {
         database().administer("alter system reset synchronous_standby_names", "select pg_reload_conf()");
+        await().until(() -> "".equals(database().queryForString("show synchronous_standby_names")));
     }
 
     private static LockRequest request(String name) {
