@@ -6,7 +6,6 @@ import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.StoreException.Failure;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Optional;
@@ -19,7 +18,6 @@ import org.hibernate.Timeouts;
 import org.hibernate.dialect.H2Dialect;
 import org.hibernate.dialect.PostgreSQLDialect;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
-import org.hibernate.engine.spi.SharedSessionContractImplementor;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.jpa.repository.query.QueryEnhancerFactories;
 import org.springframework.data.jpa.repository.support.JpaRepositoryFactory;
@@ -85,6 +83,7 @@ public final class LockStore {
         statements = new StandaloneStatements(this, factory, connections);
         useless = UselessConnections.of(factory, connections);
         uselessOfApplication = UselessConnections.of(factory, null);
+        transactions.setJpaDialect(useless.dialect());
     }
 
     private LockStore(LockStore origin, StatementWatch watch) {
@@ -401,17 +400,8 @@ public final class LockStore {
     /** Before the rollback, which gives the connection back to its pool. */
     private void throwOutAfter(Throwable thrown) {
         if (TransactionSynchronizationManager.getResource(unit) instanceof EntityManagerHolder holder) {
-            useless.throwOutAfter(thrown, () -> connection(holder.getEntityManager()));
+            useless.throwOutAfter(thrown, holder.getEntityManager());
         }
-    }
-
-    /** The connection of a session that is in a transaction. */
-    static Connection connection(EntityManager entityManager) {
-        return entityManager
-                .unwrap(SharedSessionContractImplementor.class)
-                .getJdbcCoordinator()
-                .getLogicalConnection()
-                .getPhysicalConnection();
     }
 
     /** The rollback of a broken connection fails too; what broke it is the better report. */

@@ -137,7 +137,7 @@ final class OwnConnections {
                     ? run(statement, connection, inAutocommit)
                     : committed(statement, connection, committing);
         } catch (StoreException failed) {
-            useless.throwOutAfter(failed, () -> connection);
+            useless.throwOutAfter(failed, connection);
             throw failed;
         } finally {
             giveBack(connection);

@@ -24,6 +24,7 @@ final class OwnRowTransaction implements RowTransaction {
         try {
             entityManager.getTransaction().begin();
         } catch (RuntimeException thrown) {
+            useless.throwOutAfter(thrown, entityManager);
             entityManager.close();
             throw thrown;
         }
@@ -47,7 +48,7 @@ final class OwnRowTransaction implements RowTransaction {
             return row;
         } catch (StoreException failed) {
             if (!hasLocked) {
-                useless.throwOutAfter(failed, () -> LockStore.connection(entityManager));
+                useless.throwOutAfter(failed, entityManager);
             }
             throw failed;
         }

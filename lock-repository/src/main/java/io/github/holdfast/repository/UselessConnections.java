@@ -1,16 +1,21 @@
 package io.github.holdfast.repository;
 
+import jakarta.persistence.EntityManager;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.hibernate.engine.jdbc.connections.spi.ConnectionProvider;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
+import org.hibernate.engine.spi.SharedSessionContractImplementor;
+import org.hibernate.resource.jdbc.spi.LogicalConnectionImplementor;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.orm.jpa.DefaultJpaDialect;
+import org.springframework.orm.jpa.JpaDialect;
+import org.springframework.transaction.TransactionDefinition;
 
 /**
  * Throws connections out of their pool that are of no use for the next statement either: those that are gone, and those that lead
@@ -53,16 +58,28 @@ final class UselessConnections {
      *
      * @param connection which is this caller's, from this pool
      */
-    void throwOutAfter(Throwable thrown, Supplier<Connection> connection) {
-        boolean isUseless = switch (SqlErrors.ofStatement(thrown)) {
+    void throwOutAfter(Throwable thrown, Connection connection) {
+        if (saysUseless(thrown)) {
+            throwOut(connection, thrown);
+        }
+    }
+
+    /** As {@link #throwOutAfter(Throwable, Connection)}, for the one of this session, if it has one by now. */
+    void throwOutAfter(Throwable thrown, EntityManager session) {
+        LogicalConnectionImplementor connection = session.unwrap(SharedSessionContractImplementor.class)
+                .getJdbcCoordinator()
+                .getLogicalConnection();
+        if (connection.isPhysicallyConnected() && saysUseless(thrown)) {
+            throwOut(connection.getPhysicalConnection(), thrown);
+        }
+    }
+
+    private boolean saysUseless(Throwable thrown) {
+        return switch (SqlErrors.ofStatement(thrown)) {
             case UNAVAILABLE -> true;
             case READ_ONLY -> takeTurn();
             default -> false;
         };
-        if (isUseless) {
-            LOG.debug("A connection is thrown out of its pool", thrown);
-            throwOut(connection);
-        }
     }
 
     private boolean takeTurn() {
@@ -72,14 +89,41 @@ final class UselessConnections {
     }
 
     /** A pool that looks whether its connections live finds one that was aborted dead. On H2 that does nothing. */
-    private void throwOut(Supplier<Connection> connection) {
+    private void throwOut(Connection useless, Throwable why) {
+        LOG.debug("A connection is thrown out of its pool", why);
         try {
-            Connection useless = connection.get();
             if (pool == null || !HikariPools.evict(pool, useless)) {
                 useless.abort(Runnable::run);
             }
         } catch (SQLException | RuntimeException failed) {
             LOG.debug("A connection could not be thrown out of its pool", failed);
+        }
+    }
+
+    /** What begins the transactions of sessions on these connections: one may turn out to be gone by that. */
+    JpaDialect dialect() {
+        return new Dialect(this);
+    }
+
+    private static final class Dialect extends DefaultJpaDialect {
+
+        private static final long serialVersionUID = 1L;
+
+        private final transient UselessConnections useless;
+
+        Dialect(UselessConnections useless) {
+            this.useless = useless;
+        }
+
+        @Override
+        public @Nullable Object beginTransaction(EntityManager entityManager, TransactionDefinition definition)
+                throws SQLException {
+            try {
+                return super.beginTransaction(entityManager, definition);
+            } catch (RuntimeException thrown) {
+                useless.throwOutAfter(thrown, entityManager);
+                throw thrown;
+            }
         }
     }
 }
