@@ -138,18 +138,17 @@ abstract class OutageContract {
             database.execute("alter table distributed_lock rename to taken_away");
             try {
                 assertThat(lock.release()).isEqualTo(ReleaseOutcome.UNRESOLVED);
-                await().atMost(ofSeconds(20)).until(() -> at(Level.DEBUG, log).size() == 1);
-                ticker.advance(ofSeconds(40));
-                await().atMost(ofSeconds(20)).until(() -> at(Level.DEBUG, log).size() == 2);
+                await().atMost(ofSeconds(20)).until(() -> {
+                    ticker.advance(ofSeconds(31));
+                    return at(Level.DEBUG, log).size() >= 2;
+                });
             } finally {
                 database.execute("alter table taken_away rename to distributed_lock");
             }
-            assertThat(database.queryForLong("select count(*) from distributed_lock where owner is not null"))
-                    .isEqualTo(1);
-            ticker.advance(ofSeconds(40));
-            await().atMost(ofSeconds(20))
-                    .until(() -> database.queryForLong("select count(*) from distributed_lock where owner is not null")
-                            == 0);
+            await().atMost(ofSeconds(20)).until(() -> {
+                ticker.advance(ofSeconds(31));
+                return database.queryForLong("select count(*) from distributed_lock where owner is not null") == 0;
+            });
             assertThat(at(Level.WARN, log))
                     .singleElement(STRING)
                     .contains("outage", "may stay held", "db/changelog/holdfast/changelog.xml");
