@@ -22,7 +22,7 @@ final class BackgroundLiquibase {
 
     private static final Logger LOG = LoggerFactory.getLogger(BackgroundLiquibase.class);
 
-    private static final Duration PATIENCE = Duration.ofMinutes(1);
+    private static final Duration PATIENCE = Duration.ofMinutes(2);
 
     /** So long it may take its time between creating the tables and writing to them; for a changelog that does nothing, it is lost. */
     private static final Duration PATIENCE_WHEN_EMPTY = Duration.ofSeconds(10);
@@ -73,22 +73,24 @@ final class BackgroundLiquibase {
         return String.join(", ", running);
     }
 
-    /** Returns when it has ended or at least taken its lock for good, or has not begun for a minute. */
+    /** Returns when it has ended or at least taken its lock for good, or has not begun for two minutes. */
     void await(LockLiquibase ours) throws LiquibaseException {
         if (running.isEmpty()) {
             return;
         }
         long begin = System.nanoTime();
         long emptySince = begin;
+        boolean isFirst = true;
         for (History history = ours.history(); history != History.WRITTEN; history = ours.history()) {
+            if (isFirst) {
+                LOG.info("Waiting for the application's Liquibase, which may run in the background: {}", names());
+                isFirst = false;
+            }
             long now = System.nanoTime();
             emptySince = history == History.EMPTY ? emptySince : now;
             if (now - begin > PATIENCE.toNanos() || now - emptySince > PATIENCE_WHEN_EMPTY.toNanos()) {
                 LOG.info("Not waiting any longer for {}, whose tables are {}", names(), history);
                 return;
-            }
-            if (now - begin < POLL.toNanos()) {
-                LOG.info("Waiting for the application's Liquibase, which may run in the background: {}", names());
             }
             pause();
         }

@@ -5,10 +5,9 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import liquibase.database.Database;
-import liquibase.database.jvm.JdbcConnection;
 import liquibase.exception.LiquibaseException;
 import liquibase.integration.spring.SpringLiquibase;
-import liquibase.snapshot.SnapshotGeneratorFactory;
+import org.jspecify.annotations.Nullable;
 
 /** Liquibase, which can also be asked how far others are that write to the same tables. */
 final class LockLiquibase extends SpringLiquibase {
@@ -28,40 +27,58 @@ final class LockLiquibase extends SpringLiquibase {
         WRITTEN
     }
 
+    private @Nullable Tables tables;
+
+    /** Where Liquibase writes what it applied, and where its lock is; qualified and quoted. */
+    private record Tables(String changes, String lock) {}
+
     History history() throws LiquibaseException {
-        try (Connection connection = getDataSource().getConnection()) {
-            Database database = createDatabase(connection, createResourceOpener());
-            try {
-                return history(database, (JdbcConnection) database.getConnection());
-            } finally {
-                database.close();
+        try {
+            Tables known = tables == null ? findTables() : tables;
+            tables = known;
+            try (Connection connection = getDataSource().getConnection()) {
+                return history(connection, known);
             }
         } catch (SQLException failed) {
             throw new LiquibaseException(failed);
         }
     }
 
-    private static History history(Database database, JdbcConnection connection)
-            throws LiquibaseException, SQLException {
-        SnapshotGeneratorFactory tables = SnapshotGeneratorFactory.getInstance();
-        if (!tables.hasDatabaseChangeLogTable(database)) {
-            return History.MISSING;
+    /** On a connection of its own, whose settings Liquibase changes and puts back. */
+    private Tables findTables() throws LiquibaseException, SQLException {
+        Database database = createDatabase(getDataSource().getConnection(), createResourceOpener());
+        try {
+            return new Tables(
+                    table(database, database.getDatabaseChangeLogTableName()),
+                    table(database, database.getDatabaseChangeLogLockTableName()));
+        } finally {
+            database.close();
         }
-        if (tables.hasDatabaseChangeLogLockTable(database)
-                && isAny(connection, "locked", table(database, database.getDatabaseChangeLogLockTableName()))) {
-            return History.LOCKED;
-        }
-        return isAny(connection, "1 = 1", table(database, database.getDatabaseChangeLogTableName()))
-                ? History.WRITTEN
-                : History.EMPTY;
     }
 
     private static String table(Database database, String name) {
         return database.escapeTableName(database.getLiquibaseCatalogName(), database.getLiquibaseSchemaName(), name);
     }
 
-    private static boolean isAny(JdbcConnection connection, String condition, String table)
-            throws LiquibaseException, SQLException {
+    /** Without Liquibase, which would write a line to the log for each look. */
+    private static History history(Connection connection, Tables tables) {
+        boolean isWritten;
+        try {
+            isWritten = isAny(connection, "1 = 1", tables.changes());
+        } catch (SQLException missing) {
+            return History.MISSING;
+        }
+        try {
+            if (isAny(connection, "locked", tables.lock())) {
+                return History.LOCKED;
+            }
+        } catch (SQLException notYetNeeded) {
+            return isWritten ? History.WRITTEN : History.EMPTY;
+        }
+        return isWritten ? History.WRITTEN : History.EMPTY;
+    }
+
+    private static boolean isAny(Connection connection, String condition, String table) throws SQLException {
         try (Statement statement = connection.createStatement();
                 ResultSet rows = statement.executeQuery("select 1 from " + table + " where " + condition)) {
             return rows.next();
