@@ -25,7 +25,7 @@ final class BackgroundLiquibase {
     private static final Duration PATIENCE = Duration.ofMinutes(2);
 
     /** So long it may take its time between creating the tables and writing to them; for a changelog that does nothing, it is lost. */
-    private static final Duration PATIENCE_WHEN_EMPTY = Duration.ofSeconds(10);
+    private static final Duration PATIENCE_WHEN_EMPTY = Duration.ofSeconds(30);
 
     private static final Duration POLL = Duration.ofMillis(100);
 
