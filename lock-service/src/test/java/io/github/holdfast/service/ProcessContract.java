@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Several processes, one of which is killed, or has a wrong clock, or another time zone. */
 abstract class ProcessContract {
 
-    private static final Duration START = ofSeconds(60);
+    private static final Duration START = Duration.ofMinutes(3);
 
     @Test
     void threeProcessesWhoseClocksAndZonesDisagreeLoseNoCount(Database database) throws Exception {
