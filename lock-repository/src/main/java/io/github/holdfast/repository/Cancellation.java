@@ -91,9 +91,18 @@ final class Cancellation implements Runnable {
      *
      * @throws SQLTimeoutException if a cancellation, this one or somebody else's, may have ended it
      */
-    void confirm() throws SQLException {
-        if (hasBegun || PostgresDriver.toldOfMissingStandby(warnings.get())) {
+    void confirm() throws SQLTimeoutException {
+        if (hasBegun || PostgresDriver.toldOfMissingStandby(warned())) {
             throw inDoubt();
+        }
+    }
+
+    /** What broke after its answer has warned of nothing that can still be read. */
+    private @Nullable SQLWarning warned() {
+        try {
+            return warnings.get();
+        } catch (SQLException closed) {
+            return null;
         }
     }
 

@@ -18,13 +18,21 @@ record CommitLimit(StatementWatch watch, Duration atMost) {
 
     /** What commits. */
     interface Commit {
-        /** @param confirmation to be made when the connection has committed, as long as it is open */
+        /**
+         * Commits.
+         *
+         * @param confirmation to be made when the connection has committed, as long as it is open
+         */
         void execute(Confirmation confirmation) throws SQLException;
     }
 
     /** Makes sure that a commit lasts. */
     interface Confirmation {
-        /** @throws SQLTimeoutException if nobody knows whether it does */
+        /**
+         * Makes sure of it.
+         *
+         * @throws SQLTimeoutException if nobody knows whether the commit lasts
+         */
         void make() throws SQLException;
     }
 

@@ -18,6 +18,7 @@ import org.hibernate.Timeouts;
 import org.hibernate.dialect.H2Dialect;
 import org.hibernate.dialect.PostgreSQLDialect;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
+import org.hibernate.engine.spi.SharedSessionContractImplementor;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.jpa.repository.query.QueryEnhancerFactories;
 import org.springframework.data.jpa.repository.support.JpaRepositoryFactory;
@@ -337,7 +338,11 @@ public final class LockStore {
                 && TransactionSynchronizationManager.getResource(unit) instanceof EntityManagerHolder holder) {
             new CommitLimit(watch, atMost)
                     .execute(
-                            () -> connection(holder.getEntityManager()),
+                            () -> holder.getEntityManager()
+                                    .unwrap(SharedSessionContractImplementor.class)
+                                    .getJdbcCoordinator()
+                                    .getLogicalConnection()
+                                    .getPhysicalConnection(),
                             // What the server told with its answer, the pool has forgotten when this returns.
                             confirmation -> transactions.commit(transaction));
         } else {

@@ -4,7 +4,6 @@ import jakarta.persistence.EntityManager;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.concurrent.atomic.AtomicLong;
 import javax.sql.DataSource;
 import org.hibernate.engine.jdbc.connections.spi.ConnectionProvider;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
@@ -33,7 +32,8 @@ final class UselessConnections {
     private static final Duration SHORTEST_INTERVAL = Duration.ofMillis(50);
 
     private final @Nullable DataSource pool;
-    private final AtomicLong lastReadOnly = new AtomicLong(System.nanoTime() - SHORTEST_INTERVAL.toNanos());
+    /** By the local clock. Two at the same time may both throw one out. */
+    private volatile long lastReadOnlyAt = System.nanoTime() - SHORTEST_INTERVAL.toNanos();
 
     private UselessConnections(@Nullable DataSource pool) {
         this.pool = pool;
@@ -84,8 +84,11 @@ final class UselessConnections {
 
     private boolean takeTurn() {
         long now = System.nanoTime();
-        long last = lastReadOnly.get();
-        return now - last >= SHORTEST_INTERVAL.toNanos() && lastReadOnly.compareAndSet(last, now);
+        if (now - lastReadOnlyAt < SHORTEST_INTERVAL.toNanos()) {
+            return false;
+        }
+        lastReadOnlyAt = now;
+        return true;
     }
 
     /** A pool that looks whether its connections live finds one that was aborted dead. On H2 that does nothing. */

@@ -218,20 +218,18 @@ class ModuleDirectionTest {
                 .should()
                 .accessTargetWhere(calling(Thread.class, "sleep"))
                 .because("it takes a bare number; TimeUnit.sleep says of what"));
-        check(
-                noClasses()
-                        .that(are(not(belongToAnyOf(Ticker.class, LockRepository.class)
-                                .or(simpleName("UselessConnections")))))
-                        .should()
-                        .accessTargetWhere(calling(TimeUnit.class, "sleep")
-                                .or(calling(System.class, "nanoTime"))
-                                .or(accessing(
-                                        "a LockSupport.park...()",
-                                        target -> target.getName().startsWith("park")
-                                                && target.getOwner().isEquivalentTo(LockSupport.class))))
-                        .because(
-                                "tests let time pass through it; the repository only tells a write that waited from one that did not, and"
-                                        + " limits how often connections are thrown out"));
+        check(noClasses()
+                .that(are(not(belongToAnyOf(Ticker.class, LockRepository.class).or(simpleName("UselessConnections")))))
+                .should()
+                .accessTargetWhere(calling(TimeUnit.class, "sleep")
+                        .or(calling(System.class, "nanoTime"))
+                        .or(accessing(
+                                "a LockSupport.park...()",
+                                target -> target.getName().startsWith("park")
+                                        && target.getOwner().isEquivalentTo(LockSupport.class))))
+                .because(
+                        "tests let time pass through it; the repository only tells a write that waited from one that did not, and"
+                                + " limits how often connections are thrown out"));
     }
 
     @Test
