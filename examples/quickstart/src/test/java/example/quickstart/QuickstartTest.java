@@ -14,7 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class QuickstartTest {
 
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
 
     @TempDir
     private Path temporary;
