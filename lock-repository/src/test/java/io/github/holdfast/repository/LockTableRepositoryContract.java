@@ -88,9 +88,24 @@ abstract class LockTableRepositoryContract {
             String name, @Nullable String nodeId, @Nullable Duration lease, @Nullable Duration minimumHold) {
         LockEntity before = application.create(name);
         LockEntity after = before.granted("owner of " + name, nodeId, "holder of " + name);
-        assertThat(application.<Boolean>call(locks -> locks.grant(before, after, lease, minimumHold)))
-                .isTrue();
+        // As it was granted when the node still lived, or was there.
+        int granted = application.call(locks -> locks.grantWhereNodeIs(
+                name,
+                before.version(),
+                before.fencingToken(),
+                before.owner(),
+                after.owner(),
+                nodeId,
+                after.holder(),
+                after.fencingToken(),
+                micros(lease),
+                micros(minimumHold)));
+        assertThat(granted).isEqualTo(1);
         return row(name);
+    }
+
+    private static @Nullable Long micros(@Nullable Duration duration) {
+        return duration == null ? null : Micros.of(duration);
     }
 
     private LockEntity heldThrough(String nodeId, String name) {
