@@ -139,19 +139,26 @@ public final class LockSchema {
         }
     }
 
-    /** Asks as the application will: the catalog would not tell which of several schemas a name resolves to. */
+    /**
+     * Asks as the application will: the catalog would not tell which of several schemas a name resolves to. H2 may stumble over itself
+     * while another session creates a table, and is asked again.
+     */
     private static boolean exists(Connection connection, SchemaScript script, String table) {
-        try {
-            execute(connection, "select 1 from " + table + " where 1 = 0");
-            return true;
-        } catch (SQLException failure) {
-            if (SqlErrors.ofStatement(failure) == Failure.TABLE_MISSING) {
-                return false;
+        for (int repetitions = 0; ; repetitions++) {
+            try {
+                execute(connection, "select 1 from " + table + " where 1 = 0");
+                return true;
+            } catch (SQLException failure) {
+                if (SqlErrors.ofStatement(failure) == Failure.TABLE_MISSING) {
+                    return false;
+                }
+                if (!SqlErrors.isInternalToH2(failure) || repetitions == 2) {
+                    throw new IllegalStateException(
+                            "Table %s cannot be read in %s; the user needs the rights to select, insert, update and delete"
+                                    .formatted(table, script.database()),
+                            failure);
+                }
             }
-            throw new IllegalStateException(
-                    "Table %s cannot be read in %s; the user needs the rights to select, insert, update and delete"
-                            .formatted(table, script.database()),
-                    failure);
         }
     }
 

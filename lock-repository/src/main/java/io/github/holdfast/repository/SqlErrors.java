@@ -111,9 +111,12 @@ final class SqlErrors {
     /** Whether H2 stumbled over itself, so that the same statement will do at once. */
     static boolean isInternalToH2(StoreException thrown) {
         return thrown.failure() == Failure.CONFLICT
-                && sqlException(thrown)
-                        .filter(error -> error.getErrorCode() == H2_INTERNAL)
-                        .isPresent();
+                && sqlException(thrown).filter(SqlErrors::isInternalToH2).isPresent();
+    }
+
+    /** Whether H2 stumbled over itself, so that the same statement will do at once. */
+    static boolean isInternalToH2(SQLException error) {
+        return error.getErrorCode() == H2_INTERNAL;
     }
 
     /** What the error means for a transaction that could not be begun: there was no connection. */
