@@ -45,6 +45,11 @@ final class KnownPlaces {
         places = more;
     }
 
+    /** What was found may be found no more. */
+    void forget() {
+        places = Set.of();
+    }
+
     private static Place place(String nodeId, Connection connection) throws SQLException {
         return new Place(nodeId, connection.getMetaData().getURL(), connection.getCatalog());
     }

@@ -93,7 +93,8 @@ public interface LockRepository extends Repository<LockEntity, String> {
      * @param lease how long the grant lasts from the moment of the write; null if it lasts as long as the node
      * @param minimumHold how long nobody else may be granted the lock, from the moment of the write; null for no limit
      * @return false if the row was no longer as {@code before} says, because somebody was faster, or the lock is not available yet, or the
-     *     node through which it is to be held is ended, or is not in this database
+     *     node through which it is to be held is ended, or is not in this database (of {@link LockStore#standalone} on MySQL and MariaDB
+     *     only if the node's row was not found there before)
      */
     default boolean grant(
             LockEntity before, LockEntity after, @Nullable Duration lease, @Nullable Duration minimumHold) {

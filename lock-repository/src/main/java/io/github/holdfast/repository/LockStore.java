@@ -29,6 +29,7 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.support.DefaultTransactionDefinition;
+import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
@@ -336,18 +337,38 @@ public final class LockStore {
     private void commit(TransactionStatus transaction, Duration atMost) throws SQLException {
         if (factory.getJdbcServices().getDialect() instanceof PostgreSQLDialect
                 && TransactionSynchronizationManager.getResource(unit) instanceof EntityManagerHolder holder) {
-            new CommitLimit(watch, atMost)
-                    .execute(
-                            () -> holder.getEntityManager()
-                                    .unwrap(SharedSessionContractImplementor.class)
-                                    .getJdbcCoordinator()
-                                    .getLogicalConnection()
-                                    .getPhysicalConnection(),
-                            // What the server told with its answer, the pool has forgotten when this returns.
-                            confirmation -> transactions.commit(transaction));
+            WatchedCommit commit = WatchedCommit.begin(
+                    () -> holder.getEntityManager()
+                            .unwrap(SharedSessionContractImplementor.class)
+                            .getJdbcCoordinator()
+                            .getLogicalConnection()
+                            .getPhysicalConnection(),
+                    watch,
+                    atMost);
+            TransactionSynchronizationManager.registerSynchronization(endOf(commit));
+            transactions.commit(transaction);
         } else {
             transactions.commit(transaction);
         }
+    }
+
+    /** Both before the session is closed, which has the connection until then. */
+    private static TransactionSynchronization endOf(WatchedCommit commit) {
+        return new TransactionSynchronization() {
+            @Override
+            public void afterCommit() {
+                try {
+                    commit.confirm();
+                } catch (SQLException inDoubt) {
+                    throw StoreException.of(Failure.UNKNOWN, inDoubt);
+                }
+            }
+
+            @Override
+            public void afterCompletion(int status) {
+                commit.end();
+            }
+        };
     }
 
     private <T> T run(Duration atMost, Function<LockRepository, T> work, Completion completion) {

@@ -3,6 +3,7 @@ package io.github.holdfast.repository;
 import io.github.holdfast.repository.StoreException.Failure;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.function.Function;
 import javax.sql.DataSource;
 import org.hibernate.engine.jdbc.connections.spi.ConnectionProvider;
@@ -69,10 +70,11 @@ final class OwnConnections {
      *
      * @param isAsBefore whether what was to be written is as it was before, asked on the same connection when the driver has cancelled
      *     the statement, which has ended then
-     * @param limit of the commit, on a connection that is not in autocommit mode
+     * @param watch over the commit, on a connection that is not in autocommit mode
+     * @param atMost how long that may take
      * @throws StoreException if the database failed; its {@link StoreException#failure} says what became of the write
      */
-    <T> T write(Statement<T> statement, Statement<Boolean> isAsBefore, CommitLimit limit) {
+    <T> T write(Statement<T> statement, Statement<Boolean> isAsBefore, StatementWatch watch, Duration atMost) {
         return onPrimary(
                 connection -> {
                     try {
@@ -85,10 +87,15 @@ final class OwnConnections {
                     }
                 },
                 SqlErrors::ofAutocommit,
-                connection -> limit.execute(() -> connection, confirmation -> {
-                    connection.commit();
-                    confirmation.make();
-                }));
+                connection -> {
+                    WatchedCommit commit = WatchedCommit.begin(() -> connection, watch, atMost);
+                    try {
+                        connection.commit();
+                        commit.confirm();
+                    } finally {
+                        commit.end();
+                    }
+                });
     }
 
     /** A look that fails proves nothing. */

@@ -8,6 +8,8 @@ import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import javax.sql.DataSource;
+import org.hibernate.ConnectionAcquisitionMode;
+import org.hibernate.ConnectionReleaseMode;
 import org.hibernate.Session;
 import org.hibernate.SessionEventListener;
 import org.hibernate.SessionFactory;
@@ -42,8 +44,8 @@ final class OwnUnit {
                     default -> "Holdfast's view of " + factory;
                 };
             }
-            if (connections != null && method.getName().equals("createEntityManager")) {
-                return open(factory, connections);
+            if (method.getName().equals("createEntityManager")) {
+                return connections == null ? open(factory) : open(factory, connections);
             }
             try {
                 return method.invoke(factory, arguments);
@@ -53,6 +55,13 @@ final class OwnUnit {
         };
         return (EntityManagerFactory) Proxy.newProxyInstance(
                 OwnUnit.class.getClassLoader(), new Class<?>[] {EntityManagerFactory.class}, delegate);
+    }
+
+    /** It keeps its connection until it is closed: what a commit is told besides success would be forgotten before. */
+    private static Session open(SessionFactory factory) {
+        return factory.withOptions()
+                .connectionHandling(ConnectionAcquisitionMode.AS_NEEDED, ConnectionReleaseMode.ON_CLOSE)
+                .openSession();
     }
 
     /** Hibernate does not close a connection that it was given. */

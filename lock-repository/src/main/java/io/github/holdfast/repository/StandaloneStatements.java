@@ -61,17 +61,32 @@ final class StandaloneStatements {
     int grant(StandaloneLocks locks, @Nullable String nodeId, @Nullable Object... arguments) {
         return update(
                 (connection, execution) -> {
-                    if (nodes.has(nodeId, connection)) {
-                        return grantWhereNodeIs.on(connection, inspector, execution, arguments);
+                    try {
+                        return grant(connection, execution, nodeId, arguments);
+                    } catch (SQLException failed) {
+                        // Another server may be behind the same URL now.
+                        nodes.forget();
+                        throw failed;
                     }
-                    int granted = grant.on(connection, inspector, execution, arguments);
-                    if (granted == 1 && nodeId != null) {
-                        nodes.add(nodeId, connection);
-                    }
-                    return granted;
                 },
                 locks,
                 arguments);
+    }
+
+    private int grant(
+            Connection connection,
+            PreparedUpdate.Execution execution,
+            @Nullable String nodeId,
+            @Nullable Object... arguments)
+            throws SQLException {
+        if (nodes.has(nodeId, connection)) {
+            return grantWhereNodeIs.on(connection, inspector, execution, arguments);
+        }
+        int granted = grant.on(connection, inspector, execution, arguments);
+        if (granted == 1 && nodeId != null) {
+            nodes.add(nodeId, connection);
+        }
+        return granted;
     }
 
     /** Executes one of the updates. */
@@ -108,7 +123,8 @@ final class StandaloneStatements {
                 connection -> read(connection, name, locks.atMost())
                         .filter(seen -> Objects.equals(seen.row().version(), arguments[1]))
                         .isPresent(),
-                new CommitLimit(locks.watch(), locks.atMost()));
+                locks.watch(),
+                locks.atMost());
     }
 
     /** See {@link LockRepository#read}. */

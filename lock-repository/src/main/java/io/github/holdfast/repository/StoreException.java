@@ -118,7 +118,7 @@ public final class StoreException extends RuntimeException {
                 Failure.REFUSED,
                 "The heartbeat keeps this service's node in another database than this thread's connections lead to, so nobody would"
                         + " heed the lock here: does the data source choose a database by thread, as for tenants? Build one"
-                        + " LockService for each database, or acquire with a lease (LockRequest.lease)",
+                        + " LockService for each database",
                 null);
     }
 

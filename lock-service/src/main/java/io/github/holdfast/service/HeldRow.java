@@ -109,7 +109,7 @@ final class HeldRow {
                             snapshot -> true,
                             patience));
             if (!done && (unanswered || isPassedOn) && left == 0) {
-                return releasedWithoutAnswer();
+                return releasedWithoutAnswer(ticker);
             }
             return done ? outcome(current) : ReleaseOutcome.LOST;
         } catch (StoreException failed) {
@@ -129,17 +129,23 @@ final class HeldRow {
      *
      * @throws StoreException if the database failed
      */
-    private ReleaseOutcome releasedWithoutAnswer() {
+    private ReleaseOutcome releasedWithoutAnswer(Ticker ticker) {
         LockEntity last = current;
-        return internals.store().inTransaction(LOOK, locks -> {
-            if (isForced(last)) {
-                return ReleaseOutcome.LOST;
-            }
-            // A holder whose row it is now reads it again before its next write.
-            locks.read(last.name())
-                    .ifPresent(seen -> locks.supersede(last.name(), seen.row().version()));
-            return ReleaseOutcome.RELEASED;
-        });
+        return Patience.untilDecided(
+                ticker,
+                LOOK,
+                () -> internals.store().inTransaction(LOOK, locks -> {
+                    if (isForced(last)) {
+                        return ReleaseOutcome.LOST;
+                    }
+                    // A holder whose row it is now reads it again before its next write.
+                    Optional<LockSnapshot> seen = locks.read(last.name());
+                    if (seen.isPresent()
+                            && !locks.supersede(last.name(), seen.get().row().version())) {
+                        throw StoreException.overtaken();
+                    }
+                    return ReleaseOutcome.RELEASED;
+                }));
     }
 
     private boolean isForced(LockEntity last) {

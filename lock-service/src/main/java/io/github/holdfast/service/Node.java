@@ -20,6 +20,11 @@ final class Node {
     private volatile long attemptAt;
 
     private volatile boolean isFailing;
+
+    /** Whether a beat is due that is sent after that local time, whatever becomes of one that is under way. */
+    private volatile boolean isDemanded;
+
+    private volatile long demandedAt;
     private volatile @Nullable LossCause end;
     private volatile long version;
 
@@ -88,12 +93,15 @@ final class Node {
 
     boolean isBeatDue() {
         long early = timing.tick().toNanos() / 2;
-        return isFailing || ticker.nanoTime() - beatAt >= timing.period().toNanos() - early;
+        return isFailing
+                || isDemanded
+                || ticker.nanoTime() - beatAt >= timing.period().toNanos() - early;
     }
 
     /** What the last beat has told is perhaps no longer so: the next one is due. */
     void demandBeat() {
-        isFailing = true;
+        demandedAt = ticker.nanoTime();
+        isDemanded = true;
     }
 
     /** Returns the local time before a beat is sent. */
@@ -115,6 +123,9 @@ final class Node {
         }
         beatAt = sentAt;
         isFailing = false;
+        if (sentAt - demandedAt >= 0) {
+            isDemanded = false;
+        }
         version = version() + 1;
         return true;
     }

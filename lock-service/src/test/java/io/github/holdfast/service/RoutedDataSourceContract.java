@@ -80,18 +80,6 @@ abstract class RoutedDataSourceContract {
     }
 
     @Test
-    void aLockWithALeaseIsHeldWhereverTheThreadLeadsTo() throws Exception {
-        TENANT.set("other");
-        LockRequest request = REQUEST.lease(ofSeconds(60));
-        try (LockHandle lock = first.acquire(request)) {
-            assertThat(second.tryAcquire(LockRequest.of("order").lease(ofSeconds(60))))
-                    .isEmpty();
-            assertThat(lock.state()).isEqualTo(LockState.HELD);
-        }
-        second.acquire(request).close();
-    }
-
-    @Test
     void aNodeThatWasRegisteredInAnotherDatabaseIsLostAtItsFirstBeat() throws Exception {
         TENANT.set("other");
         AtomicReference<@Nullable LockLost> told = new AtomicReference<>();

@@ -30,7 +30,7 @@ import org.springframework.core.annotation.AliasFor;
  * annotation. A bean that is made later is refused when it is made.
  *
  * <p><strong>Where it may stand.</strong> On a method; on a class, for all methods that it and its subclasses declare and that a
- * proxy can intercept; on an interface, or a method of one, for what implements it, a Spring Data repository too; on an
+ * proxy can intercept, but not {@code @PostConstruct} and the like; on an interface, or a method of one, for what implements it, a Spring Data repository too; on an
  * annotation, whose attributes may stand in for those of this one by {@link AliasFor}. On a class or an interface it does not mean
  * what that inherits, such as {@code save} of a repository. What stands on the method replaces what stands on the class, and the
  * method's own replaces what it overrides.

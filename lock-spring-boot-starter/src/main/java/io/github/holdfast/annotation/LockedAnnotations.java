@@ -46,7 +46,8 @@ final class LockedAnnotations {
     private static List<Locked> ofClass(Method method) {
         boolean isForProxies = !Modifier.isStatic(method.getModifiers())
                 && !Modifier.isPrivate(method.getModifiers())
-                && !ReflectionUtils.isObjectMethod(method);
+                && !ReflectionUtils.isObjectMethod(method)
+                && !MethodChecks.isCalledOnTheBeanItself(method, method.getDeclaringClass());
         return isForProxies ? nearest(method.getDeclaringClass()) : List.of();
     }
 

@@ -51,14 +51,19 @@ final class MethodChecks {
      * @throws IllegalArgumentException if it is; says what to do
      */
     static void checkCaller(Method method, Class<?> targetClass) {
-        boolean isLifecycle = MergedAnnotations.from(method).stream()
-                .map(annotation -> annotation.getType().getName())
-                .anyMatch(LIFECYCLE::contains);
-        if (isLifecycle || isAfterPropertiesSet(method, targetClass)) {
+        if (isCalledOnTheBeanItself(method, targetClass)) {
             throw new IllegalArgumentException(
                     "Spring calls it on the bean itself, not through its proxy, and it would not be locked:"
                             + " let it call a method of another bean that is");
         }
+    }
+
+    /** Whether it belongs to the life cycle of the bean. */
+    static boolean isCalledOnTheBeanItself(Method method, Class<?> targetClass) {
+        return isAfterPropertiesSet(method, targetClass)
+                || MergedAnnotations.from(method).stream()
+                        .map(annotation -> annotation.getType().getName())
+                        .anyMatch(LIFECYCLE::contains);
     }
 
     private static boolean isAfterPropertiesSet(Method method, Class<?> targetClass) {

@@ -132,6 +132,16 @@ class InterceptionTest {
     }
 
     @Test
+    void anAnnotationOnTheClassDoesNotMeanWhatSpringCallsBeforeThereIsAProxy() {
+        try (var context = context(LockedConfiguration.class)) {
+            context.register(WithLifeCycle.class);
+            context.refresh();
+            assertThat(isIntercepted(context.getBean(WithLifeCycle.class), LockedInterceptor.class))
+                    .isTrue();
+        }
+    }
+
+    @Test
     void aFinalClassDoesNotStart() {
         try (var context = context(LockedConfiguration.class)) {
             context.register(FinalClass.class);
@@ -271,6 +281,17 @@ class InterceptionTest {
 
         @Locked("other")
         public void other() {}
+    }
+
+    @Locked("late")
+    static class WithLifeCycle implements InitializingBean {
+        @PostConstruct
+        public void begin() {}
+
+        @Override
+        public void afterPropertiesSet() {}
+
+        public void work() {}
     }
 
     static class Constructed {
