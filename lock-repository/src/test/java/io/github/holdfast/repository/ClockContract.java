@@ -129,19 +129,26 @@ abstract class ClockContract {
     /** PostgreSQL and H2 decide before they wait. Nobody else was granted the lock meanwhile: the version says so. */
     @Test
     void extendWhoseLeaseEndsWhileItWaits() throws Exception {
-        LockEntity row = application.grant("job", "me", WAIT.dividedBy(2));
+        // Long enough for the statement to be sent before that is over, on a slow machine too.
+        Duration lease = WAIT.multipliedBy(2);
+        LockEntity row = application.grant("job", "me", lease);
         boolean decidesFirst = database.kind().isH2() || database.kind() == TestDatabase.POSTGRESQL;
-        whileRowIsLocked(locks -> locks.extend(row, row.reentered(), LEASE), decidesFirst);
+        whileRowIsLocked(lease.plus(WAIT), locks -> locks.extend(row, row.reentered(), LEASE), decidesFirst);
 
         assertThat(application.read("job").row().holdCount()).isEqualTo(decidesFirst ? 2 : 1);
     }
 
     /** Returns what the clock said just before the row was given free. */
     private Instant whileRowIsLocked(Function<LockRepository, Boolean> write, boolean expected) throws Exception {
+        return whileRowIsLocked(WAIT, write, expected);
+    }
+
+    private Instant whileRowIsLocked(Duration time, Function<LockRepository, Boolean> write, boolean expected)
+            throws Exception {
         try (OtherClient holder = OtherClient.lockingRow(database, "job");
                 TestThreads threads = new TestThreads()) {
             Future<Boolean> waiting = threads.start(() -> application.call(write));
-            assertThatThrownBy(() -> waiting.get(WAIT.toMillis(), TimeUnit.MILLISECONDS))
+            assertThatThrownBy(() -> waiting.get(time.toMillis(), TimeUnit.MILLISECONDS))
                     .isInstanceOf(TimeoutException.class);
             Instant unlocked = holder.clock();
             holder.commit();
