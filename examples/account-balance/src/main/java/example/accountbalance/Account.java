@@ -4,7 +4,7 @@ import jakarta.persistence.Entity;
 import jakarta.persistence.Id;
 import jakarta.persistence.Version;
 
-/** Money. Its version lets one of two concurrent changes fail; no lock is needed for that. */
+/** A bank account. Its version makes one of two concurrent changes fail, without any lock. */
 @Entity
 class Account {
 

@@ -11,7 +11,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.h2.jdbcx.JdbcDataSource;
 
-/** Eight threads withdraw all that is there, 1 at a time, from two accounts: trying again, and under a lock. */
+/** Eight threads empty two accounts, in withdrawals of 1: the first account with retries, the second under a lock. */
 public final class AccountBalance {
 
     static final int BALANCE = 200;
@@ -21,13 +21,13 @@ public final class AccountBalance {
     private AccountBalance() {}
 
     /**
-     * What became of one account.
+     * The result for one account.
      *
-     * @param withdrawn how often 1 was withdrawn
-     * @param turnedAway how often it was not, because others were faster too often
-     * @param repetitions how often it had to be tried again
-     * @param balance what is left
-     * @param overdraft what happens to those who want more than is left
+     * @param withdrawn the number of successful withdrawals
+     * @param turnedAway the number of failed withdrawals, because other threads were faster too often
+     * @param repetitions the number of retries
+     * @param balance the remaining balance
+     * @param overdraft the answer to a withdrawal of more than the balance
      */
     record Result(int withdrawn, int turnedAway, long repetitions, long balance, String overdraft) {}
 

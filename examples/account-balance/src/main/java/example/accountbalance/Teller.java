@@ -1,7 +1,7 @@
 package example.accountbalance;
 
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.service.LockService;
 import jakarta.persistence.EntityManagerFactory;
 import jakarta.persistence.OptimisticLockException;
@@ -63,7 +63,7 @@ final class Teller {
      * Withdraws when it is this thread's turn.
      *
      * @throws IllegalArgumentException if there is not enough
-     * @throws io.github.holdfast.service.LockNotAcquiredException if it was not for 10 seconds
+     * @throws io.github.holdfast.lock.LockNotAcquiredException if it was not for 10 seconds
      */
     void withdrawUnderLock(String owner, long amount) throws InterruptedException {
         try (LockHandle lock = locks.acquire(LockRequest.of("account:" + owner))) {

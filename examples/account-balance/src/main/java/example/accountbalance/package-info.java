@@ -1,4 +1,4 @@
-/** Deducting from a balance: by trying again when others were faster, and under a lock. */
+/** Withdrawing from an account: with retries after conflicts, and under a lock. */
 @NullMarked
 package example.accountbalance;
 

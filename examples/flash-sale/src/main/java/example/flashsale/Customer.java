@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
-/** Buys by HTTP from one instance of the shop. */
+/** A customer who buys over HTTP from one instance of the shop. */
 final class Customer {
 
     private static final HttpClient HTTP = HttpClient.newHttpClient();
@@ -22,11 +22,11 @@ final class Customer {
     }
 
     /**
-     * What the shop said.
+     * The shop's response.
      *
-     * @param status of HTTP
-     * @param retryAfter in how many seconds to try again; empty if that would be no use
-     * @param text what it says to people
+     * @param status the HTTP status
+     * @param retryAfter after how many seconds to try again; empty if another attempt is useless
+     * @param text the message for people
      */
     record Answer(int status, Optional<String> retryAfter, String text) {
 
@@ -45,7 +45,7 @@ final class Customer {
         return new Answer(response.statusCode(), response.headers().firstValue("Retry-After"), response.body());
     }
 
-    /** Buys again and again, and tries again later when told to; returns the answer that ends it. */
+    /** Buys again and again, and waits if the shop asks for it. Returns the response to the last attempt. */
     Answer buyAllThereIs() throws IOException, InterruptedException {
         while (true) {
             Answer answer = buy();

@@ -1,8 +1,8 @@
 package example.flashsale;
 
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.service.LockAdmin;
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockRequest;
 import io.github.holdfast.service.LockService;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,7 +14,10 @@ import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.PayloadApplicationEvent;
 
-/** Two instances of a shop sell one stock to a crowd; then a customer waits in vain, and one loses the lock at the till. */
+/**
+ * Two instances of a shop sell one stock to a crowd of customers. Then one customer waits in vain, and the purchase of another
+ * loses its lock before the commit.
+ */
 public final class FlashSale {
 
     static final int STOCK = 60;
@@ -28,14 +31,14 @@ public final class FlashSale {
     /**
      * What happened.
      *
-     * @param last what each customer of the crowd was told in the end
-     * @param receipts how many were written while the crowd was there
-     * @param left how many lamps were left by the crowd
-     * @param waitedInVain what a customer was told who was not served in time
-     * @param interrupted what a customer was told whose purchase lost the lock
-     * @param receiptsOfInterrupted how many that customer got
-     * @param leftAtTheEnd how many lamps are left after that, of the one that was delivered
-     * @param unknown what a customer was told who wanted what is not sold here
+     * @param last the last response to each customer of the crowd
+     * @param receipts the number of receipts for the crowd
+     * @param left the number of lamps after the sale to the crowd
+     * @param waitedInVain the response to the customer who was not served in time
+     * @param interrupted the response to the customer whose purchase lost the lock
+     * @param receiptsOfInterrupted the number of receipts of that customer
+     * @param leftAtTheEnd the number of lamps after that; one lamp was delivered before
+     * @param unknown the response to a customer who asks for an unknown item
      */
     record Story(
             List<Customer.Answer> last,
@@ -87,7 +90,7 @@ public final class FlashSale {
         }
     }
 
-    /** Here two instances are in one process, to be seen at a glance. They know of each other only by their database. */
+    /** The example runs two instances in one process, to keep it simple. They share only the database. */
     private static ConfigurableApplicationContext start(String shop, String database) {
         return new SpringApplicationBuilder(ShopApplication.class)
                 .properties("spring.application.name=" + shop, "spring.datasource.url=" + database)
@@ -118,7 +121,7 @@ public final class FlashSale {
         }
     }
 
-    /** One shop has the lock for longer than a customer of the other one is let wait. */
+    /** One shop holds the lock for longer than the other shop lets its customer wait. */
     private static Customer.Answer waitInVain(
             ConfigurableApplicationContext north, ConfigurableApplicationContext south) throws Exception {
         LockService locks = south.getBean(LockService.class);
@@ -127,7 +130,10 @@ public final class FlashSale {
         }
     }
 
-    /** An administrator takes the lock away right before the commit, as if the shop had been frozen for too long. */
+    /**
+     * An administrator releases the lock by force right before the commit. A shop that was frozen for too long would lose it in
+     * the same way.
+     */
     private static Customer.Answer interrupt(ConfigurableApplicationContext north, ConfigurableApplicationContext south)
             throws Exception {
         LockAdmin admin = south.getBean(LockAdmin.class);

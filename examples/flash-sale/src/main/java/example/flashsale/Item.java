@@ -3,7 +3,9 @@ package example.flashsale;
 import jakarta.persistence.Entity;
 import jakarta.persistence.Id;
 
-/** What all instances sell. Without a version: only the lock keeps two of them from selling the same one. */
+/**
+ * An item in the stock of all instances. It has no version, so only the lock prevents two instances from selling the same piece.
+ */
 @Entity
 class Item {
 
@@ -35,7 +37,7 @@ class Item {
         stock--;
     }
 
-    /** There is none left. */
+    /** Thrown if the stock is empty. */
     static final class SoldOutException extends RuntimeException {
 
         private static final long serialVersionUID = 1L;

@@ -1,9 +1,9 @@
 package example.flashsale;
 
 /**
- * An item was bought, if the transaction commits that this is published in.
+ * An event: a customer has bought an item. It counts only if the publishing transaction commits.
  *
- * @param item its name
- * @param customer who bought it
+ * @param item the name of the item
+ * @param customer the name of the customer
  */
 record Purchased(String item, String customer) {}

@@ -23,8 +23,8 @@ class Purchases {
      * Sells one item.
      *
      * @throws Item.SoldOutException if there is none left
-     * @throws io.github.holdfast.service.LockNotAcquiredException if others were being served for too long
-     * @throws io.github.holdfast.service.LockLostException if the lock was lost before the commit; nothing is sold then
+     * @throws io.github.holdfast.lock.LockNotAcquiredException if others were being served for too long
+     * @throws io.github.holdfast.lock.LockLostException if the lock was lost before the commit; nothing is sold then
      */
     @Locked(name = "item:{#item}", waitAtMost = "${shop.patience}", fence = Locked.Fence.REQUIRED)
     @Transactional

@@ -6,7 +6,7 @@ import jakarta.persistence.GenerationType;
 import jakarta.persistence.Id;
 import org.jspecify.annotations.Nullable;
 
-/** Says that somebody has bought an item. */
+/** The receipt of a customer for an item. */
 @Entity
 class Receipt {
 

@@ -1,7 +1,7 @@
 package example.flashsale;
 
-import io.github.holdfast.service.LockLostException;
-import io.github.holdfast.service.LockNotAcquiredException;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockNotAcquiredException;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.ProblemDetail;
@@ -14,7 +14,9 @@ import org.springframework.web.bind.annotation.ResponseStatus;
 import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.server.ResponseStatusException;
 
-/** Tells customers what became of their purchase. Who holds the lock, which the exceptions also say, is none of their business. */
+/**
+ * Sells over HTTP, and tells customers the result. It hides the messages of lock exceptions, because they name the lock's holder.
+ */
 @RestController
 class ShopController {
 
@@ -31,7 +33,8 @@ class ShopController {
     @PostMapping("/items/{item}/purchases")
     @ResponseStatus(HttpStatus.CREATED)
     void buy(@PathVariable String item, @RequestParam String customer) {
-        // Before its lock is asked for: each name that is locked has a row, and visitors are not to choose the names.
+        // Checks the item before the lock, because each locked name creates a row. Visitors must not choose these
+        // names.
         if (!items.existsById(item)) {
             throw new ResponseStatusException(HttpStatus.NOT_FOUND);
         }

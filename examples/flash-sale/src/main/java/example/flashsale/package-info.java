@@ -1,4 +1,4 @@
-/** A web shop with Spring Boot: however many instances sell, exactly what is there is sold. */
+/** A web shop with Spring Boot. Any number of instances sell exactly the stock, and no more. */
 @NullMarked
 package example.flashsale;
 

@@ -11,7 +11,7 @@ import org.springframework.scheduling.annotation.EnableScheduling;
 @EnableScheduling
 class JobNode {
 
-    /** Runs until its standard input ends. The arguments are Spring Boot's. */
+    /** Runs the node until its standard input ends. The arguments are for Spring Boot. */
     public static void main(String[] args) throws IOException {
         try (ConfigurableApplicationContext node = SpringApplication.run(JobNode.class, args)) {
             System.in.read();

@@ -14,7 +14,7 @@ import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 
-/** Two processes schedule one task; one is killed in the middle of a run. The history of runs tells what happened. */
+/** Two processes schedule the same task, and one of them is killed during a run. The history of runs shows what happened. */
 public final class NightlyJob {
 
     static final String STEADY = "steady";
@@ -27,12 +27,12 @@ public final class NightlyJob {
     /**
      * What happened.
      *
-     * @param killed the run in whose middle its process was killed, as it was written down right after that
-     * @param runs all runs, the last one first
+     * @param killed the run during which its process was killed, as recorded right after the kill
+     * @param runs all runs, the newest first
      */
     record Story(RunInfo killed, List<RunInfo> runs) {
 
-        /** Which node ran it. */
+        /** Returns the node of a run. */
         static String node(RunInfo run) {
             return String.valueOf(run.holder()).startsWith(DOOMED) ? DOOMED : STEADY;
         }
@@ -54,10 +54,11 @@ public final class NightlyJob {
     }
 
     static Story tell() throws Exception {
-        // The database is served to the other processes on this machine only. H2 reads it when it is loaded.
+        // Opens the database server only to processes on this machine. H2 reads this property when its classes are
+        // loaded.
         System.setProperty("h2.bindAddress", "127.0.0.1");
         String name = "mem:" + UUID.randomUUID();
-        // It lives as long as somebody is connected.
+        // The database lives as long as a connection is open.
         try (Connection keeping = DriverManager.getConnection("jdbc:h2:" + name, "sa", "")) {
             Server server =
                     Server.createTcpServer("-tcpPort", "0", "-tcpDaemon").start();
@@ -70,7 +71,7 @@ public final class NightlyJob {
     }
 
     private static Story killOneOfTwo(String url) throws Exception {
-        // They call at different rates, so that now the one is first in a period, now the other.
+        // The nodes call at different rates, so that either may be the first in a period.
         try (NodeProcess steady = NodeProcess.start(STEADY, url, "report.called-every=97");
                 NodeProcess doomed = NodeProcess.start(DOOMED, url, "report.called-every=83", "report.hanging-run=2");
                 ConfigurableApplicationContext watching = watch(url)) {
@@ -81,13 +82,13 @@ public final class NightlyJob {
                     .filter(run -> Story.node(run).equals(DOOMED))
                     .findFirst()
                     .orElseThrow();
-            // Until its lease is over, the dead node keeps the lock. Then the other one goes on.
+            // The dead node keeps the lock until its lease is over. Then the other node continues.
             await(admin, runs -> succeededAfter(killed, runs) >= 2);
             return new Story(killed, runs(admin));
         }
     }
 
-    /** An application without the task, which can look at its runs. */
+    /** Starts an application without the task. It can read the history of runs. */
     private static ConfigurableApplicationContext watch(String url) {
         return new SpringApplicationBuilder(Watch.class)
                 .properties("spring.datasource.url=" + url)

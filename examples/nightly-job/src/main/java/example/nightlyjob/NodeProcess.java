@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** A {@link JobNode} in a JVM of its own, with this one's class path. */
+/** A {@link JobNode} in a separate JVM, with the class path of this JVM. */
 final class NodeProcess implements AutoCloseable {
 
     private final Process process;
@@ -18,7 +18,7 @@ final class NodeProcess implements AutoCloseable {
         this.output = process.inputReader();
     }
 
-    /** Starts a node; does not wait until it has started. */
+    /** Starts a node, without waiting for the end of its start-up. */
     static NodeProcess start(String name, String url, String... properties) throws IOException {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -47,12 +47,12 @@ final class NodeProcess implements AutoCloseable {
         }
     }
 
-    /** Ends the process at once, as a crash does: it gives nothing back. */
+    /** Kills the process at once, like a crash. It releases nothing. */
     void kill() throws InterruptedException {
         process.destroyForcibly().waitFor();
     }
 
-    /** Ends the node as one is stopped. */
+    /** Stops the node in the regular way. */
     @Override
     public void close() throws IOException {
         process.outputWriter().close();

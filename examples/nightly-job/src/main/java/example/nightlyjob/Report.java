@@ -9,15 +9,15 @@ import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.stereotype.Component;
 
 /**
- * The task. Each node calls it all the time, and one of them runs it in each period, here a second instead of a day. For the
- * example, one node can be told that one of its runs hangs.
+ * The task. Each node calls it frequently, and one node runs it in each period. Here, a period is a second instead of a day. A
+ * setting makes one run of a node hang.
  */
 @Component
 class Report {
 
     static final String NAME = "nightly-report";
 
-    /** What is printed by the run that hangs. */
+    /** The output of the hanging run. */
     static final String HANGS = "The report hangs";
 
     private final AtomicInteger runs = new AtomicInteger();

@@ -1,4 +1,4 @@
-/** A scheduled task with Spring Boot: however many nodes are there, one of them runs it in each period. */
+/** A scheduled task with Spring Boot. In each period, exactly one of any number of nodes runs it. */
 @NullMarked
 package example.nightlyjob;
 

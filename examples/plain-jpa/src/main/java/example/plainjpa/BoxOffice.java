@@ -1,8 +1,8 @@
 package example.plainjpa;
 
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockNotAcquiredException;
-import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockNotAcquiredException;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.service.LockService;
 import jakarta.persistence.EntityManagerFactory;
 import jakarta.persistence.Persistence;
@@ -34,7 +34,7 @@ final class BoxOffice implements AutoCloseable {
      * Sells a seat. Nobody sees the end of an {@code EntityTransaction}, so the check before its commit is called here.
      *
      * @throws LockNotAcquiredException if others sold seats for two seconds
-     * @throws io.github.holdfast.service.LockLostException if the lock was lost meanwhile; nothing is sold then
+     * @throws io.github.holdfast.lock.LockLostException if the lock was lost meanwhile; nothing is sold then
      */
     void sellSeat(String concert, Runnable meanwhile) throws InterruptedException {
         LockRequest request = LockRequest.of("concert:" + concert).waitAtMost(Duration.ofSeconds(2));

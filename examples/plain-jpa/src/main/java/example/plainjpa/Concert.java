@@ -3,7 +3,9 @@ package example.plainjpa;
 import jakarta.persistence.Entity;
 import jakarta.persistence.Id;
 
-/** Seats that several nodes sell. Without a version: only the lock keeps two of them from selling the same one. */
+/**
+ * A concert whose seats several nodes sell. It has no version, so only the lock prevents two nodes from selling the same seat.
+ */
 @Entity
 class Concert {
 

@@ -1,16 +1,16 @@
 package example.plainjpa;
 
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockNotAcquiredException;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.repository.LockSchema;
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockLostException;
-import io.github.holdfast.service.LockNotAcquiredException;
-import io.github.holdfast.service.LockRequest;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.h2.jdbcx.JdbcDataSource;
 
-/** Two nodes sell the seats of one concert; then one is refused the lock, and one loses it. */
+/** Two nodes sell the seats of one concert. Then one node does not get the lock, and one loses it. */
 public final class PlainJpa {
 
     private static final String CONCERT = "Winterreise";
@@ -21,10 +21,10 @@ public final class PlainJpa {
     /**
      * What happened.
      *
-     * @param seatsLeft of 20, after both nodes have sold 10
-     * @param refusal what the node was told that did not get the lock
-     * @param loss what the node was told that lost it
-     * @param seatsLeftAfterLoss as many as before it was about to sell one
+     * @param seatsLeft the remaining seats of 20, after each node has sold 10
+     * @param refusal the message to the node that did not get the lock
+     * @param loss the message to the node that lost the lock
+     * @param seatsLeftAfterLoss the remaining seats after that, as many as before
      */
     record Story(int seatsLeft, String refusal, String loss, int seatsLeftAfterLoss) {}
 
@@ -40,7 +40,7 @@ public final class PlainJpa {
     static Story tell() throws InterruptedException {
         JdbcDataSource database = new JdbcDataSource();
         database.setURL("jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1");
-        // Holdfast's tables by its own script; a real application has Liquibase or Flyway for all.
+        // Creates Holdfast's tables with its own script. A real application uses Liquibase or Flyway for all tables.
         LockSchema.on(database).createIfMissing();
         try (BoxOffice first = new BoxOffice("first", database);
                 BoxOffice second = new BoxOffice("second", database)) {
@@ -66,7 +66,8 @@ public final class PlainJpa {
                         throw new CompletionException(stopped);
                     }
                 },
-                // The pool of the JVM may have one thread only, and then the offices take turns.
+                // Uses new threads, because the common pool may have only one thread. The box offices would then take
+                // turns.
                 sells -> new Thread(sells, "sells").start());
     }
 
@@ -79,7 +80,10 @@ public final class PlainJpa {
         }
     }
 
-    /** An administrator takes the lock away while the seat is being sold, as if the node had been frozen for too long. */
+    /**
+     * An administrator releases the lock by force during the sale. A node that was frozen for too long would lose it in the same
+     * way.
+     */
     private static String loss(BoxOffice first, BoxOffice second) throws InterruptedException {
         try {
             first.sellSeat(

@@ -5,11 +5,11 @@ import java.util.Objects;
 import java.util.stream.LongStream;
 
 /**
- * What the tables say of a run.
+ * The result of a run, according to the tables.
  *
- * @param stockedUp how many lamps there were in the beginning
- * @param left how many are left, according to the stock
- * @param sales in the order in which they were made
+ * @param stockedUp the number of lamps at the beginning
+ * @param left the number of lamps at the end, according to the stock
+ * @param sales the sales, in their order
  */
 record Books(int stockedUp, int left, List<Sale> sales) {
 
@@ -33,19 +33,19 @@ record Books(int stockedUp, int left, List<Sale> sales) {
                 .orElse(0);
     }
 
-    /** The fencing tokens of the sales that were made under a lock, in the order of the sales. */
+    /** Returns the fencing tokens of the sales under a lock, in the order of the sales. */
     List<Long> tokens() {
         return sales.stream().map(Sale::fencingToken).filter(Objects::nonNull).toList();
     }
 
-    /** Whether every sale has a token, greater than that of the sale before. */
+    /** Whether every sale has a token, and each token is greater than the previous one. */
     boolean tokensRise() {
         List<Long> tokens = tokens();
         return tokens.size() == sold()
                 && LongStream.range(1, tokens.size()).allMatch(i -> tokens.get((int) i - 1) < tokens.get((int) i));
     }
 
-    /** Whether exactly what there was has been sold, one after the other. */
+    /** Whether the sales match the stock exactly, one after the other. */
     boolean areRight() {
         return sold() == stockedUp && left == 0 && tokensRise();
     }

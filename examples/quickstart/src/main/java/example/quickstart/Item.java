@@ -3,7 +3,7 @@ package example.quickstart;
 import jakarta.persistence.Entity;
 import jakarta.persistence.Id;
 
-/** Something in stock. There is no {@code @Version}: nothing but a lock keeps two sellers from counting from the same number. */
+/** An item in stock. It has no {@code @Version}, so only a lock prevents two sellers from counting down from the same number. */
 @Entity
 class Item {
 

@@ -11,17 +11,17 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 
 /**
- * Three processes sell the same lamps from one table, first without and then under a lock. Exits with 1 if the lock did not
- * do what it is for.
+ * Three processes sell the same lamps from one table, first without a lock and then under a lock. Exits with 1 if the lock did
+ * not prevent wrong sales.
  */
 final class Quickstart {
 
     private Quickstart() {}
 
-    /** The argument is how many lamps there are, 100 if there is none. */
+    /** The optional argument is the number of lamps, 100 by default. */
     public static void main(String[] args) throws Exception {
         int lamps = args.length == 0 ? 100 : Integer.parseInt(args[0]);
-        // The database is served to the other processes on this machine only.
+        // Opens the database server only to processes on this machine.
         System.setProperty("h2.bindAddress", "127.0.0.1");
         Path directory = Files.createTempDirectory("holdfast-quickstart-");
         boolean good;

@@ -8,11 +8,11 @@ import jakarta.persistence.Id;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** One item that was sold, and the fencing token of the lock under which it was. */
+/** The sale of one item, with the fencing token of its lock. */
 @Entity
 class Sale {
 
-    /** The database counts: sales are numbered in the order in which they were made. */
+    /** The database numbers the sales in their order. */
     @Id
     @GeneratedValue(strategy = GenerationType.IDENTITY)
     private @Nullable Long id;
@@ -39,7 +39,7 @@ class Sale {
         return worker;
     }
 
-    /** Returns null if it was sold without a lock. */
+    /** Returns the fencing token; null for a sale without a lock. */
     @Nullable
     Long fencingToken() {
         return fencingToken;

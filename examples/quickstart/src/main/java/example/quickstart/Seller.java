@@ -1,7 +1,7 @@
 package example.quickstart;
 
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.service.LockService;
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
@@ -10,10 +10,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
-/** Sells lamps until there are none left: what an application does, with and without a lock. */
+/** Sells lamps until the stock is empty. This is the code of an application, with and without a lock. */
 final class Seller {
 
-    /** Waiting workers are not served in order: on a busy machine one may wait for longer than the 10 seconds of the default. */
+    /**
+     * Workers do not get the lock in the order of their requests. On a busy machine, one may wait longer than the default of 10
+     * seconds.
+     */
     private static final LockRequest STOCK =
             LockRequest.of("stock:" + Shop.LAMP).waitAtMost(Duration.ofMinutes(2));
 
@@ -39,7 +42,7 @@ final class Seller {
         } while (sellOneUnderLock());
     }
 
-    /** The lock comes before the transaction begins and goes after it has committed. */
+    /** Acquires the lock before the transaction begins, and releases it after the commit. */
     private boolean sellOneUnderLock() throws InterruptedException {
         long asked = System.nanoTime();
         try (LockHandle lock = locks.acquire(STOCK)) {
@@ -47,7 +50,7 @@ final class Seller {
         }
     }
 
-    /** Reads the stock, does something that takes a while, and writes what it has read, less one. */
+    /** Reads the stock, works for a while, and then writes the stock minus one. */
     private boolean sellOne(@Nullable Long fencingToken, Duration waited) {
         return entityManagerFactory.callInTransaction(em -> {
             Item lamp = em.find(Item.class, Shop.LAMP);

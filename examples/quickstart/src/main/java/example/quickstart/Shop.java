@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.h2.jdbcx.JdbcConnectionPool;
 
-/** The tables, as the process sees them that sets them up and looks on: with JDBC alone, so that it starts quickly. */
+/** The tables, for the process that creates and reads them. It uses plain JDBC, so that it starts quickly. */
 final class Shop implements AutoCloseable {
 
     static final String LAMP = "lamp";
@@ -21,7 +21,7 @@ final class Shop implements AutoCloseable {
         this.pool = pool;
     }
 
-    /** Creates all tables, the locks' among them; an application would rather have Liquibase or Flyway do it. */
+    /** Creates all tables, including those of the locks. A real application would use Liquibase or Flyway. */
     static Shop create(String url) throws SQLException {
         Shop shop = new Shop(JdbcConnectionPool.create(url, "", ""));
         shop.execute("runscript from 'classpath:shop.sql'");
@@ -29,13 +29,13 @@ final class Shop implements AutoCloseable {
         return shop;
     }
 
-    /** Puts this many lamps into stock, and forgets what was sold before. */
+    /** Puts this many lamps into stock, and deletes earlier sales. */
     void stockUp(int lamps) throws SQLException {
         execute("delete from sale");
         execute("merge into item (name, stock) values ('" + LAMP + "', " + lamps + ")");
     }
 
-    /** What the tables say now. */
+    /** Reads the current result from the tables. */
     Books books(int stockedUp) throws SQLException {
         try (Connection connection = pool.getConnection();
                 Statement statement = connection.createStatement()) {
@@ -60,7 +60,7 @@ final class Shop implements AutoCloseable {
         }
     }
 
-    /** Closes the database, also if a worker that has just ended still seems to be connected. */
+    /** Closes the database, even if a worker that has just ended still seems to be connected. */
     @Override
     public void close() throws SQLException {
         execute("shutdown");

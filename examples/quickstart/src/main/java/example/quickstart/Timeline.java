@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Prints how a run comes along. */
+/** Prints the progress of a run. */
 final class Timeline {
 
     private final List<String> workers;

@@ -3,10 +3,10 @@ package example.quickstart;
 import java.util.List;
 import java.util.function.Function;
 
-/** Compares the two runs. */
+/** The comparison of the two runs. */
 record Verdict(List<String> workers, Books without, Books with) {
 
-    /** Whether the lock did what it is for. Whether the race was lost without it is a matter of luck. */
+    /** Whether the run under the lock was correct. The run without a lock goes wrong only by chance, so it does not count. */
     boolean isGood() {
         return with.areRight();
     }

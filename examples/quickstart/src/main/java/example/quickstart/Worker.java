@@ -12,7 +12,10 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import javax.sql.DataSource;
 
-/** One of the three processes: it does what its standard input says until that ends, with the process that writes it. */
+/**
+ * One of the three processes. It executes commands from its standard input, until the input ends together with the parent
+ * process.
+ */
 final class Worker {
 
     static final String SELL_WITHOUT_LOCK = "sell without lock";
@@ -49,7 +52,7 @@ final class Worker {
                 "shop", Map.of("jakarta.persistence.nonJtaDataSource", dataSource));
     }
 
-    /** Reads on while the worker works, to notice at once when nobody is there any more to work for. */
+    /** Reads commands on a separate thread, to notice the end of the parent process at once. */
     private static BlockingQueue<String> orders() {
         BlockingQueue<String> orders = new LinkedBlockingQueue<>();
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));

@@ -6,7 +6,7 @@ import java.io.Writer;
 import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 
-/** A {@link Worker} in a JVM of its own, with this one's class path. */
+/** A {@link Worker} in a separate JVM, with the class path of this JVM. */
 final class WorkerProcess implements AutoCloseable {
 
     private final String name;
@@ -43,7 +43,7 @@ final class WorkerProcess implements AutoCloseable {
         return name;
     }
 
-    /** Waits until the worker has started, or has done what it was told. */
+    /** Waits until the worker has started, or has finished its command. */
     void awaitReady() {
         try {
             String answer = answers.readLine();
@@ -55,14 +55,14 @@ final class WorkerProcess implements AutoCloseable {
         }
     }
 
-    /** Tells the worker to begin; it is done when the future is. */
+    /** Sends a command to the worker. The future completes when the worker has finished. */
     CompletableFuture<Void> begin(String order) throws IOException {
         orders.write(order + "\n");
         orders.flush();
         return CompletableFuture.runAsync(this::awaitReady);
     }
 
-    /** Ends the worker: there will be no more orders. */
+    /** Ends the worker by ending its input. */
     @Override
     public void close() throws IOException {
         orders.close();

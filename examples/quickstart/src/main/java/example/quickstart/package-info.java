@@ -1,6 +1,6 @@
 /**
- * Three processes sell one stock, first without and then under a lock. {@link example.quickstart.Seller} is what an
- * application would write; the rest starts the processes and tells what came of it.
+ * Three processes sell one stock, first without a lock and then under a lock. {@link example.quickstart.Seller} is the code of an
+ * application. The other classes start the processes and print the result.
  */
 @NullMarked
 package example.quickstart;

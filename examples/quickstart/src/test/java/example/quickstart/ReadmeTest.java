@@ -2,8 +2,8 @@ package example.quickstart;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.service.LockService;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;

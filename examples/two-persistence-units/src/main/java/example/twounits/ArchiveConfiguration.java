@@ -15,8 +15,8 @@ import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
 import org.springframework.orm.jpa.persistenceunit.PersistenceManagedTypes;
 
 /**
- * The archive, with a lock service of its own. Its beans are found by their qualifier only. So the starter still makes its
- * lock service, which is the one for {@code @Locked} and for everybody who asks for one without the qualifier.
+ * The archive, with a separate lock service. Only injections with the qualifier find these beans. So the starter still creates
+ * its own lock service, for {@code @Locked} and for injections without the qualifier.
  */
 @Configuration(proxyBeanMethods = false)
 class ArchiveConfiguration {
@@ -34,7 +34,8 @@ class ArchiveConfiguration {
     @Qualifier(ARCHIVE)
     LocalContainerEntityManagerFactoryBean archive(
             EntityManagerFactoryBuilder builder, @Qualifier(ARCHIVE) DataSource dataSource) {
-        // Before Hibernate sees them among its entities. A real application has Liquibase or Flyway for all tables.
+        // Creates the tables before Hibernate finds the entities of the locks. A real application uses Liquibase or
+        // Flyway for all tables.
         LockSchema.on(dataSource).createIfMissing();
         return builder.dataSource(dataSource)
                 .managedTypes(PersistenceManagedTypes.of(ArchivedOrder.class.getName()))
@@ -49,7 +50,10 @@ class ArchiveConfiguration {
         return new JpaTransactionManager(archive);
     }
 
-    /** Has its own locks: a lock of the orders with the same name is another one. The starter closes it, too. */
+    /**
+     * This service has its own locks. A lock of the orders with the same name is another lock. The starter closes this service,
+     * too.
+     */
     @Bean(defaultCandidate = false)
     @Qualifier(ARCHIVE)
     LockService archiveLocks(

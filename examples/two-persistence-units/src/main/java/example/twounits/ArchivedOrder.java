@@ -3,7 +3,7 @@ package example.twounits;
 import jakarta.persistence.Entity;
 import jakarta.persistence.Id;
 
-/** An order of long ago, in the database of the archive. */
+/** An old order, in the database of the archive. */
 @Entity
 class ArchivedOrder {
 

@@ -1,8 +1,8 @@
 package example.twounits;
 
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockLostException;
-import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.service.LockService;
 import jakarta.persistence.EntityManagerFactory;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -10,7 +10,7 @@ import org.springframework.orm.jpa.JpaTransactionManager;
 import org.springframework.orm.jpa.SharedEntityManagerCreator;
 import org.springframework.transaction.support.TransactionTemplate;
 
-/** Writes into one of the databases, under the locks of either. */
+/** Writes to one of the databases, under locks of the same or the other database. */
 final class Ledger {
 
     private final EntityManagerFactory unit;
@@ -22,15 +22,15 @@ final class Ledger {
     }
 
     /**
-     * How it ended.
+     * The result of a transaction.
      *
      * @param isStored whether the transaction has committed
-     * @param wasFenced whether it was to commit only while the lock was held
-     * @param problem what was thrown; empty if nothing was
+     * @param wasFenced whether the lock fenced the transaction, so that it commits only while the lock is held
+     * @param problem the exception; empty if there was none
      */
     record Outcome(boolean isStored, boolean wasFenced, String problem) {}
 
-    /** Stores an entity under a lock, and does something else before the commit. */
+    /** Stores an entity under a lock, and runs other code before the commit. */
     Outcome store(Object entity, LockService locks, LockRequest request, Runnable meanwhile)
             throws InterruptedException {
         AtomicBoolean wasFenced = new AtomicBoolean();

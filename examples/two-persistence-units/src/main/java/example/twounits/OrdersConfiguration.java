@@ -12,8 +12,8 @@ import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
 import org.springframework.orm.jpa.persistenceunit.PersistenceManagedTypes;
 
 /**
- * The orders: the data source, and the persistence unit that {@code holdfast.jpa.persistence-unit} names. The starter adds
- * the entities of the locks to it, creates their tables, and makes the lock service.
+ * The orders: the data source, and the persistence unit that {@code holdfast.jpa.persistence-unit} names. The starter adds the
+ * entities of the locks to this unit, creates their tables, and creates the lock service.
  */
 @Configuration(proxyBeanMethods = false)
 class OrdersConfiguration {

@@ -3,8 +3,8 @@ package example.twounits;
 import static example.twounits.ArchiveConfiguration.ARCHIVE;
 
 import example.twounits.Ledger.Outcome;
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.service.LockService;
 import jakarta.persistence.EntityManagerFactory;
 import java.util.Optional;
@@ -13,7 +13,7 @@ import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.orm.jpa.JpaTransactionManager;
 
-/** What the locks of the orders protect in either database, and what the archive's own do. */
+/** Shows what the locks of the orders protect in each database, and what the archive's own locks protect. */
 public final class TwoPersistenceUnits {
 
     private TwoPersistenceUnits() {}
@@ -21,11 +21,11 @@ public final class TwoPersistenceUnits {
     /**
      * What happened.
      *
-     * @param orders what became of an order under a lock of the orders
-     * @param ordersLost the same, but the lock was taken away before the commit
-     * @param archiveUnderOrders what became of an archived order, when its lock was one of the orders and was taken away
-     * @param archiveRefused the same, but it was asked for a fence
-     * @param archiveLost what became of an archived order, when its lock was one of the archive and was taken away
+     * @param orders the result for an order under a lock of the orders
+     * @param ordersLost the same, but the lock was released by force before the commit
+     * @param archiveUnderOrders the result for an archived order under a lock of the orders, which was released by force
+     * @param archiveRefused the same, but the request required a fence
+     * @param archiveLost the result for an archived order under a lock of the archive, which was released by force
      * @param areApart whether both services can have a lock of the same name at the same time
      */
     record Story(
@@ -94,7 +94,9 @@ public final class TwoPersistenceUnits {
         return LockRequest.of("order:" + order);
     }
 
-    /** What an administrator can do, or what happens to a process that was frozen for too long. */
+    /**
+     * Releases the lock by force, as an administrator can. A process that was frozen for too long would lose it in the same way.
+     */
     private static void takeAway(LockService locks, long order) {
         locks.admin().forceRelease(lock(order).name(), "the example wants it");
     }

@@ -1,4 +1,4 @@
-/** A Spring Boot application with two databases: what a lock protects in each of them. */
+/** A Spring Boot application with two databases. It shows what a lock protects in each of them. */
 @NullMarked
 package example.twounits;
 

@@ -20,7 +20,7 @@ class TwoPersistenceUnitsTest {
         assertThat(story.archiveUnderOrders().problem()).contains("order:3");
         assertThat(story.archiveRefused().isStored()).isFalse();
         assertThat(story.archiveRefused().problem())
-                .contains("is to be fenced", "that the transaction manager of the lock service did not begin");
+                .contains("requires a fence", "the lock service's transaction manager did not begin");
         assertThat(story.areApart()).isTrue();
     }
 

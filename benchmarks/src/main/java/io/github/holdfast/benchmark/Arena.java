@@ -15,7 +15,7 @@ import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A database on which all contestants have a node at the same time. */
+/** A database on which each contestant has one node at the same time. */
 final class Arena implements AutoCloseable {
 
     private static final Pattern PORT = Pattern.compile("(?<=127\\.0\\.0\\.1:)\\d+");
@@ -31,7 +31,7 @@ final class Arena implements AutoCloseable {
         this.driverSettings = driverSettings;
     }
 
-    /** @param driverSettings {@code name=value}, for the URL of all contestants */
+    /** @param driverSettings settings of the form {@code name=value}, which all contestants add to their URL */
     static Arena on(TestDatabase databaseKind, List<String> driverSettings) {
         Arena arena = new Arena(Databases.durable(databaseKind), driverSettings);
         for (Kind kind : Kind.values()) {
@@ -61,7 +61,7 @@ final class Arena implements AutoCloseable {
         return Node.of(kind, database.kind(), config);
     }
 
-    /** The contestant's locks in this process. */
+    /** Returns the contestant's locks in this process. */
     Contestant locks(Kind kind) {
         return Objects.requireNonNull(nodes.get(kind)).locks();
     }
@@ -77,19 +77,19 @@ final class Arena implements AutoCloseable {
         return Measurement.of(waits, handOvers, Duration.ofNanos(System.nanoTime() - start));
     }
 
-    /** Starts the contestant's nodes in processes of their own. */
+    /** Starts the contestant's nodes, each in a separate process. */
     Cluster cluster(Kind kind, Workload workload) throws Exception {
         return Cluster.start(kind, database, url(), workload);
     }
 
-    /** Counts what it costs to acquire and release a name that the client had before. */
+    /** Counts the costs of acquiring and releasing a name that the node has held before. */
     Cycle count(Kind kind) throws Exception {
         try (CountedNode counted = counted(kind)) {
             return count(counted.node().locks(), counted.proxy());
         }
     }
 
-    /** Counts what two updates through Hibernate cost. */
+    /** Counts the costs of two updates through Hibernate. */
     Cycle countHibernate() throws Exception {
         try (CountedNode counted = counted(Kind.HOLDFAST)) {
             counted.node().locks().acquire(COUNTED).release();
@@ -113,12 +113,12 @@ final class Arena implements AutoCloseable {
         return new Cycle((proxy.roundTrips() - before) / (double) cycles, allocated / (double) cycles);
     }
 
-    /** Whether there is a network between the node and the database. */
+    /** Whether the node reaches the database through a network. */
     boolean hasServer() {
         return PORT.matcher(database.url()).find();
     }
 
-    /** A node of its own whose round trips are counted. */
+    /** Opens a separate node, and counts its round trips. */
     CountedNode counted(Kind kind) throws IOException {
         Matcher port = PORT.matcher(url());
         if (!port.find()) {
@@ -134,7 +134,7 @@ final class Arena implements AutoCloseable {
         database.close();
     }
 
-    /** A node behind a proxy. */
+    /** A node with its counting proxy. */
     record CountedNode(Node node, CountingProxy proxy) implements AutoCloseable {
         @Override
         public void close() {

@@ -8,7 +8,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The nodes of one contestant, each in a process of its own, which share one lock. */
+/** The nodes of one contestant. Each runs in a separate process. They share one lock. */
 final class Cluster implements AutoCloseable {
 
     private final Path file;

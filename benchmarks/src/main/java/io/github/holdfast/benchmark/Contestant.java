@@ -1,15 +1,15 @@
 package io.github.holdfast.benchmark;
 
-/** A lock over a database, with the connections and the state that one node of an application has. */
+/** A lock library on one node of an application, with its connections and its state. */
 interface Contestant extends AutoCloseable {
 
-    /** Waits until this node has the lock. */
+    /** Acquires a lock; waits until it is free. */
     Held acquire(String name) throws Exception;
 
     @Override
     void close();
 
-    /** What was acquired. */
+    /** An acquired lock. */
     interface Held {
         void release() throws Exception;
     }

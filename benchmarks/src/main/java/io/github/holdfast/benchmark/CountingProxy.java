@@ -11,8 +11,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Passes on what goes to a server of this machine and back, and counts how often a client had to wait: a round trip begins
- * when the client sends after the server has.
+ * A proxy to a server on this machine. It counts round trips. A round trip begins when the client sends data after the server has
+ * sent some.
  */
 final class CountingProxy implements AutoCloseable {
 
@@ -77,7 +77,7 @@ final class CountingProxy implements AutoCloseable {
                     try {
                         work.run();
                     } catch (IOException closed) {
-                        // The end of a connection, or of the proxy.
+                        // The connection or the proxy was closed.
                     }
                 },
                 "proxy " + name);

@@ -1,9 +1,9 @@
 package io.github.holdfast.benchmark;
 
 /**
- * What an uncontended acquisition and release of a known name cost together.
+ * The costs of one uncontended acquisition and release of a known name.
  *
  * @param roundTrips how often the client waits for the server
- * @param allocatedBytes what the calling thread allocates, the driver's and the pool's part included
+ * @param allocatedBytes how many bytes the calling thread allocates, including those of the driver and the pool
  */
 record Cycle(double roundTrips, double allocatedBytes) {}

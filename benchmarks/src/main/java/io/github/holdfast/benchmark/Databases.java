@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
 
-/** On which databases a benchmark runs. */
+/** Chooses and creates the databases of a benchmark. */
 final class Databases {
 
     private Databases() {}
@@ -14,7 +14,7 @@ final class Databases {
     /**
      * Reads the arguments of a main method.
      *
-     * @param arguments kinds of databases, separated by commas; none, or {@code true} as Maven gives it, for those by default
+     * @param arguments kinds of databases, separated by commas; none, or {@code true} from Maven, for the default kinds
      */
     static List<TestDatabase> chosen(String[] arguments, List<TestDatabase> byDefault) {
         List<TestDatabase> chosen = Stream.of(arguments)
@@ -25,10 +25,10 @@ final class Databases {
         return chosen.isEmpty() ? byDefault : chosen;
     }
 
-    /** Makes a database that waits for the disk with each commit. */
+    /** Creates a database that waits for the disk at each commit. */
     static Database durable(TestDatabase kind) {
         System.setProperty("holdfast.test.durable", "true");
-        Database database = kind.create();
+        Database database = Database.create(kind);
         String setting = switch (kind) {
             case POSTGRESQL -> database.queryForString("select current_setting('fsync')");
             case MARIADB, MYSQL -> database.queryForString("select @@innodb_flush_log_at_trx_commit");

@@ -11,7 +11,10 @@ import java.nio.channels.FileChannel.MapMode;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
-/** Sees that one thread at a time is inside, and who comes after whom; of several processes too, which share a file in memory. */
+/**
+ * Checks that only one thread at a time is in the critical section, and counts the hand-overs between threads. It also works for
+ * several processes, which share a memory-mapped file.
+ */
 final class Exclusion {
 
     private static final VarHandle LONGS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
@@ -27,12 +30,12 @@ final class Exclusion {
         this.memory = memory;
     }
 
-    /** For threads of this process. */
+    /** Returns a check for the threads of this process. */
     static Exclusion inProcess() {
         return new Exclusion(ByteBuffer.allocateDirect(SIZE));
     }
 
-    /** For threads of all processes that name the same file. */
+    /** Returns a check for the threads of all processes that use the same file. */
     static Exclusion in(Path file) {
         try (FileChannel channel =
                 FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {

@@ -14,8 +14,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The least that a lock in a table can do: one update to acquire, one to release, each committed on its own. Threads of a node
- * queue up in memory, and their first one looks again after 5 to 15 ms. No fencing, no re-entry, no recovery.
+ * The minimum of a lock in a table: one update to acquire, and one to release, each with its own commit. The threads of a node
+ * queue in memory, and the first of them polls again after 5 to 15 ms. It has no fencing, no re-entry and no recovery.
  */
 final class Floor implements Contestant {
 
@@ -63,7 +63,7 @@ final class Floor implements Contestant {
             insert.setString(1, name);
             insert.executeUpdate();
         } catch (SQLException anotherNodeWasFaster) {
-            // Then the row is there.
+            // The row exists, because another node was faster.
         }
         return new ReentrantLock(true);
     }

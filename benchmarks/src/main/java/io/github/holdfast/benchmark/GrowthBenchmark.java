@@ -1,9 +1,9 @@
 package io.github.holdfast.benchmark;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.repository.LockSchema;
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockRequest;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
@@ -17,8 +17,8 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * W6 and W8: what a nested acquisition costs, and what acquisitions cost in tables of a thousand to a million names, which take turns.
- * The arguments are {@link TestDatabase kinds of databases}, separated by commas.
+ * Measures the cost of a nested acquisition (W6), and of acquisitions in tables of a thousand to a million names (W8). The tables
+ * take turns. The arguments are {@link TestDatabase kinds of databases}, separated by commas.
  */
 public final class GrowthBenchmark {
 
@@ -32,18 +32,18 @@ public final class GrowthBenchmark {
     private static final int WARM_UP_ROUNDS = 2;
     private static final int TURNS = 80;
 
-    /** A service of its own for each turn remembers none of the names. */
+    /** The acquisitions per turn. Each turn opens a new service, which remembers none of the names. */
     private static final int TIMES_IN_TURN = 50;
 
-    /** A prime, so that the names come without repetition, and far from each other. */
+    /** The distance between names. It is a prime, so that no name repeats, and successive names are far apart. */
     private static final int STEP = 7_919;
 
     private GrowthBenchmark() {}
 
     /**
-     * Runs it, on databases that wait for the disk with each commit.
+     * Runs the benchmark, on databases that wait for the disk at each commit.
      *
-     * @param arguments kinds of databases; none, or {@code true} as Maven gives it, for the default
+     * @param arguments kinds of databases; none, or {@code true} from Maven, for the default kinds
      * @throws Exception if anything goes wrong
      */
     public static void main(String[] arguments) throws Exception {
@@ -103,7 +103,7 @@ public final class GrowthBenchmark {
         System.out.println(String.format(Locale.ROOT, format, values));
     }
 
-    /** So many names in a database of their own. */
+    /** A table with a number of names, in a separate database. */
     private static final class Table implements AutoCloseable {
 
         private final int names;
@@ -115,7 +115,7 @@ public final class GrowthBenchmark {
         private final Latencies strange = new Latencies();
         private int next;
 
-        /** @param names how many are in the table */
+        /** @param names the number of names in the table */
         Table(TestDatabase kind, int names) {
             this.names = names;
             database = Databases.durable(kind);
@@ -146,13 +146,14 @@ public final class GrowthBenchmark {
         }
 
         /**
-         * Takes a turn.
+         * Measures one turn.
          *
-         * @param strange of names that the service does not remember: another process had each of them last
+         * @param strange the latencies of names that the service does not remember, because another process held each of them
+         *     last
          */
         void measure(Latencies known, Latencies strange, int times) throws Exception {
             try (LockService another = service(unit)) {
-                // With this one it registers its node, which no other takes.
+                // The first acquisition registers the node, and no other does.
                 acquire(another, "its first").release();
                 for (int time = 0; time < times; time++) {
                     String name = name((int) ((long) next++ * STEP % names));

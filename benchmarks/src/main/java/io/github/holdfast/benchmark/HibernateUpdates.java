@@ -5,7 +5,7 @@ import jakarta.persistence.EntityManagerFactory;
 import org.hibernate.SessionFactory;
 import org.hibernate.StatelessSession;
 
-/** No lock: two updates of a row through Hibernate, each in a transaction, to see what Hibernate itself takes for that. */
+/** Not a lock, but two updates of a row through Hibernate, each in a transaction. They show the cost of Hibernate itself. */
 final class HibernateUpdates implements Contestant {
 
     private static final String UPDATE = "update HoldfastLock l set l.holder = :holder where l.name = :name";

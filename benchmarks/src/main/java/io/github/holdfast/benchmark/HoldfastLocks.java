@@ -1,16 +1,16 @@
 package io.github.holdfast.benchmark;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.repository.LockSchema;
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockRequest;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManagerFactory;
 import org.hibernate.cfg.AvailableSettings;
 import org.hibernate.jpa.HibernatePersistenceConfiguration;
 
-/** Holdfast with locks that live with their node. */
+/** Holdfast, with locks that last as long as their node. */
 final class HoldfastLocks implements Contestant {
 
     private final EntityManagerFactory unit;
@@ -21,7 +21,7 @@ final class HoldfastLocks implements Contestant {
         locks = LockService.builder(unit).withoutHousekeeping().build();
     }
 
-    /** A persistence unit of nothing but locks. */
+    /** Opens a persistence unit that contains only locks. */
     static EntityManagerFactory unit(HikariDataSource pool) {
         return new HibernatePersistenceConfiguration("benchmark")
                 .mappingFile("META-INF/holdfast-orm.xml")

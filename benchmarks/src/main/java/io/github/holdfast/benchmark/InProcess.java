@@ -1,13 +1,12 @@
 package io.github.holdfast.benchmark;
 
-import io.github.holdfast.service.InProcessBenchmark;
 import org.openjdk.jmh.profile.GCProfiler;
 import org.openjdk.jmh.runner.Runner;
 import org.openjdk.jmh.runner.RunnerException;
 import org.openjdk.jmh.runner.options.OptionsBuilder;
 import org.openjdk.jmh.runner.options.TimeValue;
 
-/** Runs {@link InProcessBenchmark}, and counts what it allocates. */
+/** Runs {@code InProcessBenchmark} and {@link HandleBenchmark}, and counts what it allocates. */
 public final class InProcess {
 
     private InProcess() {}
@@ -20,7 +19,8 @@ public final class InProcess {
      */
     public static void main(String[] arguments) throws RunnerException {
         new Runner(new OptionsBuilder()
-                        .include(InProcessBenchmark.class.getSimpleName())
+                        .include("InProcessBenchmark")
+                        .include(HandleBenchmark.class.getSimpleName())
                         .addProfiler(GCProfiler.class)
                         .forks(2)
                         .warmupIterations(3)

@@ -4,9 +4,12 @@ import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
 
-/** What is compared. Each is set up as its users would: with the database's clock and what it waits with by default. */
+/**
+ * The compared lock libraries. Each is set up as its users would set it up: with the database's clock, and with its default way
+ * of waiting.
+ */
 enum Kind {
-    /** What any lock of two commits has to do. */
+    /** The minimum work of any lock with two commits. */
     FLOOR("floor: two statements of raw JDBC") {
         @Override
         void createTables(Database database) {
@@ -64,6 +67,6 @@ enum Kind {
 
     abstract void createTables(Database database);
 
-    /** Opens a node, which does not close the pool. */
+    /** Opens a node. The node does not close the pool. */
     abstract Contestant open(TestDatabase database, HikariDataSource pool);
 }

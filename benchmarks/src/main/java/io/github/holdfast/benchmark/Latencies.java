@@ -6,28 +6,28 @@ import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
-/** How long one thing took, each of many times. Not thread-safe. */
+/** The latencies of one operation, measured many times. Not thread-safe. */
 final class Latencies {
 
-    /** How its {@link #line} begins. */
+    /** The beginning of a {@link #line}. */
     static final String MARK = "waits";
 
     private long[] nanos = new long[1024];
     private int count;
 
-    /** What is measured. */
+    /** The operation to measure. */
     interface Work {
         void run() throws Exception;
     }
 
-    /** Reads a line that {@link #line} has written. */
+    /** Parses a line of {@link #line}. */
     static Latencies of(String line) {
         Latencies latencies = new Latencies();
         Stream.of(line.split(" ", -1)).skip(1).mapToLong(Long::parseLong).forEach(latencies::add);
         return latencies;
     }
 
-    /** All of them in one line, for another process. */
+    /** Returns all latencies in one line, for another process. */
     String line() {
         return LongStream.of(nanos).limit(count).mapToObj(time -> " " + time).collect(Collectors.joining("", MARK, ""));
     }
@@ -55,7 +55,7 @@ final class Latencies {
         return count;
     }
 
-    /** The time that this share of all times does not exceed, in milliseconds. */
+    /** Returns a quantile in milliseconds: this share of the latencies is not longer. */
     double quantile(double share) {
         long[] sorted = Arrays.copyOf(nanos, count);
         Arrays.sort(sorted);

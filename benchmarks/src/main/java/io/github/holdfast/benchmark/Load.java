@@ -12,19 +12,19 @@ import java.util.function.Function;
 import java.util.function.IntFunction;
 
 /**
- * Threads that acquire, hold and release as often as they can.
+ * A load of threads that acquire, hold and release locks as often as they can.
  *
- * @param threads how many threads a node has
- * @param name the lock of the thread with this number
- * @param hold for how long a thread keeps the lock
+ * @param threads the number of threads of a node
+ * @param name returns the name of the lock for the number of a thread
+ * @param hold how long a thread holds the lock
  */
 record Load(int threads, IntFunction<String> name, Duration hold) {
 
     /**
      * Runs the load on a node.
      *
-     * @param exclusions watches the lock of this name
-     * @return how long each acquisition has waited
+     * @param exclusions returns the check of mutual exclusion for the name of a lock
+     * @return the wait of each acquisition
      */
     Latencies run(Contestant node, Function<String, Exclusion> exclusions, Duration time) throws Exception {
         List<Callable<Latencies>> work = new ArrayList<>();

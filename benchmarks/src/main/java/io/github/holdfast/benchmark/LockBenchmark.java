@@ -15,8 +15,8 @@ import java.util.Random;
 import java.util.Set;
 
 /**
- * Holdfast beside two peers and the floor, taking turns in each round, on databases that wait for the disk. Compare ratios
- * to the floor; the figures themselves are the machine's.
+ * Compares Holdfast with two other libraries and the floor, on databases that wait for the disk. They take turns in each round.
+ * Compare the ratios to the floor, because the absolute figures depend on the machine.
  */
 public final class LockBenchmark {
 
@@ -36,11 +36,12 @@ public final class LockBenchmark {
     }
 
     /**
-     * Runs it and writes what it measured to {@code locks.md} and {@code locks.json} in {@code target} of the working directory.
+     * Runs the benchmark. Writes the results to {@code locks.md} and {@code locks.json} in {@code target} of the working
+     * directory.
      *
-     * @param arguments at most one: separated by commas: names of {@link TestDatabase}, of workloads ({@code W1} to {@code W5}), and
-     *     {@code quick} or {@code short}; also {@code name=value}, settings of the drivers
-     * @throws Exception if anything goes wrong, also if two have a lock at the same time
+     * @param arguments at most one argument, a list separated by commas. It may contain names of {@link TestDatabase}, workloads
+     *     ({@code W1} to {@code W5}), {@code quick} or {@code short}, and settings of the drivers as {@code name=value}
+     * @throws Exception if anything goes wrong, for example if two threads have a lock at the same time
      */
     public static void main(String[] arguments) throws Exception {
         List<String> words = new ArrayList<>();
@@ -107,14 +108,15 @@ public final class LockBenchmark {
         }
     }
 
-    /** Has a contestant work for a time. */
+    /** Runs a contestant for a time. */
     private interface Turn {
         Measurement take(Kind kind, Duration time) throws Exception;
     }
 
     /**
-     * The shorter the turns, the less a passing load of the machine falls on one contestant; but who waits in a queue needs time for it.
-     * Where nobody waits, the compilers decide, which take tens of seconds until they have done what they can.
+     * Compares the contestants in turns. Short turns spread a passing load of the machine over all contestants. But contended
+     * workloads need longer turns, because threads wait in queues. Uncontended workloads need a longer warm-up, because the JVM's
+     * compilers take tens of seconds to finish.
      */
     private Results compare(Workload workload, Turn turn) throws Exception {
         int parts = workload.isContended() ? 1 : PARTS;
@@ -127,7 +129,8 @@ public final class LockBenchmark {
         Results results = new Results();
         Random order = new Random(2026);
         for (int round = 0; round < parts * effort.rounds(); round++) {
-            // Each one leaves the server with work to do; nobody is always after the same one.
+            // Each turn leaves the server with work to do. A random order avoids that one contestant always follows
+            // the same other one.
             Collections.shuffle(turns, order);
             for (Kind kind : turns) {
                 results.add(kind, turn.take(kind, effort.time().dividedBy(parts)));
@@ -136,7 +139,7 @@ public final class LockBenchmark {
         return results;
     }
 
-    /** How long it may take. */
+    /** The duration of a benchmark. */
     private record Effort(int rounds, Duration warmUp, Duration time, Duration waiting, int wakeUps) {
         static final Effort FULL =
                 new Effort(7, Duration.ofSeconds(4), Duration.ofSeconds(3), Duration.ofSeconds(5), 100);

@@ -4,15 +4,15 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.test.TestDatabase;
 
-/** A contestant with a pool of its own, as an application has it. */
+/** A contestant with its own pool, as in an application. */
 record Node(Contestant locks, HikariDataSource pool) implements AutoCloseable {
 
     private static final int CONNECTIONS = 20;
 
     /**
-     * Opens one.
+     * Opens a node.
      *
-     * @param config how its pool reaches the database
+     * @param config the configuration of the pool, with the way to the database
      */
     static Node of(Kind kind, TestDatabase database, HikariConfig config) {
         config.setMaximumPoolSize(CONNECTIONS);

@@ -1,10 +1,10 @@
 package io.github.holdfast.benchmark;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.service.HousekeepingReport;
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockRequest;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
@@ -18,14 +18,15 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * What a heartbeat costs with 1, 1,000 and 10,000 locks held (W7), and what an acquisition and release cost while 10,000 idle names
- * are purged. The arguments are {@link TestDatabase kinds of databases}, separated by commas; by default PostgreSQL and H2.
+ * Measures the cost of a heartbeat with 1, 1,000 and 10,000 held locks (W7). It also measures the cost of an acquisition and
+ * release during a purge of 10,000 idle names. The arguments are {@link TestDatabase kinds of databases}, separated by commas; by
+ * default PostgreSQL and H2.
  */
 public final class NodeBenchmark {
 
     private static final List<TestDatabase> DEFAULT = List.of(TestDatabase.POSTGRESQL, TestDatabase.H2_MEMORY);
 
-    /** So long that no beat comes by itself. */
+    /** Long enough that no heartbeat is due during the benchmark. */
     private static final Duration NODE_LEASE = Duration.ofHours(12);
 
     private static final int WARM_UP = 1000;
@@ -46,9 +47,9 @@ public final class NodeBenchmark {
     }
 
     /**
-     * Runs it, on databases that wait for the disk with each commit.
+     * Runs the benchmark, on databases that wait for the disk at each commit.
      *
-     * @param arguments kinds of databases; none, or {@code true} as Maven gives it, for the default
+     * @param arguments kinds of databases; none, or {@code true} from Maven, for the default kinds
      * @throws Exception if anything goes wrong
      */
     public static void main(String[] arguments) throws Exception {
@@ -81,7 +82,7 @@ public final class NodeBenchmark {
                 .build();
     }
 
-    /** In turn, so that what changes in the meantime changes both. */
+    /** Measures both in turn, so that a change of the machine's load affects both. */
     private void heartbeats(int many) throws Exception {
         LockHandle first = acquire("one of many 0");
         measureBeats(first, new Latencies(), WARM_UP);
@@ -157,7 +158,7 @@ public final class NodeBenchmark {
         }
     }
 
-    /** Those that are still there from the time before are replaced. */
+    /** Adds idle names, and replaces those left from the previous turn. */
     private void addIdleNames() {
         database.execute("delete from distributed_lock where name like 'idle %'");
         int batch = 1000;

@@ -7,7 +7,7 @@ import io.github.holdfast.test.TestDatabase;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/** A node in a process of its own, which runs a workload whenever it is told to. */
+/** A node in a separate process. It runs a workload on command. */
 final class NodeProcess implements AutoCloseable {
 
     private static final Duration SOON = Duration.ofMinutes(2);
@@ -19,9 +19,9 @@ final class NodeProcess implements AutoCloseable {
     }
 
     /**
-     * Starts one.
+     * Starts a node.
      *
-     * @param exclusion the file that watches the workload's only lock
+     * @param exclusion the file of the {@link Exclusion} for the workload's only lock
      */
     static NodeProcess start(Kind kind, Database database, String url, Workload workload, Path exclusion)
             throws InterruptedException {
@@ -39,12 +39,12 @@ final class NodeProcess implements AutoCloseable {
         return node;
     }
 
-    /** Tells it to run the workload. */
+    /** Starts a run of the workload. */
     void begin(Duration time) {
         process.send(time.toString());
     }
 
-    /** Waits until it has run the workload; returns how long each acquisition has waited. */
+    /** Waits for the end of the run, and returns the wait of each acquisition. */
     Latencies end() throws InterruptedException {
         return Latencies.of(process.awaitLine(line -> line.startsWith(Latencies.MARK), SOON));
     }
@@ -54,7 +54,7 @@ final class NodeProcess implements AutoCloseable {
         process.close();
     }
 
-    /** The arguments are those of {@link #start}. */
+    /** Takes the arguments of {@link #start}. */
     public static void main(String[] arguments) throws InterruptedException {
         HikariConfig config = new HikariConfig();
         config.setJdbcUrl(arguments[2]);

@@ -14,8 +14,8 @@ import java.util.function.Predicate;
 import java.util.regex.Pattern;
 
 /**
- * Where the time of one thread goes that acquires and releases one name: how much of it is its own processor time, and how much the
- * server's. The contestants take turns, so that a passing load of the machine falls on all.
+ * Measures the processor time of the client and of the server, while one thread acquires and releases one name. The contestants
+ * take turns, so that a passing load of the machine affects all of them.
  */
 public final class ProcessorBenchmark {
 
@@ -25,17 +25,20 @@ public final class ProcessorBenchmark {
     private static final Duration TURN = Duration.ofMillis(500);
     private static final int ROUNDS = 30;
 
-    /** A server is not always a child of this JVM; nobody else's may be busy meanwhile. */
+    /**
+     * Finds servers by the name of the process, because a server is not always a child of this JVM. No other server may be busy
+     * meanwhile.
+     */
     private static final Predicate<String> SERVER =
             Pattern.compile("/(postgres|mariadbd|mysqld)$").asPredicate();
 
     private ProcessorBenchmark() {}
 
     /**
-     * Runs it.
+     * Runs the benchmark.
      *
-     * @param arguments kinds of databases; none, or {@code true} as Maven gives it, for the three servers; also {@code name=value},
-     *     settings of the drivers
+     * @param arguments kinds of databases, and settings of the drivers as {@code name=value}; none, or {@code true} from Maven,
+     *     for the three servers
      * @throws Exception if anything goes wrong
      */
     public static void main(String[] arguments) throws Exception {
@@ -69,7 +72,7 @@ public final class ProcessorBenchmark {
         return uses;
     }
 
-    /** What all turns of one took together. */
+    /** The total times of one contestant over all turns. */
     private static final class Use {
         private long cycles;
         private long nanos;

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.function.ToDoubleFunction;
 import tools.jackson.databind.json.JsonMapper;
 
-/** The measurements as Markdown for people and JSON for programs. */
+/** Writes the measurements as Markdown for people, and as JSON for programs. */
 final class Report {
 
     private final StringBuilder markdown = new StringBuilder();

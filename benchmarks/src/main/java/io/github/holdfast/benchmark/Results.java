@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
 
-/** What each contestant did in each round of one workload on one database. */
+/** The results of each contestant in each round of one workload on one database. */
 final class Results {
 
     private final Map<Kind, List<Measurement>> rounds = new LinkedHashMap<>();
@@ -16,12 +16,12 @@ final class Results {
         rounds.computeIfAbsent(kind, key -> new ArrayList<>()).add(measurement);
     }
 
-    /** A quantile over the rounds of one figure. */
+    /** Returns a quantile of one figure over all rounds. */
     double quantile(Kind kind, double share, ToDoubleFunction<Measurement> figure) {
         return quantile(share, values(kind, figure));
     }
 
-    /** A quantile of the ratios of one to another, each of the same round. */
+    /** Returns a quantile of the ratio between two contestants. Each ratio compares figures of the same round. */
     double ratio(Kind kind, Kind other, double share, ToDoubleFunction<Measurement> figure) {
         double[] ratios = values(kind, figure);
         double[] others = values(other, figure);

@@ -13,7 +13,7 @@ import net.javacrumbs.shedlock.core.SimpleLock;
 import net.javacrumbs.shedlock.provider.jdbctemplate.JdbcTemplateLockProvider;
 import org.springframework.jdbc.core.JdbcTemplate;
 
-/** ShedLock by the database's time. It does not wait: its users ask again, here after 100 ms. */
+/** ShedLock with the database's time. ShedLock does not wait for a lock, so its users poll. Here they poll after 100 ms. */
 final class ShedLock implements Contestant {
 
     private final LockProvider locks;
@@ -25,7 +25,7 @@ final class ShedLock implements Contestant {
                 .build());
     }
 
-    /** As its README says. */
+    /** Creates the table as in ShedLock's README. */
     static void createTable(Database database) {
         String timestamp = database.kind() == TestDatabase.POSTGRESQL ? "timestamp" : "timestamp(3)";
         database.execute("create table shedlock (name varchar(64) not null, lock_until " + timestamp + " not null,"

@@ -7,7 +7,7 @@ import org.springframework.integration.jdbc.lock.DefaultLockRepository;
 import org.springframework.integration.jdbc.lock.JdbcLockRegistry;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 
-/** Spring Integration's registry with its defaults. */
+/** Spring Integration's lock registry with its defaults. */
 final class SpringIntegration implements Contestant {
 
     private final DefaultLockRepository repository;
@@ -22,7 +22,7 @@ final class SpringIntegration implements Contestant {
         locks = new JdbcLockRegistry(repository);
     }
 
-    /** As its schema scripts say. */
+    /** Creates the table as in Spring Integration's schema scripts. */
     static void createTable(Database database) {
         database.execute("create table INT_LOCK (LOCK_KEY char(36) not null, REGION varchar(100) not null,"
                 + " CLIENT_ID char(36), CREATED_DATE timestamp(6) not null, EXPIRED_AFTER timestamp(6) not null,"

@@ -11,13 +11,16 @@ import java.util.function.ToLongFunction;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** What the starter adds to the start of an application: the same one, with it and without it, in turn, each in a JVM of its own. */
+/**
+ * Measures what the starter adds to the start of an application. The same application starts with and without the starter in
+ * turn, each time in a new JVM.
+ */
 public final class StartUpBenchmark {
 
     private static final int PAIRS = 10;
     private static final Duration LONG = Duration.ofMinutes(2);
 
-    /** The modules of Holdfast, as directories of a build or as jars. */
+    /** The modules of Holdfast on the class path, as directories of a build or as jars. */
     private static final Pattern HOLDFAST = Pattern.compile(
             "[/\\\\](lock-(entity|repository|service|spring-boot-starter|changelog)|changelog)[/\\\\-]");
 
@@ -36,16 +39,16 @@ public final class StartUpBenchmark {
     private StartUpBenchmark() {}
 
     /**
-     * Runs it.
+     * Runs the benchmark.
      *
-     * @param arguments none that count
+     * @param arguments ignored
      */
     public static void main(String[] arguments) throws InterruptedException {
         String with = System.getProperty("java.class.path");
         String without = Arrays.stream(with.split(File.pathSeparator))
                 .filter(entry -> !HOLDFAST.matcher(entry).find())
                 .collect(Collectors.joining(File.pathSeparator));
-        // The first ones read the jars from the disk.
+        // Not measured, because the first starts read the jars from the disk.
         start(without);
         start(with);
         List<Start> bare = new ArrayList<>();

@@ -11,11 +11,14 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.data.jpa.repository.JpaRepository;
 import org.springframework.jdbc.core.JdbcTemplate;
 
-/** A small application, which knows nothing of locks: they are there if the starter is on its class path. */
+/** A small application without any code for locks. It has locks if the starter is on its class path. */
 @SpringBootApplication(proxyBeanMethods = false)
 class StartUpShop {
 
-    /** What it prints when it is ready: milliseconds since the start of the JVM and on all processors, beans, statements. */
+    /**
+     * The beginning of the line that the application prints when it is ready. Then follow the milliseconds since the start of the
+     * JVM, the milliseconds on all processors, and the numbers of beans and statements.
+     */
     static final String READY = "ready ";
 
     private static final String STATEMENTS = "select sum(execution_count) from information_schema.query_statistics";
@@ -33,7 +36,7 @@ class StartUpShop {
 
     interface Items extends JpaRepository<Item, Long> {}
 
-    /** Runs it until it is ready. */
+    /** Runs the application until it is ready. */
     public static void main(String[] arguments) {
         try (ConfigurableApplicationContext context = new SpringApplicationBuilder(StartUpShop.class)
                 .properties(
@@ -44,7 +47,7 @@ class StartUpShop {
                 .run(arguments)) {
             long uptime = ManagementFactory.getRuntimeMXBean().getUptime();
             Duration cpu = ProcessHandle.current().info().totalCpuDuration().orElse(Duration.ZERO);
-            // Hibernate may have been started on another thread.
+            // Waits for Hibernate, which may start on another thread.
             context.getBean(EntityManagerFactory.class).getMetamodel();
             Long statements = context.getBean(JdbcTemplate.class).queryForObject(STATEMENTS, Long.class);
             System.out.println(

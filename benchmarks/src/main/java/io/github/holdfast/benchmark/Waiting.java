@@ -11,11 +11,11 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * W5: what it costs to wait for a lock that another node has, and how soon its release is noticed.
+ * The results of W5: the cost of waiting for a lock of another node, and the delay until a waiter notices its release.
  *
- * @param roundTripsPerSecond of 32 threads of one node that wait for one name, after the first second
- * @param connections that those had in use at most, of 100 looks
- * @param wakeUps with one waiter and a release at any time
+ * @param roundTripsPerSecond the round trips of 32 threads of one node that wait for one name, after the first second
+ * @param connections the maximum number of connections that these threads use, in 100 samples
+ * @param wakeUps the delays with one waiter and a release at a random time
  */
 record Waiting(double roundTripsPerSecond, int connections, WakeUps wakeUps) {
 
@@ -23,10 +23,10 @@ record Waiting(double roundTripsPerSecond, int connections, WakeUps wakeUps) {
     private static final int LOOKS = 100;
 
     /**
-     * How long it takes to the next grant.
+     * The delays until the next grant.
      *
-     * @param sinceCall of the release, which is a write
-     * @param sinceReturn of the release
+     * @param sinceCall since the call of the release, which is a write
+     * @param sinceReturn since the return of the release
      */
     record WakeUps(Latencies sinceCall, Latencies sinceReturn) {}
 
@@ -75,7 +75,7 @@ record Waiting(double roundTripsPerSecond, int connections, WakeUps wakeUps) {
         return wakeUps;
     }
 
-    /** When it was granted. */
+    /** Acquires the lock, and returns the time of the grant. */
     private static long acquire(Contestant waiter) {
         try {
             Contestant.Held held = waiter.acquire("w5 one");

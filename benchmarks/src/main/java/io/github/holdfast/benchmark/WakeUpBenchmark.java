@@ -1,9 +1,9 @@
 package io.github.holdfast.benchmark;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.repository.LockSchema;
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockRequest;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
 import io.github.holdfast.test.Database;
@@ -22,7 +22,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 
-/** What a wake-up by notification brings to those who wait, and what it costs those who release. On PostgreSQL. */
+/** Measures the benefit of wake-ups by notification for waiters, and their cost for releases. On PostgreSQL. */
 public final class WakeUpBenchmark {
 
     private static final int HAND_OVERS = 50;
@@ -30,7 +30,7 @@ public final class WakeUpBenchmark {
     private static final int THREADS = 8;
     private static final Duration LOAD = Duration.ofSeconds(5);
 
-    /** A node that was marked by hand, and never listens. */
+    /** Inserts a node that is marked as waiting, but never listens. */
     private static final String WAITING_NODE =
             "insert into lock_node (id, started_at, expires_at, ended, version, waits_until)"
                     + " values ('waiting', now(), now() + interval '1 day', false, 0, now() + interval '1 day')";
@@ -49,9 +49,9 @@ public final class WakeUpBenchmark {
     }
 
     /**
-     * Runs it, on databases that wait for the disk with each commit.
+     * Runs the benchmark, on databases that wait for the disk at each commit.
      *
-     * @param arguments none that count
+     * @param arguments ignored
      * @throws Exception if anything goes wrong
      */
     public static void main(String[] arguments) throws Exception {
@@ -102,7 +102,7 @@ public final class WakeUpBenchmark {
         print("  from its return                               %s", sinceReturn);
     }
 
-    /** Returns when it was granted. */
+    /** Returns the time of the grant. */
     private long waitForIt() {
         try (LockHandle ignored = locks.acquire(LockRequest.of("hot"))) {
             return System.nanoTime();
@@ -125,7 +125,7 @@ public final class WakeUpBenchmark {
         database.execute("vacuum lock_node", "vacuum distributed_lock");
     }
 
-    /** How many acquisitions and releases of names of their own threads get done. */
+    /** Returns the number of acquisitions and releases per second, with a separate name for each thread. */
     private long perSecond() throws Exception {
         AtomicInteger done = new AtomicInteger();
         long end = System.nanoTime() + LOAD.toNanos();

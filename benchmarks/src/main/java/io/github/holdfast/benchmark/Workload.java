@@ -4,9 +4,9 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What threads do with locks.
+ * A load on a number of processes.
  *
- * @param processes how many; one is this process itself
+ * @param processes the number of processes; a single one is this process itself
  */
 record Workload(String id, String label, int processes, Load load) {
 

@@ -1,4 +1,4 @@
-/** What locks cost: programs that are run by hand and print what they measured. */
+/** Benchmarks of locks. Run these programs by hand; they print their measurements. */
 @NullMarked
 package io.github.holdfast.benchmark;
 

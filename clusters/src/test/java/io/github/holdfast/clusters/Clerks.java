@@ -1,8 +1,8 @@
 package io.github.holdfast.clusters;
 
-import io.github.holdfast.service.HoldfastException;
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.lock.HoldfastException;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
 import jakarta.persistence.PersistenceException;
 import java.time.Duration;
 import java.util.ArrayList;

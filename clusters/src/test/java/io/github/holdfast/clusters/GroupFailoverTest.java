@@ -5,11 +5,11 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockRequest;
-import io.github.holdfast.service.LockState;
-import io.github.holdfast.service.LockStoreException;
-import io.github.holdfast.service.ReleaseOutcome;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.ReleaseOutcome;
 import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;

@@ -6,7 +6,7 @@ import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNode;
 import io.github.holdfast.entity.LockRun;
-import io.github.holdfast.service.LockHandle;
+import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
 import jakarta.persistence.EntityManager;

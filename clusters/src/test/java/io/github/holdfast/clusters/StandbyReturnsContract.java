@@ -6,10 +6,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.clusters.Call.Outcome;
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockRequest;
-import io.github.holdfast.service.LockState;
-import io.github.holdfast.service.ReleaseOutcome;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.ReleaseOutcome;
 import java.time.Duration;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;

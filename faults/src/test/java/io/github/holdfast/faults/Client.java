@@ -1,12 +1,12 @@
 package io.github.holdfast.faults;
 
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockLostException;
-import io.github.holdfast.service.LockNotAcquiredException;
-import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockNotAcquiredException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.service.LockService;
-import io.github.holdfast.service.LockStoreException;
-import io.github.holdfast.service.ReleaseOutcome;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import java.sql.Connection;

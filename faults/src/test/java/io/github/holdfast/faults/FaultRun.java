@@ -2,11 +2,11 @@ package io.github.holdfast.faults;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockNotAcquiredException;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.service.LockAdmin;
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockNotAcquiredException;
-import io.github.holdfast.service.LockRequest;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManagerFactory;

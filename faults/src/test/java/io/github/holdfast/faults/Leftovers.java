@@ -2,9 +2,9 @@ package io.github.holdfast.faults;
 
 import com.zaxxer.hikari.HikariDataSource;
 import com.zaxxer.hikari.HikariPoolMXBean;
+import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.service.LockAdmin;
 import io.github.holdfast.service.LockService;
-import io.github.holdfast.service.LockStoreException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,11 +28,11 @@ record Leftovers(LockService locks, HikariDataSource pool, Set<Thread> before) {
     /** How many threads of each name an open service has at the most. */
     private static final Map<String, Integer> OF_OPEN_SERVICE = Map.of(
             OF_HOLDFAST + "heartbeat", 1,
-            OF_HOLDFAST + "watch", 1,
-            OF_HOLDFAST + "settler", 1,
+            OF_HOLDFAST + "expiry", 1,
+            OF_HOLDFAST + "in-doubt", 1,
             OF_HOLDFAST + "release", 4,
             OF_HOLDFAST + "events", 1,
-            OF_HOLDFAST + "overdue", 1,
+            OF_HOLDFAST + "statement-timeout", 1,
             OF_HOLDFAST + "housekeeping", 1);
 
     /** The pool and the drivers have threads that come and go, or stay. */

@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.repository.LockSchema;
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockRequest;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;

@@ -32,8 +32,8 @@ import org.springframework.orm.jpa.vendor.HibernateJpaDialect;
 import org.springframework.transaction.support.TransactionTemplate;
 
 /**
- * The user's database: services on it, and afterwards none of the rows that they have written, nor of the tables that were not
- * there before. All names begin with a {@linkplain #name prefix} that no other run has.
+ * The user's database, with lock services on it. Closing it removes all rows of these services, and the tables that did not exist
+ * before. All names begin with a {@linkplain #name prefix} that is unique to this run.
  */
 final class DatabaseUnderTest implements AutoCloseable {
 
@@ -61,27 +61,27 @@ final class DatabaseUnderTest implements AutoCloseable {
         fenced = service(unit, builder -> builder.transactionManager(manager));
     }
 
-    /** The name of a lock, or of another row that the contract writes. */
+    /** Returns the name of a lock, or of another row of the contract. */
     String name(String what) {
         return prefix + " " + what;
     }
 
-    /** The service that fences {@link #inTransaction transactions}. */
+    /** Returns the service that fences {@link #inTransaction transactions}. */
     LockService fenced() {
         return fenced;
     }
 
-    /** Another service, with a persistence unit of its own, as if in another process. */
+    /** Opens another service with a separate persistence unit, as if in another process. */
     LockService open() {
         return service(unit(dataSource), builder -> builder);
     }
 
-    /** Another service, on connections that break. */
+    /** Opens another service, on connections that can break. */
     LockService open(FaultyDataSource faults, UnaryOperator<LockServiceBuilder> more) {
         return service(unit(faults), builder -> more.apply(builder.lockDataSource(faults)));
     }
 
-    /** The same database, through connections that can be broken. */
+    /** Returns a data source for the same database, with connections that can break. */
     FaultyDataSource faults() {
         return new FaultyDataSource(dataSource);
     }
@@ -104,7 +104,7 @@ final class DatabaseUnderTest implements AutoCloseable {
         return made;
     }
 
-    /** Does the work in a transaction of the user's kind, which commits only as long as the thread's locks stand. */
+    /** Runs the work in a transaction like the user's own. It commits only while the thread holds its locks. */
     void inTransaction(Consumer<EntityManager> work) {
         transaction.executeWithoutResult(status -> work.accept(entityManager()));
     }
@@ -113,7 +113,7 @@ final class DatabaseUnderTest implements AutoCloseable {
         return Objects.requireNonNull(EntityManagerFactoryUtils.getTransactionalEntityManager(unit));
     }
 
-    /** Does the work in such a transaction, and rolls it back. */
+    /** Runs the work in such a transaction, and rolls it back. */
     boolean inRolledBackTransaction(Predicate<EntityManager> work) {
         return Objects.requireNonNull(transaction.execute(status -> {
             status.setRollbackOnly();
@@ -121,19 +121,19 @@ final class DatabaseUnderTest implements AutoCloseable {
         }));
     }
 
-    /** How a lock's row stands, whether its lease is over or not. */
+    /** Returns a lock's row, even if its lease is over. */
     Optional<LockEntity> row(String name) {
         return unit.callInTransaction(em -> Optional.ofNullable(em.find(LockEntity.class, name)));
     }
 
-    /** Removes a lock's row, as housekeeping does after a long time. */
+    /** Deletes a lock's row, as housekeeping does after a long time. */
     void removeRow(String name) {
         unit.runInTransaction(em -> em.createQuery("delete from HoldfastLock where name = :name")
                 .setParameter("name", name)
                 .executeUpdate());
     }
 
-    /** Closes the services and removes whatever they have left. */
+    /** Closes the services, and removes their rows and tables. */
     @Override
     public void close() throws Exception {
         Deque<AutoCloseable> services = new ArrayDeque<>(opened);
@@ -172,7 +172,7 @@ final class DatabaseUnderTest implements AutoCloseable {
         }
     }
 
-    /** Somebody else may use it by now. */
+    /** Returns whether the table is empty. If not, another process has begun to use it. */
     private static boolean isEmpty(Statement statement, String table) throws SQLException {
         try (ResultSet row = statement.executeQuery("select count(*) from " + table)) {
             return row.next() && row.getLong(1) == 0;

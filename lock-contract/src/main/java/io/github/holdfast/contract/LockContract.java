@@ -10,18 +10,18 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.service.HoldfastException;
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockInfo;
-import io.github.holdfast.service.LockLostException;
-import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.lock.HoldfastException;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
-import io.github.holdfast.service.LockState;
-import io.github.holdfast.service.LockStoreException;
-import io.github.holdfast.service.ReleaseOutcome;
-import io.github.holdfast.service.TaskOutcome;
-import io.github.holdfast.service.TaskRequest;
+import io.github.holdfast.task.TaskOutcome;
+import io.github.holdfast.task.TaskRequest;
 import io.github.holdfast.test.FaultyDataSource;
 import io.github.holdfast.test.FaultyDataSource.Fault;
 import java.time.Duration;
@@ -44,8 +44,8 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
 
 /**
- * Whether locks can be relied on in your database, as it is set up, and through whatever is between it and you: a proxy, a pool, a
- * cluster. Extend it, and run it as any JUnit test:
+ * Tests whether locks are reliable on your own database. The tests include its configuration, and everything between the database
+ * and your application: a proxy, a pool, a cluster. Extend this class, and run it as any JUnit test:
  *
  * <pre>{@code
  * class OurDatabaseTest extends LockContract {
@@ -57,11 +57,11 @@ import org.junit.jupiter.api.TestInstance.Lifecycle;
  * }
  * }</pre>
  *
- * <p>It uses Holdfast's tables only, with names that begin with {@code holdfast contract}, and removes its rows when it is done;
- * tables that are missing are created, and dropped again. Up to ten connections are open at a time.
+ * <p>The tests use only Holdfast's tables. The names of their rows begin with {@code holdfast contract}, and the tests delete
+ * these rows at the end. They create missing tables, and drop them again. They open up to ten connections at a time.
  *
- * <p>A test that fails says what did not hold. If the database is not set up for Holdfast at all, that is said before the first
- * one.
+ * <p>The message of a failed test names the broken guarantee. If the database is not set up for Holdfast at all, an error before
+ * the first test says so.
  */
 @TestInstance(Lifecycle.PER_CLASS) // Services are expensive to open.
 public abstract class LockContract {
@@ -75,19 +75,19 @@ public abstract class LockContract {
     private @Nullable DatabaseUnderTest opened;
     private @Nullable LockService otherService;
 
-    /** For the user's test class. */
+    /** Called by the user's test class. */
     protected LockContract() {}
 
     /**
-     * The database, as the application connects to it. Called once.
+     * Returns a data source that connects to the database as your application does. Called once.
      *
-     * @return a pool or not; it is not closed
-     * @throws Exception if it cannot be had
+     * @return a data source with or without a pool; the tests do not close it
+     * @throws Exception if the database is not available
      */
     protected abstract DataSource dataSource() throws Exception;
 
     /**
-     * How the application's persistence unit is set up.
+     * Returns the settings of your application's persistence unit.
      *
      * @return properties of Hibernate and Jakarta Persistence by their names; none by default
      */
@@ -96,10 +96,10 @@ public abstract class LockContract {
     }
 
     /**
-     * How the application builds its lock services.
+     * Applies your application's settings of its lock services.
      *
-     * @param builder whose application, housekeeping and transaction manager are the contract's
-     * @return the builder; with nothing set by default
+     * @param builder a builder that already has the contract's application name, housekeeping and transaction manager
+     * @return the builder; unchanged by default
      */
     protected LockServiceBuilder settings(LockServiceBuilder builder) {
         return builder;
@@ -111,7 +111,10 @@ public abstract class LockContract {
         otherService = opened.open();
     }
 
-    /** Of a test that has failed, too: no transaction commits on a thread that has a lost lock. */
+    /**
+     * Releases the locks, even after a failed test. Otherwise the thread could keep a lost lock, and then no transaction commits
+     * on it.
+     */
     @AfterEach
     void release() {
         handles.forEach(LockHandle::release);
@@ -151,7 +154,7 @@ public abstract class LockContract {
                 .orElseThrow(() -> new AssertionError("What was committed is not there: the row of " + request));
     }
 
-    /** Acquires a lock that is free. */
+    /** Acquires a free lock. */
     private LockHandle take(LockService locks, LockRequest request) {
         LockHandle lock = locks.tryAcquire(request)
                 .orElseThrow(() -> new AssertionError("Not granted although nobody holds it: " + request));
@@ -159,7 +162,7 @@ public abstract class LockContract {
         return lock;
     }
 
-    /** Acquires a lock that will be free. */
+    /** Acquires a lock that becomes free soon. */
     private LockHandle await(LockService locks, LockRequest request) {
         try {
             LockHandle lock = locks.acquire(request);
@@ -195,7 +198,7 @@ public abstract class LockContract {
         });
     }
 
-    /** The service decides by the row as it has left it, which is how it stood before somebody else was faster. */
+    /** The service decides on the row from the time of its own release. Another service has changed that row since. */
     @Test
     void whoWasOvertakenIsNotGrantedTheLock() {
         LockRequest request = request("overtaken").lease(ofMinutes(1));
@@ -319,7 +322,10 @@ public abstract class LockContract {
                 "Seen to be released before that was committed: the connections read what may be rolled back");
     }
 
-    /** Who has to wait until it is known does not believe it either. */
+    /**
+     * Returns whether another service sees the lock as held. If that service cannot tell without waiting, it does not see a
+     * release either, so the result is true.
+     */
     private boolean isSeenHeld(LockRequest request) {
         try {
             return other().find(request.name()).isPresent();
@@ -350,7 +356,7 @@ public abstract class LockContract {
         }
     }
 
-    /** Breaks the connection at this step of an acquisition, and of a release, and returns whether there was such a step. */
+    /** Breaks the connection at this step of an acquisition and of a release. Returns whether the step exists. */
     private boolean isReached(int step, Fault fault, LockService breaking, FaultyDataSource faults) {
         LockRequest request = request(fault + " at step " + step).lease(ofSeconds(1));
         faults.arm(step, fault);

@@ -10,12 +10,12 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.IntFunction;
 
-/** Several threads that begin at the same time. */
+/** Runs work in several threads that start at the same time. */
 final class Threads {
 
     private Threads() {}
 
-    /** Has each thread do its work, and returns what they have returned, in the order of their numbers from 0. */
+    /** Runs the work of each thread, and returns the results. They are in the order of the thread numbers, which start at 0. */
     static <T> List<T> together(int threads, IntFunction<Callable<T>> work) throws Exception {
         ExecutorService executor = Executors.newFixedThreadPool(threads);
         CyclicBarrier start = new CyclicBarrier(threads);
@@ -38,7 +38,10 @@ final class Threads {
         }
     }
 
-    /** What the thread has thrown is the failure of the test, not that it was in another thread. */
+    /**
+     * Returns the result, or throws the thread's own exception. The {@link ExecutionException} around it would hide the failure
+     * of the test.
+     */
     static <T> T resultOf(Future<T> future) throws Exception {
         try {
             return future.get();

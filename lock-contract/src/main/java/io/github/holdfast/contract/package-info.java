@@ -1,6 +1,6 @@
 /**
- * What locks rely on, as tests for the user's own database: extend {@link io.github.holdfast.contract.LockContract} and say
- * where that is.
+ * Tests for your own database. Extend {@link io.github.holdfast.contract.LockContract}, and supply a data source. The tests check
+ * everything that locks rely on.
  */
 @NullMarked
 package io.github.holdfast.contract;

@@ -39,7 +39,7 @@ class BrokenDatabaseTest {
     @CsvSource({
         "UPDATES_COMPARE_THE_NAME_ONLY, whoWasOvertakenIsNotGrantedTheLock, an update does not compare",
         "UPDATES_ALWAYS_ANSWER_ONE, whoWasOvertakenIsNotGrantedTheLock, an update does not compare",
-        "AUTO_COMMIT_IS_SAID_TO_BE_ON, nestedAcquisitionsAreCounted, Hold count in the row",
+        "AUTO_COMMIT_IS_SAID_TO_BE_ON, nestedAcquisitionsAreCounted, The lock's row was created, but cannot be read afterwards",
         "ROWS_ARE_NOT_LOCKED, nobodyTakesOverBetweenTheGuardOfATransactionAndItsCommit, Granted before the commit",
         "ROWS_ARE_NOT_LOCKED, aRowLockExcludesOthersUntilItIsReleased, has locked a row that is locked",
         "READS_ARE_DIRTY, whatIsNotCommittedIsNotSeen, Seen to be released before that was committed"

@@ -14,10 +14,10 @@ import org.hibernate.type.SqlTypes;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an administrator did to a lock: one row for each forced release.
+ * The row of one forced release in the audit log.
  *
- * <p>A row is inserted once and never updated, so it has no version. It repeats what the lock's row said at that moment,
- * because neither that row nor the node's need exist later.
+ * <p>The row is inserted once and never updated, so it has no version. It copies the lock's row at the time of the release,
+ * because the rows of the lock and its node may be deleted later.
  */
 @Entity(name = "HoldfastAudit")
 @Table(name = "lock_audit")
@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 @ExcludeDefaultListeners
 public class LockAudit {
 
-    /** The action that ends a hold against the will of its owner. */
+    /** The action of a forced release. It ends a hold without the consent of its owner. */
     public static final String FORCED_RELEASE = "FORCED_RELEASE";
 
     /** The longest reason, in UTF-16 code units. */
@@ -64,7 +64,7 @@ public class LockAudit {
     @Column(name = "reason", length = MAX_REASON_LENGTH, nullable = false)
     private String reason;
 
-    /** For the persistence provider, which sets every field before anybody sees the instance. */
+    /** For the persistence provider, which sets every field before other code sees the instance. */
     @SuppressWarnings("NullAway.Init")
     protected LockAudit() {}
 
@@ -73,47 +73,47 @@ public class LockAudit {
         return id;
     }
 
-    /** Returns what was done: {@link #FORCED_RELEASE}. */
+    /** Returns the action: {@link #FORCED_RELEASE}. */
     public String action() {
         return action;
     }
 
-    /** Returns which lock it was done to. */
+    /** Returns the name of the released lock. */
     public String lockName() {
         return lockName;
     }
 
-    /** Returns whose hold it ended, or null if nobody held the lock. */
+    /** Returns the former owner, or null if nobody held the lock. */
     public @Nullable String owner() {
         return owner;
     }
 
-    /** Returns the node whose life that hold shared, or null if it was held by a lease or by nobody. */
+    /** Returns the node through which the lock was held. Null if it was held by a lease, or by nobody. */
     public @Nullable String nodeId() {
         return nodeId;
     }
 
-    /** Returns who held the lock, for people: host, process, thread; null if that is not known. */
+    /** Describes the former holder for people: host, process, thread; null if unknown. */
     public @Nullable String holder() {
         return holder;
     }
 
-    /** Returns the token of the grant that it ended. */
+    /** Returns the token of the ended grant. */
     public long fencingToken() {
         return fencingToken;
     }
 
-    /** Returns when it was done, by the database's clock. */
+    /** Returns the time of the release, by the database's clock. */
     public Instant doneAt() {
         return doneAt;
     }
 
-    /** Returns who did it, for people: process, host, thread. */
+    /** Describes who forced the release, for people: process, host, thread. */
     public String doneBy() {
         return doneBy;
     }
 
-    /** Returns why, in the words of who did it. */
+    /** Returns the operator's reason for the forced release. */
     public String reason() {
         return reason;
     }

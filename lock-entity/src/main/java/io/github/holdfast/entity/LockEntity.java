@@ -18,15 +18,15 @@ import org.hibernate.type.SqlTypes;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One named lock, as its row stood when the database was asked.
+ * The row of one named lock: a snapshot from the time of the read.
  *
- * <p>Every change of the row is a compare-and-set: read it together with the database's clock, judge it with
- * {@link #standing}, compute the next state with {@link #granted}, {@link #reentered},
- * {@link #released}, {@link #heldTimes} or {@link #vacated}, and write that state on the condition that version, token and owner are still those of the
- * snapshot. The next states carry the instants of their origin: the write itself sets them by the database's clock,
- * because a pause between reading and writing would otherwise give two holders.
+ * <p>Every change of the row is a compare-and-set. Read the row together with the database's clock. Decide with {@link
+ * #availability}. Compute the next state with {@link #granted}, {@link #reentered}, {@link #released}, {@link #withHoldCount} or
+ * {@link #takenFromHolder}. Then write that state on the condition that version, token and owner still equal those of the
+ * snapshot. The next state keeps the instants of the snapshot. The write itself sets the new ones by the database's clock.
+ * Otherwise a pause between reading and writing could lead to two holders.
  *
- * <p>Instances do not change once they are loaded.
+ * <p>Instances are immutable after loading.
  */
 @Entity(name = "HoldfastLock")
 @Table(name = "distributed_lock")
@@ -79,21 +79,21 @@ public class LockEntity {
     @Column(name = "version", nullable = false)
     private long version;
 
-    /** Changed by guards of commits where several servers write the database; else it says nothing. */
+    /** Changed by commit guards where several servers write the database. It has no other meaning. */
     @Column(name = "guard_count", nullable = false)
     @ColumnDefault("0")
     private long guardCount;
 
-    /** For the persistence provider, which sets every field before anybody sees the instance. */
+    /** For the persistence provider. It sets every field before other code sees the instance. */
     @SuppressWarnings("NullAway.Init")
     protected LockEntity() {}
 
     /**
-     * A lock that nobody holds.
+     * Creates the row of a lock that nobody holds.
      *
-     * @param name what is locked
-     * @param epoch where version and token start: the database's clock in microseconds since 1970, so that both stay
-     *     monotonic when a row is purged and created again
+     * @param name the name of the lock
+     * @param epoch the first version and token: the database's clock in microseconds since 1970. So both keep growing when a row
+     *     is purged and created again
      */
     public LockEntity(String name, long epoch) {
         this.name = Objects.requireNonNull(name, "name");
@@ -116,32 +116,39 @@ public class LockEntity {
     }
 
     /**
-     * What this row says to one who wants the lock.
+     * Returns the availability of the lock for an owner.
      *
-     * @param claimant the owner who asks
-     * @param claimantNode the node the claimant would hold it through, or null if by a lease
-     * @param node the node that this row names, or null if it names none or the node's row does not exist
+     * @param claimant the owner that wants the lock
+     * @param claimantNode the node through which the claimant would hold it, or null for a lease
+     * @param node the node that this row refers to; null if it refers to none, or if the node has no row
      * @param dbNow the database's clock, read in the same statement as this row
-     * @param tolerance for how long a lease, or that of a node, must have been over before the lock is taken from its holder,
-     *     because another machine, whose clock is ahead, may have become the database since. Until then it is nobody's: the holder
-     *     has no right to it any more
+     * @param tolerance how long the lease of the lock, or of its node, must be over before a takeover. After a failover, the new
+     *     database server's clock may be ahead. During the tolerance nobody holds the lock, because the former holder's right has
+     *     ended
      */
-    public Standing standing(
+    public LockAvailability availability(
             String claimant,
             @Nullable String claimantNode,
             @Nullable LockNode node,
             Instant dbNow,
             Duration tolerance) {
         if (owner == null || isLeft(node, dbNow.minus(tolerance))) {
-            return availableAt == null || !availableAt.isAfter(dbNow) ? Standing.FREE : Standing.DELAYED;
+            return availableAt == null || !availableAt.isAfter(dbNow)
+                    ? LockAvailability.FREE
+                    : LockAvailability.NOT_YET_AVAILABLE;
         }
         if (nodeId != null && node != null && node.isOverdue(dbNow.minus(tolerance))) {
-            return Standing.NODE_OVERDUE;
+            return LockAvailability.HOLDER_NODE_EXPIRED;
         }
-        return isReentrantFor(claimant, claimantNode) && isValid(node, dbNow) ? Standing.MINE : Standing.HELD;
+        return isReentrantFor(claimant, claimantNode) && isValid(node, dbNow)
+                ? LockAvailability.HELD_BY_CLAIMANT
+                : LockAvailability.HELD_BY_OTHER;
     }
 
-    /** A node that is absent counts as ended: late writes of a purged node must not hold a lock for ever. */
+    /**
+     * Whether the holder's lease was over at this instant, or its node was ended. An absent node counts as ended. Otherwise a
+     * late write of a purged node could hold a lock for ever.
+     */
     private boolean isLeft(@Nullable LockNode node, Instant since) {
         if (nodeId != null) {
             return node == null || node.isEnded();
@@ -149,25 +156,28 @@ public class LockEntity {
         return expiresAt != null && !expiresAt.isAfter(since);
     }
 
-    /** Whether the holder still has a right to it. */
+    /** Whether the holder still has a right to the lock. */
     private boolean isValid(@Nullable LockNode node, Instant dbNow) {
         return nodeId != null
                 ? node != null && !node.isEnded() && !node.isOverdue(dbNow)
                 : expiresAt == null || expiresAt.isAfter(dbNow);
     }
 
-    /** Another node's death would end a hold that this node believes its own, so a node re-enters only what it holds. */
+    /**
+     * Whether the claimant may re-enter the lock. A node may re-enter only its own holds. The death of another node would end
+     * that node's hold, and this node would not notice.
+     */
     private boolean isReentrantFor(String claimant, @Nullable String claimantNode) {
         return claimant.equals(owner) && (nodeId == null || nodeId.equals(claimantNode));
     }
 
     /**
-     * How long this row keeps everybody from being granted the lock, as far as it can tell: until the lease is over and
-     * the lock is available. A renewal makes it longer and a release shorter.
+     * Returns the time until the lock can be granted, as far as this row shows. By then the lease is over and the lock is
+     * available. A renewal extends this time, and a release shortens it.
      *
      * @param dbNow the database's clock, read in the same statement as this row
-     * @param tolerance as for {@link #standing}
-     * @return zero if it is free; null if it is held through a node, which has no end to wait for
+     * @param tolerance the same as for {@link #availability}
+     * @return zero if the lock is free; null if it is held through a node, because such a hold has no known end
      */
     public @Nullable Duration timeUntilFree(Instant dbNow, Duration tolerance) {
         if (owner != null && expiresAt == null) {
@@ -186,57 +196,68 @@ public class LockEntity {
     }
 
     /**
-     * This row after a grant, of a free lock or of one whose holder is dead: a new token and a hold count of 1.
+     * Returns this row after a grant: with a new token and a hold count of 1. The lock must be free, or its holder dead.
      *
      * @param newOwner the owner
      * @param newNode the node that keeps the hold alive, or null for a lease
-     * @param newHolder who that is, for people; cut at {@link #MAX_HOLDER_LENGTH}
+     * @param newHolder describes the holder for people; truncated to {@link #MAX_HOLDER_LENGTH}
      */
     public LockEntity granted(String newOwner, @Nullable String newNode, @Nullable String newHolder) {
+        return granted(newOwner, newNode, newHolder, 0);
+    }
+
+    /**
+     * Does the same as {@link #granted(String, String, String)}, after an unanswered grant to the same owner.
+     *
+     * @param doubtfulToken the greatest token that the unanswered grant may have used, or 0 for none. A failover may undo that
+     *     grant. The new token is greater
+     */
+    public LockEntity granted(
+            String newOwner, @Nullable String newNode, @Nullable String newHolder, long doubtfulToken) {
         LockEntity next = new LockEntity(this);
         next.owner = Objects.requireNonNull(newOwner, "newOwner");
         next.nodeId = newNode;
         next.holdCount = 1;
-        next.fencingToken = fencingToken + 1;
+        next.fencingToken = Math.max(fencingToken, doubtfulToken) + 1;
         next.holder = newHolder == null ? null : shortened(newHolder);
         return next;
     }
 
-    /** The beginning of a description that is longer than {@link #MAX_HOLDER_LENGTH}, without half a surrogate pair. */
+    /** Truncates a description to {@link #MAX_HOLDER_LENGTH}, without splitting a surrogate pair. */
     public static String shortened(String holder) {
-        return Text.shortened(holder, MAX_HOLDER_LENGTH);
+        return Truncation.shortened(holder, MAX_HOLDER_LENGTH);
     }
 
     /**
-     * This row after a nested acquisition by its owner: the same token, one hold more.
+     * Returns this row after a nested acquisition by its owner: with the same token and one more hold.
      *
-     * @throws IllegalStateException if nobody holds it, or the count would overflow
+     * @throws IllegalStateException if nobody holds the lock, or the count would overflow
      */
     public LockEntity reentered() {
         if (holdCount == Integer.MAX_VALUE) {
             throw new IllegalStateException("Lock '" + name + "' is already held " + holdCount + " times");
         }
-        return heldTimes(holdCount + 1);
+        return withHoldCount(holdCount + 1);
     }
 
     /**
-     * This row after its owner gave one hold back; the last one frees it. The token stays, so that it never restarts,
-     * and so does {@link #availableAt()}.
+     * Returns this row after its owner has released one hold. Releasing the last hold frees the lock. The token stays, so that it
+     * never restarts. {@link #availableAt()} stays too.
      *
      * @throws IllegalStateException if nobody holds it
      */
     public LockEntity released() {
-        return heldTimes(Math.max(0, holdCount - 1));
+        return withHoldCount(Math.max(0, holdCount - 1));
     }
 
     /**
-     * This row after its owner, who knows how often it holds the lock, wrote that down: the same token; 0 frees it.
+     * Returns this row with another hold count and the same token. A count of 0 frees the lock.
      *
-     * @param times how often the owner holds it, 0 or more
-     * @throws IllegalArgumentException if it is negative
+     * @param times how often the owner holds the lock, 0 or more
+     * @throws IllegalArgumentException if {@code times} is negative
      * @throws IllegalStateException if nobody holds it
      */
-    public LockEntity heldTimes(int times) {
+    public LockEntity withHoldCount(int times) {
         if (times < 0) {
             throw new IllegalArgumentException("Lock '" + name + "' cannot be held " + times + " times");
         }
@@ -252,10 +273,10 @@ public class LockEntity {
     }
 
     /**
-     * This row after it was taken from its holder, who is dead or was overruled: free, with a new token, so that a commit that
-     * is guarded by the old one fails.
+     * Returns this row after a takeover from a dead holder, or after a forced release. The lock is free and has a new token, so
+     * that a commit guarded by the old token fails.
      */
-    public LockEntity vacated() {
+    public LockEntity takenFromHolder() {
         LockEntity next = new LockEntity(this);
         next.holdCount = 0;
         next.fencingToken = fencingToken + 1;
@@ -269,7 +290,7 @@ public class LockEntity {
         holder = null;
     }
 
-    /** Whether this row is a hold of {@code other}'s owner under {@code other}'s token: the same grant. */
+    /** Whether this row and {@code other} show the same grant: both have the same owner and token. */
     public boolean isSameGrantAs(LockEntity other) {
         return owner != null
                 && owner.equals(other.owner)
@@ -277,7 +298,7 @@ public class LockEntity {
                 && name.equals(other.name);
     }
 
-    /** Returns what is locked. */
+    /** Returns the name of the lock. */
     public String name() {
         return name;
     }
@@ -287,45 +308,45 @@ public class LockEntity {
         return owner;
     }
 
-    /** Returns the node whose life the hold shares, or null if the lock is free or held by a lease. */
+    /** Returns the node through which the lock is held. Null if the lock is free or held by a lease. */
     public @Nullable String nodeId() {
         return nodeId;
     }
 
-    /** Returns how many nested acquisitions the owner has; 0 when the lock is free. */
+    /** Returns the number of the owner's nested holds; 0 if the lock is free. */
     public int holdCount() {
         return holdCount;
     }
 
-    /** Returns the token of the last grant; the next grant has a greater one. */
+    /** Returns the token of the last grant. The next grant gets a greater token. */
     public long fencingToken() {
         return fencingToken;
     }
 
-    /** Returns the database's time of the last grant, or null if there was none. */
+    /** Returns the time of the last grant by the database's clock, or null if there was none. */
     public @Nullable Instant acquiredAt() {
         return acquiredAt;
     }
 
     /**
-     * Returns when the lease ends, by the database's clock; null if the lock is held through a node. Of a free lock: when
-     * it was given back or its row was created.
+     * Returns the end of the lease by the database's clock; null if the lock is held through a node. For a free lock, this is the
+     * time of the release, or of the row's creation.
      */
     public @Nullable Instant expiresAt() {
         return expiresAt;
     }
 
-    /** Returns before which instant of the database's clock nobody may be granted the lock; null if there is none. */
+    /** Returns the earliest time of the next grant, by the database's clock; null if there is no such limit. */
     public @Nullable Instant availableAt() {
         return availableAt;
     }
 
-    /** Returns who holds the lock, for people: host, process, thread; null if nobody does. */
+    /** Describes the holder for people: host, process, thread; null if nobody holds the lock. */
     public @Nullable String holder() {
         return holder;
     }
 
-    /** Returns the version, which grows by one with every write, except those of guards of commits. */
+    /** Returns the version. Every write increments it, except the writes of commit guards. */
     public long version() {
         return version;
     }

@@ -16,10 +16,11 @@ import org.hibernate.type.SqlTypes;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One running lock service. The locks held through it live as long as its lease, which its heartbeat extends.
+ * The row of one running lock service, called a node. A heartbeat extends the node's lease. Locks held through the node last as
+ * long as that lease.
  *
- * <p>An id is never reused, and {@code ended} is final once it is true: a node that was ended cannot come back to life.
- * Instances do not change once they are loaded.
+ * <p>An id is never reused. {@code ended} never changes back to false, so an ended node cannot come back to life. Instances are
+ * immutable after loading.
  */
 @Entity(name = "HoldfastNode")
 @Table(name = "lock_node")
@@ -54,17 +55,17 @@ public class LockNode {
     @JdbcTypeCode(SqlTypes.TIMESTAMP_UTC)
     private @Nullable Instant waitsUntil;
 
-    /** For the persistence provider, which sets every field before anybody sees the instance. */
+    /** For the persistence provider. It sets every field before other code sees the instance. */
     @SuppressWarnings("NullAway.Init")
     protected LockNode() {}
 
     /**
-     * A node as it stands in the database.
+     * Creates a node with the values of its row.
      *
      * @param id never reused, at most 64 characters
-     * @param startedAt when it registered, by the database's clock
+     * @param startedAt when the node registered, by the database's clock
      * @param expiresAt when its lease ends, by the database's clock
-     * @param ended whether it was ended
+     * @param ended whether the node was ended
      */
     public LockNode(String id, Instant startedAt, Instant expiresAt, boolean ended) {
         this.id = Objects.requireNonNull(id, "id");
@@ -88,40 +89,40 @@ public class LockNode {
         return expiresAt;
     }
 
-    /** Returns whether the node was ended; it never changes back. */
+    /** Returns whether the node was ended. This never changes back. */
     public boolean isEnded() {
         return ended;
     }
 
-    /** Returns application, host and process for people, or null. */
+    /** Describes the application, host and process for people, or null. */
     public @Nullable String description() {
         return description;
     }
 
-    /** Returns the version, which grows with every write but the one that only says that the node waits. */
+    /** Returns the version. Every write increments it, except the write that only marks the node as waiting. */
     public long version() {
         return version;
     }
 
     /**
-     * Returns whether the node's own service ended it when that was closed, and not another one because its lease was over. That
-     * is for people: either way the locks held through it are free. It is told by {@link #waitsUntil()}, which means nothing else
-     * once the node was ended, and is never when the node started while it lives.
+     * Returns whether the close of its own service ended the node. Otherwise another node ended it because its lease was over.
+     * The difference is only information for people, because both free the node's locks. An ended node stores it in {@link
+     * #waitsUntil()}, which then equals the start. A living node's value never equals the start.
      */
     public boolean isStopped() {
         return ended && startedAt.equals(waitsUntil);
     }
 
     /**
-     * Returns until when the node is to be told of locks that are given back, because threads of it wait for one, by the
-     * database's clock; null if it never was. Nothing but that depends on it, and {@link #isStopped()} once the node was ended.
+     * Returns until when releases notify the node, by the database's clock. The node sets it when its threads wait for a lock;
+     * null if they never waited. Once the node is ended, only {@link #isStopped()} uses it.
      */
     public @Nullable Instant waitsUntil() {
         return waitsUntil;
     }
 
     /**
-     * Whether the node's lease is over although nobody has ended it yet.
+     * Whether the node's lease is over but nobody has ended the node yet.
      *
      * @param dbNow the database's clock, read in the same statement as this node
      */

@@ -20,12 +20,12 @@ import org.hibernate.type.SqlTypes;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One run of a task: which grant of the task's lock it ran under, and what became of it.
+ * The row of one run of a task. It names the grant of the task's lock, and says how the run ended.
  *
- * <p>The row is inserted together with the grant, so a token has at most one run, and a name at most one that is {@link
- * RunStatus#RUNNING}. It is updated once, on the condition that it still is, so it needs no version.
+ * <p>The transaction of the grant inserts the row. So each token has at most one run, and each name at most one with status
+ * {@link RunStatus#RUNNING}. The only update requires that the run is still running, so the row needs no version.
  *
- * <p>Instances do not change once they are loaded.
+ * <p>Instances are immutable after loading.
  */
 @Entity(name = "HoldfastRun")
 @Table(name = "lock_run")
@@ -39,10 +39,10 @@ public class LockRun {
     public static final int MAX_ERROR_LENGTH = 1000;
 
     /**
-     * What a run is known by.
+     * The key of a run.
      *
-     * @param name of the task and its lock
-     * @param fencingToken of the grant
+     * @param name the name of the task and its lock
+     * @param fencingToken the token of the grant
      */
     public record Key(String name, long fencingToken) implements Serializable {}
 
@@ -71,7 +71,7 @@ public class LockRun {
     @JdbcTypeCode(SqlTypes.TIMESTAMP_UTC)
     private @Nullable Instant endedAt;
 
-    /** Not an enum type of the database, which Hibernate would expect on MySQL and H2. */
+    /** A plain text column. By default, Hibernate would expect an enum type of the database on MySQL and H2. */
     @Column(name = "status", length = 16, nullable = false)
     @Enumerated(EnumType.STRING)
     @JdbcTypeCode(SqlTypes.VARCHAR)
@@ -80,13 +80,13 @@ public class LockRun {
     @Column(name = "error", length = MAX_ERROR_LENGTH)
     private @Nullable String error;
 
-    /** For the persistence provider, which sets every field before anybody sees the instance. */
+    /** For the persistence provider. It sets every field before other code sees the instance. */
     @SuppressWarnings("NullAway.Init")
     protected LockRun() {}
 
     /**
-     * Which period an instant lies in: periods have one length, follow each other without a gap, and number 0 begins at the
-     * beginning of 1970, UTC.
+     * Returns the number of the period that contains an instant. All periods have the same length and follow each other without a
+     * gap. Period 0 begins with the year 1970, UTC.
      *
      * @param period the length, at least a microsecond
      */
@@ -95,8 +95,8 @@ public class LockRun {
     }
 
     /**
-     * Whether this run began in the current period or, the clock having been set back, after it. The instants are compared, not the
-     * numbers, because the last run may have counted periods of another length.
+     * Whether this run began in the current period, or later because the clock was set back. It compares instants instead of
+     * period numbers, because the last run may have used another period length.
      *
      * @param period the length of the periods, at least a microsecond
      * @param dbNow the database's clock
@@ -105,9 +105,11 @@ public class LockRun {
         return periodOf(begunAt, period) >= periodOf(dbNow, period);
     }
 
-    /** The beginning of a summary of an error that is longer than {@link #MAX_ERROR_LENGTH}, without half a surrogate pair. */
+    /**
+     * Truncates the summary of an error to {@link #MAX_ERROR_LENGTH}, without splitting a surrogate pair.
+     */
     public static String shortened(String error) {
-        return Text.shortened(error, MAX_ERROR_LENGTH);
+        return Truncation.shortened(error, MAX_ERROR_LENGTH);
     }
 
     private static long micros(Instant instant) {
@@ -123,42 +125,42 @@ public class LockRun {
         return name;
     }
 
-    /** Returns the token of the grant under which it ran. */
+    /** Returns the token of the run's grant. */
     public long fencingToken() {
         return fencingToken;
     }
 
-    /** Returns the number of the period in which it began, or null if the task has no periods. */
+    /** Returns the number of the period in which the run began, or null if the task has no periods. */
     public @Nullable Long period() {
         return period;
     }
 
-    /** Returns the node whose life the lock shared, or null if it had a lease. */
+    /** Returns the node through which the lock was held, or null if it was held by a lease. */
     public @Nullable String nodeId() {
         return nodeId;
     }
 
-    /** Returns who ran it, for people: host, process, thread; null if that is not known. */
+    /** Describes the run's process for people: host, process, thread; null if unknown. */
     public @Nullable String holder() {
         return holder;
     }
 
-    /** Returns the database's time at which it was found to be due. */
+    /** Returns when the run was found to be due, by the database's clock. */
     public Instant begunAt() {
         return begunAt;
     }
 
-    /** Returns the database's time at which its end was written down, or null if it is running. */
+    /** Returns when the end of the run was recorded, by the database's clock; null if it is running. */
     public @Nullable Instant endedAt() {
         return endedAt;
     }
 
-    /** Returns what became of it. */
+    /** Returns the state of the run. */
     public RunStatus status() {
         return status;
     }
 
-    /** Returns why it failed or was lost, for people; null if it did neither, or nobody could tell. */
+    /** Describes why the run failed or was lost, for people; null if it did neither, or if the reason is unknown. */
     public @Nullable String error() {
         return error;
     }

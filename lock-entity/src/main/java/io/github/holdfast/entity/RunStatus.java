@@ -1,16 +1,19 @@
 package io.github.holdfast.entity;
 
-/** How far a run of a task has come. All but {@link #RUNNING} are final. */
+/** The state of a run of a task. All states except {@link #RUNNING} are final. */
 public enum RunStatus {
-    /** It has begun. If its process has died since, housekeeping or the task's next run finds that out. */
+    /** The run has begun. If its process dies, housekeeping or the task's next run detects it. */
     RUNNING,
 
-    /** The task returned, and the lock was held until then. */
+    /** The task returned normally, and held its lock until then. */
     SUCCEEDED,
 
-    /** The task threw, and the lock was held until then. */
+    /** The task threw an exception, and held its lock until then. */
     FAILED,
 
-    /** Its process died, or the lock was lost before the task's end was written down. It may have done all, or nothing. */
+    /**
+     * The process died, or lost the lock before the end of the task was recorded. The task may have done all of its work, or
+     * none.
+     */
     LOST
 }

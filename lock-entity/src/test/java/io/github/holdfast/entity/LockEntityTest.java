@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a row becomes; {@link StandingTest} has what it says to one who wants the lock. */
+/** What a row becomes; {@link LockAvailabilityTest} has what it says to one who wants the lock. */
 class LockEntityTest {
 
     private static final Instant NOW = Instant.parse("2026-03-29T01:30:00.123456Z");
@@ -28,7 +28,7 @@ class LockEntityTest {
 
     /** A row with a value in every column, so that a column that is lost on the way is noticed. */
     private LockEntity held(int times) {
-        LockEntity row = free.granted("owner-1", "node-1", "4711@host/main").heldTimes(times);
+        LockEntity row = free.granted("owner-1", "node-1", "4711@host/main").withHoldCount(times);
         loaded(row, "acquiredAt", NOW.minusSeconds(9));
         loaded(row, "expiresAt", NOW.plusSeconds(21));
         return loaded(row, "availableAt", NOW.plusSeconds(1));
@@ -53,6 +53,17 @@ class LockEntityTest {
         changed.put("holder", null);
         changed.put("holdCount", 0);
         return changed;
+    }
+
+    @Test
+    void aTokenAboveOneInDoubtChangesNothingElse() {
+        LockEntity row = free.granted("me", null, "host");
+        assertThat(columns(free.granted("me", null, "host", row.fencingToken() - 1)))
+                .isEqualTo(columns(row));
+        Map<String, @Nullable Object> changed = columns(row);
+        changed.put("fencingToken", row.fencingToken() + 1);
+        assertThat(columns(free.granted("me", null, "host", row.fencingToken())))
+                .isEqualTo(changed);
     }
 
     @Test
@@ -188,14 +199,14 @@ class LockEntityTest {
     void countThatItsOwnerKnowsIsWrittenAsItIs(int times) {
         LockEntity row = held(2);
 
-        assertThat(columns(row.heldTimes(times))).isEqualTo(next(row, Map.of("holdCount", times)));
+        assertThat(columns(row.withHoldCount(times))).isEqualTo(next(row, Map.of("holdCount", times)));
     }
 
     @Test
     void countOfZeroFreesTheLockHoweverOftenItWasHeld() {
         LockEntity row = held(9);
 
-        assertThat(columns(row.heldTimes(0))).isEqualTo(next(row, freed()));
+        assertThat(columns(row.withHoldCount(0))).isEqualTo(next(row, freed()));
     }
 
     @Test
@@ -206,9 +217,9 @@ class LockEntityTest {
             assertThatIllegalStateException().isThrownBy(row::reentered).withMessageContaining("order:1001");
             assertThatIllegalStateException().isThrownBy(row::released).withMessageContaining("order:1001");
             assertThatIllegalStateException()
-                    .isThrownBy(() -> row.heldTimes(0))
+                    .isThrownBy(() -> row.withHoldCount(0))
                     .withMessage("Lock 'order:1001' is not held");
-            assertThatIllegalStateException().isThrownBy(() -> row.heldTimes(1));
+            assertThatIllegalStateException().isThrownBy(() -> row.withHoldCount(1));
         }
     }
 
@@ -220,7 +231,7 @@ class LockEntityTest {
         row.granted("owner-2", null, null);
         row.reentered();
         row.released();
-        row.heldTimes(0);
+        row.withHoldCount(0);
 
         assertThat(columns(row)).isEqualTo(before);
     }
@@ -232,8 +243,8 @@ class LockEntityTest {
                 .released()
                 .released()
                 .granted("b", null, null)
-                .heldTimes(4)
-                .heldTimes(0);
+                .withHoldCount(4)
+                .withHoldCount(0);
 
         assertThat(row.fencingToken()).isEqualTo(EPOCH + 2);
         assertThat(row.version()).isEqualTo(EPOCH + 7);
@@ -310,7 +321,7 @@ class LockEntityTest {
 
         assertThat(granted.isSameGrantAs(granted)).isTrue();
         assertThat(granted.reentered().isSameGrantAs(granted)).isTrue();
-        assertThat(granted.isSameGrantAs(granted.heldTimes(5))).isTrue();
+        assertThat(granted.isSameGrantAs(granted.withHoldCount(5))).isTrue();
     }
 
     @Test

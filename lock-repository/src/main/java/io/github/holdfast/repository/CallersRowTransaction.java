@@ -7,8 +7,11 @@ import java.util.Optional;
 import java.util.function.Function;
 import org.hibernate.Session;
 
-/** Begun by a caller, who ends it. Beside its persistence context, in which the row may be of an older version. */
-final class CallersRowTransaction implements RowTransaction {
+/**
+ * A transaction that the caller began and ends. It bypasses the caller's persistence context, because that may contain older
+ * versions of the rows.
+ */
+final class CallersRowTransaction implements LockStore.RowTransaction {
 
     private final LockStore store;
     private final EntityManager callers;

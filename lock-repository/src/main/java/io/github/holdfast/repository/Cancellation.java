@@ -11,12 +11,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Cancels what a connection executes, if it takes too long. One thread at a time runs it; any may ask whether it has begun.
+ * Cancels a statement or commit that takes too long. One thread at a time runs the cancellation. Any thread may check whether it
+ * has begun.
  *
- * <p>What ends well after its cancellation has begun is in doubt. PostgreSQL commits first and then waits for its synchronous standby;
- * a cancellation ends that wait, and the client is told success, with a warning
- * (https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION). After a failover, the commit never was. The
- * warning tells of an administrator's cancellation too; MariaDB's server has none.
+ * <p>If a write succeeds after its cancellation has begun, the write is in doubt. PostgreSQL commits first and then waits for its
+ * synchronous standby. A cancellation ends that wait, and the client receives success with a warning
+ * (https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION). A failover may then undo the commit. An
+ * administrator's cancellation causes the same warning. MariaDB's server has no such warning.
  */
 final class Cancellation implements Runnable {
 
@@ -27,12 +28,12 @@ final class Cancellation implements Runnable {
     private final Warnings warnings;
     private volatile boolean hasBegun;
 
-    /** What cancels what a connection executes while another thread waits for it. */
+    /** Cancels the current execution on a connection. Another thread waits for the result of that execution. */
     interface Driver {
         void cancel() throws SQLException;
     }
 
-    /** What a server has told besides success. */
+    /** Reads the warnings in the server's answer. */
     private interface Warnings {
         @Nullable
         SQLWarning get() throws SQLException;
@@ -45,10 +46,11 @@ final class Cancellation implements Runnable {
     }
 
     /**
-     * Of an update of the row of this lock.
+     * Returns the cancellation of an update of this lock's row.
      *
-     * <p>Asked before the statement is executed: while it is, these calls may wait for its end, as MySQL's {@code getConnection()} does.
-     * HikariCP takes a cancellation that cannot connect for a failure of the connection that executes the statement.
+     * <p>Call this method before you execute the statement. During the execution, the driver calls made here may block until it
+     * ends, as MySQL's {@code getConnection()} does. The cancellation bypasses HikariCP where possible. Otherwise, if a
+     * cancellation cannot connect, HikariCP blames the connection that executes the statement.
      */
     static Cancellation of(String name, PreparedStatement update) {
         try {
@@ -61,7 +63,7 @@ final class Cancellation implements Runnable {
         }
     }
 
-    /** Of a commit on this connection; null if its driver cancels nothing but statements. */
+    /** Returns the cancellation of a commit on this connection; null if its driver can cancel only statements. */
     static @Nullable Cancellation ofCommit(Connection connection) throws SQLException {
         return PostgresDriver.gave(connection)
                 ? new Cancellation(null, PostgresDriver.of(connection), connection::getWarnings)
@@ -71,7 +73,7 @@ final class Cancellation implements Runnable {
     @Override
     public void run() {
         if (hasBegun) {
-            LOG.warn("{} still goes on: the driver is asked again to cancel it", this);
+            LOG.warn("{} is still running: cancelling it again", this);
         }
         hasBegun = true;
         try {
@@ -81,15 +83,15 @@ final class Cancellation implements Runnable {
         }
     }
 
-    /** Whether the server may have been asked. */
+    /** Whether a cancellation may have been sent to the server. */
     boolean hasBegun() {
         return hasBegun;
     }
 
     /**
-     * Makes sure that what has ended well lasts.
+     * Verifies that a successful write will last.
      *
-     * @throws SQLTimeoutException if a cancellation, this one or somebody else's, may have ended it
+     * @throws SQLTimeoutException if this cancellation, or an administrator's, may have ended the write
      */
     void confirm() throws SQLTimeoutException {
         if (hasBegun || PostgresDriver.toldOfMissingStandby(warned())) {
@@ -97,7 +99,7 @@ final class Cancellation implements Runnable {
         }
     }
 
-    /** What broke after its answer has warned of nothing that can still be read. */
+    /** Returns the warnings. Null if the connection broke after the answer, because the warnings are unreadable then. */
     private @Nullable SQLWarning warned() {
         try {
             return warnings.get();
@@ -106,11 +108,11 @@ final class Cancellation implements Runnable {
         }
     }
 
-    /** What says that a write ended well, but may be undone by a failover. */
+    /** Returns the error for a successful write that a failover may undo. */
     static SQLTimeoutException inDoubt() {
         return new SQLTimeoutException(
-                "The write ended by a cancellation, or after one had begun: a server that waits for a standby ends the wait then, and"
-                        + " a failover may undo the write");
+                "The write succeeded while it was being cancelled. A cancellation ends the server's wait for a standby,"
+                        + " so a failover may undo the write");
     }
 
     @Override

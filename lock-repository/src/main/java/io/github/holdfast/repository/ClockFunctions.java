@@ -10,16 +10,16 @@ import org.hibernate.type.BasicType;
 import org.hibernate.type.StandardBasicTypes;
 
 /**
- * The database's clock for HQL: {@code db_clock()}, {@code db_clock_plus(micros)} and {@code db_clock_micros()}, the
- * microseconds since 1970. {@code db_begin_plus(micros)} adds to what that clock said at some time between the begin of the
- * transaction and now: for a query that may judge too many rows too young, and asks for the time with each of them.
+ * The HQL functions for the database's clock: {@code db_clock()}, {@code db_clock_plus(micros)}, {@code db_clock_micros()} (the
+ * microseconds since 1970), and {@code db_begin_plus(micros)}. The last function adds to a time between the begin of the
+ * transaction and now. Use it in queries that read the time for every row, and that may consider a row younger than it is.
  *
- * <p>HQL's own {@code instant} will not do: it is the start of the transaction on PostgreSQL and in the session's time
- * zone on MySQL and MariaDB. What a lease needs is the time at which the row is written, after any wait for it.
+ * <p>HQL's own {@code instant} is unsuitable. On PostgreSQL, it is the start of the transaction. On MySQL and MariaDB, it is in
+ * the session's time zone. A lease needs the time of the write itself, after any wait for the row.
  */
 public final class ClockFunctions implements FunctionContributor {
 
-    /** For Hibernate, which finds this class through {@code META-INF/services}. */
+    /** Called by Hibernate, which finds this class through {@code META-INF/services}. */
     public ClockFunctions() {}
 
     @Override
@@ -45,7 +45,7 @@ public final class ClockFunctions implements FunctionContributor {
 
     private static void describePlus(
             FunctionContributions contributions, String name, String sql, BasicType<Instant> instant) {
-        // Without an argument type, PostgreSQL would be sent a null lease as bytea.
+        // Without an argument type, Hibernate would send PostgreSQL a null lease as bytea.
         describe(contributions, name, sql, instant)
                 .setExactArgumentCount(1)
                 .setArgumentTypeResolver(StandardFunctionArgumentTypeResolvers.invariant(

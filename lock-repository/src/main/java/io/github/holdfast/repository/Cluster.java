@@ -11,18 +11,21 @@ import org.hibernate.dialect.Dialect;
 import org.hibernate.dialect.MySQLDialect;
 
 /**
- * Whether several servers may write the database at the same time. Each of them has row locks of its own, of which the others know
- * nothing; only of a changed row do they find out, when the transaction commits.
+ * The kind of a database cluster: whether several servers may write the database at the same time. Such servers do not see each
+ * other's row locks. They detect conflicting changes of a row only when a transaction commits.
  */
-public enum Cluster {
+enum Cluster {
 
-    /** One server writes. Others may follow it, and take its place. */
+    /** One server writes. Others may replicate it and take over from it. */
     NONE("one server that writes"),
 
-    /** MariaDB or MySQL with Galera, however many nodes there are now, and whichever of them the application writes to. */
+    /**
+     * MariaDB or MySQL with Galera. The current number of nodes does not matter, nor does the node that the application writes
+     * to.
+     */
     GALERA("a Galera cluster"),
 
-    /** MySQL's Group Replication, set up for several primaries. */
+    /** MySQL's Group Replication in multi-primary mode. */
     GROUP_REPLICATION("Group Replication with several primaries");
 
     private static final String VARIABLES = "show global variables where variable_name in"
@@ -35,10 +38,10 @@ public enum Cluster {
     }
 
     /**
-     * Asks the server. One statement on MySQL and MariaDB, which needs no rights; none elsewhere.
+     * Asks the server for its kind of cluster. One statement on MySQL and MariaDB, without any privilege; none elsewhere.
      *
-     * <p>How many nodes a Galera cluster has makes no difference: one that joins later tells nobody. Of Group Replication the mode
-     * counts, not whether it runs: it may be started later.
+     * <p>A Galera cluster with one node counts too, because another node may join later without notice. For Group Replication,
+     * the configured mode counts even if replication is stopped, because it may start later.
      */
     static Cluster of(Connection connection, Dialect dialect) throws SQLException {
         return dialect instanceof MySQLDialect ? of(variables(connection)) : NONE;
@@ -56,27 +59,27 @@ public enum Cluster {
     }
 
     /**
-     * Without a provider, {@code wsrep_on} does nothing; Percona's server has it on then, too
-     * (https://mariadb.com/docs/galera-cluster/reference/galera-cluster-system-variables).
+     * Derives the kind from the server's variables. {@code wsrep_on} has no effect without a provider, but Percona's server sets
+     * it even then (https://mariadb.com/docs/galera-cluster/reference/galera-cluster-system-variables).
      */
     static Cluster of(Map<String, String> variables) {
         String provider = variables.getOrDefault("wsrep_provider", "none");
         if ("ON".equalsIgnoreCase(variables.get("wsrep_on")) && !provider.isBlank() && !provider.equals("none")) {
             return GALERA;
         }
-        // There is no such variable unless the plugin is loaded.
+        // The variable is absent if the plugin is not loaded.
         return "OFF".equalsIgnoreCase(variables.get("group_replication_single_primary_mode"))
                 ? GROUP_REPLICATION
                 : NONE;
     }
 
-    /** Whether more than one server may write, now or once another one joins. */
-    public boolean hasSeveralWriters() {
+    /** Whether more than one server may write, now or after another one has joined. */
+    boolean hasSeveralWriters() {
         return this != NONE;
     }
 
-    /** Returns what it is, for people, with an article if it has one. */
-    public String label() {
+    /** Returns the name for messages, with an article if the name needs one. */
+    String label() {
         return label;
     }
 }

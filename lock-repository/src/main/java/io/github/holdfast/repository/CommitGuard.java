@@ -1,6 +1,7 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockRows.Grant;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import java.sql.Connection;
@@ -27,9 +28,10 @@ import org.springframework.transaction.support.AbstractPlatformTransactionManage
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
- * Makes sure, in a caller's own transaction, that it commits only while grants stand. The rows are locked, shared where the
- * database can, so that whoever takes a lock over waits until the transaction has ended. Where several servers write, the rows are
- * changed, so that of a takeover and the transaction only one commits. Thread-safe; it works on the calling thread's transaction.
+ * Guards a caller's own transaction, so that it commits only while its grants stand. The guard locks the rows of the grants,
+ * shared where the database supports it. A takeover then waits until the transaction has ended. Where several servers write, the
+ * guard changes the rows instead. Then either the takeover or the transaction commits, never both. Thread-safe; works on the
+ * calling thread's transaction.
  */
 public final class CommitGuard {
 
@@ -53,8 +55,8 @@ public final class CommitGuard {
     /**
      * Returns the guard for the transactions of a persistence unit.
      *
-     * @param transactionManager the manager of transactions that are to be guarded; null if there is none
-     * @throws IllegalStateException if it has no synchronizations
+     * @param transactionManager the manager of the transactions to guard; null if there is none
+     * @throws IllegalStateException if the manager's synchronizations are switched off
      */
     public static CommitGuard of(
             EntityManagerFactory entityManagerFactory, @Nullable PlatformTransactionManager transactionManager) {
@@ -70,20 +72,24 @@ public final class CommitGuard {
         return new CommitGuard(factory, null, null, rows);
     }
 
-    /** Returns this guard for a database that such servers write; where there are several, it changes the rows. */
-    public CommitGuard in(Cluster cluster) {
+    /** Returns this guard for the database of a store. If several servers write the database, the guard changes the rows. */
+    public CommitGuard in(LockStore store) {
+        return in(store.cluster());
+    }
+
+    CommitGuard in(Cluster cluster) {
         return cluster.hasSeveralWriters() ? new CommitGuard(factory, boundTo, dialect, RowGuard.CHANGES_EACH) : this;
     }
 
     private static void checkSynchronizes(JpaTransactionManager manager) {
         if (manager.getTransactionSynchronization() == AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER) {
             throw new IllegalStateException(
-                    "The transaction manager's transactionSynchronization is SYNCHRONIZATION_NEVER: the locks of its transactions"
-                            + " could not be looked after");
+                    "The transaction manager's transactionSynchronization is SYNCHRONIZATION_NEVER: Holdfast could not"
+                            + " guard its transactions. Set it to SYNCHRONIZATION_ALWAYS, the default");
         }
     }
 
-    /** Whether there is a manager whose transactions it can guard. */
+    /** Whether there is a transaction manager, so that the guard can check transactions. */
     public boolean isInstalled() {
         return boundTo != null;
     }
@@ -104,10 +110,11 @@ public final class CommitGuard {
     }
 
     /**
-     * Locks or changes the grants' rows in the calling thread's transaction. Flushes it first, unless its flush mode is manual. One
-     * statement, besides those of the flush; on MariaDB, and where several servers write, one for each grant.
+     * Locks or changes the grants' rows in the calling thread's transaction. Flushes its session first, unless the flush mode is
+     * manual. Besides the flush, the check takes one statement. On MariaDB, and where several servers write, it takes one
+     * statement for each grant.
      *
-     * @return those that no longer stand
+     * @return the grants that no longer stand
      * @throws StoreException if the database failed; the transaction must be rolled back
      * @throws IllegalStateException if there is no such transaction
      */
@@ -123,19 +130,19 @@ public final class CommitGuard {
     EntityManager requiredEntityManager() {
         return entityManager()
                 .orElseThrow(() -> new IllegalStateException(
-                        "There is no transaction of the locks' persistence unit that the transaction manager of the"
-                                + " lock service began"));
+                        "The lock service's transaction manager has not begun a transaction of the locks' persistence"
+                                + " unit on this thread"));
     }
 
     /**
-     * As {@link #check(Collection)}, in the transaction of this entity manager.
+     * Does the same as {@link #check(Collection)}, in the transaction of this entity manager.
      *
-     * @throws IllegalStateException if it has no active transaction, or is of another persistence unit
+     * @throws IllegalStateException if the entity manager has no active transaction, or belongs to another persistence unit
      */
     public List<Grant> check(Collection<Grant> grants, EntityManager entityManager) {
         Session session = entityManager.unwrap(Session.class);
         if (session.getSessionFactory() != factory) {
-            throw new IllegalStateException("The entity manager is of another persistence unit than the locks");
+            throw new IllegalStateException("The entity manager belongs to another persistence unit than the locks");
         }
         if (!session.getTransaction().isActive()) {
             throw new IllegalStateException("The entity manager has no active transaction");
@@ -156,7 +163,7 @@ public final class CommitGuard {
         return gone;
     }
 
-    /** What fails here would have failed in the commit, and is thrown as it would have been by that. */
+    /** Flushes the session. A failure here would also fail the commit, so it is thrown as the commit would throw it. */
     private void flush(Session session) {
         if (session.getHibernateFlushMode() == FlushMode.MANUAL) {
             return;
@@ -169,8 +176,8 @@ public final class CommitGuard {
     }
 
     /**
-     * On the same connection, but beside the caller's persistence context: what is loaded there may be of an older version,
-     * and Hibernate would refuse to lock it.
+     * Returns the grants that stand. It reads on the same connection, but bypasses the caller's persistence context. That may
+     * contain an older version of a row, and Hibernate would refuse to lock it.
      */
     private Set<Grant> standing(Session session, Collection<Grant> grants) {
         try (StatelessSession beside =
@@ -180,9 +187,9 @@ public final class CommitGuard {
     }
 
     /**
-     * Whether the transaction sees the row as it was before this grant; tokens only grow. At REPEATABLE READ or higher,
-     * PostgreSQL and H2 look for rows to lock in what the transaction saw at its first read, and find none there that was
-     * granted since.
+     * Whether the transaction sees the row as it was before this grant. Tokens only grow, so a smaller token shows this. At
+     * REPEATABLE READ or higher, PostgreSQL and H2 search for the rows to lock in the snapshot of the transaction's first read.
+     * They find no row of a later grant there.
      */
     private boolean isUnseen(Session session, Grant grant) {
         List<Long> tokens = session.createSelectionQuery(
@@ -194,7 +201,7 @@ public final class CommitGuard {
                 : tokens.get(0) < grant.fencingToken();
     }
 
-    /** Returns how many entities are loaded where the calling thread's transaction reads. */
+    /** Returns the number of entities in the persistence context of the calling thread's transaction. */
     public int loadedEntities() {
         return entityManager()
                 .map(em -> em.unwrap(Session.class).getStatistics().getEntityCount())
@@ -202,8 +209,8 @@ public final class CommitGuard {
     }
 
     /**
-     * Whether the calling thread's transaction, once it has read, goes on seeing what it saw then: not what former holders have
-     * committed since.
+     * Whether the calling thread's transaction keeps the snapshot of its first read. Then it does not see later commits of former
+     * holders.
      */
     public boolean keepsSnapshot() {
         return entityManager()
@@ -212,12 +219,13 @@ public final class CommitGuard {
     }
 
     /**
-     * Whether the calling thread's transaction, which has read already, may overlook what was committed under the lease that was
-     * before this grant: it does not see yet that the lock was free then. At REPEATABLE READ on MySQL and MariaDB, which do not
-     * notice by themselves, one statement, which fixes the snapshot of a transaction that has none. H2 cannot be asked: there each
-     * table has a snapshot of its own. Elsewhere the check before the commit finds out.
+     * Whether the calling thread's transaction may overlook commits of the lock's previous holder. The transaction has already
+     * read, so its snapshot may be older than the release. It is older if it does not show the lock as free after the previous
+     * lease. On MySQL and MariaDB at REPEATABLE READ, this check takes one statement, because these databases report no conflict
+     * themselves. The statement also fixes the snapshot of a transaction that has none yet. On H2 at that level the answer is
+     * always true, because each table has a snapshot of its own. Elsewhere the check before the commit detects the case.
      *
-     * @param seen grants under which nothing was committed since the transaction began
+     * @param seen grants under which no transaction has committed since this transaction began
      * @throws StoreException if the database failed
      */
     public boolean mayOverlookWhatWasBefore(Grant grant, Set<Grant> seen) {
@@ -255,8 +263,8 @@ public final class CommitGuard {
     }
 
     /**
-     * Whether the calling thread's transaction, if its first statement waits for a row, goes on seeing what was committed before
-     * that wait. MySQL and MariaDB take the snapshot with the first read that locks nothing
+     * Whether the calling thread's transaction keeps a snapshot from before its first statement waited for a row. MySQL and
+     * MariaDB take the snapshot later, with the first non-locking read
      * (https://dev.mysql.com/doc/refman/8.0/en/innodb-consistent-read.html).
      */
     public boolean waitsWithItsSnapshot() {

@@ -15,8 +15,9 @@ final class GrantQuery {
             """;
 
     /**
-     * The node's row is looked for after the lock's row is locked: at REPEATABLE READ, MySQL and MariaDB lock it too, shared, and its
-     * heartbeat would wait as long as this waits for the lock's row. A subquery that names nothing of the outer row they execute first
+     * The condition that the node lives. Its subquery refers to the lock's row on purpose: MySQL and MariaDB then lock the lock's
+     * row before they read the node's row. They would run an uncorrelated subquery first. At REPEATABLE READ, that takes a shared
+     * lock on the node's row. While the statement waits for the lock's row, the node's heartbeat would wait too
      * (https://dev.mysql.com/doc/refman/8.0/en/innodb-locks-set.html).
      */
     static final String IF_NODE_LIVES = """

@@ -8,7 +8,7 @@ import javax.sql.DataSource;
 import org.springframework.jdbc.datasource.ConnectionProxy;
 import org.springframework.util.ClassUtils;
 
-/** What HikariCP can do beyond JDBC. An application with another pool does not have it. */
+/** Uses HikariCP's features beyond JDBC. An application with another pool may lack HikariCP on its class path. */
 final class HikariPools {
 
     private static final boolean IS_PRESENT =
@@ -16,14 +16,21 @@ final class HikariPools {
 
     private HikariPools() {}
 
+    /** Whether the data source is, or wraps, a HikariCP pool of at most one connection. */
+    static boolean isOfOne(DataSource dataSource) throws SQLException {
+        return IS_PRESENT
+                && dataSource.isWrapperFor(HikariDataSource.class)
+                && dataSource.unwrap(HikariDataSource.class).getMaximumPoolSize() == 1;
+    }
+
     /**
-     * Evicts a connection from its pool. HikariCP does so by itself only after errors whose SQLState begins with {@code 08} and a few
-     * others, none of H2's among them, and asks a connection whether it lives only if nobody has used it for 500 ms
+     * Evicts a connection from its pool. HikariCP itself evicts only after errors with an SQLState of class {@code 08} and a few
+     * others; H2's errors are not among them. It tests a connection only after 500 ms without use
      * (https://github.com/brettwooldridge/HikariCP/wiki/Rapid-Recovery).
      *
-     * @param dataSource the pool, or what wraps it
-     * @param connection of that pool, or what wraps it; closed afterwards
-     * @return false if this is no such pool, or its connection is not found
+     * @param dataSource the pool, or a wrapper of it
+     * @param connection a connection of that pool, or a wrapper of such a connection; closed afterwards
+     * @return false if the pool is not HikariCP, or does not contain the connection
      */
     static boolean evict(DataSource dataSource, Connection connection) throws SQLException {
         if (!IS_PRESENT || !dataSource.isWrapperFor(HikariDataSource.class)) {
@@ -42,14 +49,14 @@ final class HikariPools {
     }
 
     /**
-     * As HikariCP does itself with a connection that it finds broken. Whoever uses it afterwards is told that it is closed; to
-     * give it back with another autocommit mode than it came with would end in a {@link NullPointerException}.
+     * Closes an evicted connection, as HikariCP closes a broken connection. Later calls on the connection fail because it is
+     * closed. If it stayed open, returning it with a changed autocommit mode would throw a {@link NullPointerException}.
      */
     private static void close(Connection evicted) throws SQLException {
         try {
             evicted.close();
         } catch (NullPointerException alreadyTakenFromPool) {
-            // It is closed all the same.
+            // The connection is closed despite this exception.
         }
     }
 }

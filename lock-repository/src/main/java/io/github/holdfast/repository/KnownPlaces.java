@@ -9,18 +9,19 @@ import org.hibernate.dialect.MySQLDialect;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the rows of nodes were found: in which databases a lock can be held through a node without asking for its row again. On MySQL
- * and MariaDB to ask takes a sixth of the time of a grant, and the driver knows in which database its connection is. PostgreSQL asks
- * in next to no time, and there a connection may go over to another schema without its driver's knowledge. Thread-safe.
+ * Remembers which databases contain the rows of which nodes, so that later grants there skip the check of the node's row. On
+ * MySQL and MariaDB, that check takes a sixth of the time of a grant, and the driver knows the current database of its
+ * connection. On other databases, this class remembers nothing. PostgreSQL checks the row in next to no time, and its driver does
+ * not notice when a connection switches to another schema. Thread-safe.
  */
 final class KnownPlaces {
 
-    /** More than there are databases and nodes of a process, unless each connection has a URL of its own. */
+    /** A limit above any usual number of databases times nodes in a process. Only connections with a URL each could exceed it. */
     private static final int MOST = 1000;
 
     private final boolean areRemembered;
 
-    /** Replaced by a larger one when a place is added; one that gets lost is added again. */
+    /** A new place replaces the set by a larger one. If a race loses a place, a later grant adds it again. */
     private volatile Set<Place> places = Set.of();
 
     private record Place(
@@ -30,12 +31,12 @@ final class KnownPlaces {
         areRemembered = dialect instanceof MySQLDialect;
     }
 
-    /** Whether the node's row was found where this connection leads. No statement. */
+    /** Whether the database of this connection is known to contain the node's row. No statement. */
     boolean has(@Nullable String nodeId, Connection connection) throws SQLException {
         return nodeId == null || (areRemembered && places.contains(place(nodeId, connection)));
     }
 
-    /** The node's row was found where this connection leads. */
+    /** Records that the database of this connection contains the node's row. */
     void add(String nodeId, Connection connection) throws SQLException {
         if (!areRemembered) {
             return;
@@ -45,7 +46,7 @@ final class KnownPlaces {
         places = more;
     }
 
-    /** What was found may be found no more. */
+    /** Forgets all places, because the rows may be gone. */
     void forget() {
         places = Set.of();
     }

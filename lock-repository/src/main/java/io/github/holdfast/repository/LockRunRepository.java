@@ -3,6 +3,7 @@ package io.github.holdfast.repository;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.entity.RunStatus;
+import io.github.holdfast.repository.LockRows.Grant;
 import jakarta.persistence.QueryHint;
 import java.time.Instant;
 import java.util.List;
@@ -15,14 +16,12 @@ import org.springframework.data.repository.Repository;
 import org.springframework.data.repository.query.Param;
 
 /**
- * The runs of tasks. Every method is one statement and needs a transaction on the primary; {@link LockStore} opens one.
- *
- * <p>A run that is {@link RunStatus#RUNNING} and whose grant does not stand any more is lost: a grant that has ended, by
- * release, takeover or the end of its lease or node, never stands again.
+ * The queries of the rows of the runs of tasks. {@link RunRows} describes them. Each query is one statement, in the current
+ * transaction.
  */
-public interface LockRunRepository extends Repository<LockRun, LockRun.Key> {
+interface LockRunRepository extends Repository<LockRun, LockRun.Key>, RunRows {
 
-    /** Reads the last run of a task. */
+    @Override
     @Query("""
             select r from HoldfastRun r where r.name = :name
             order by r.fencingToken desc fetch first 1 rows only
@@ -30,13 +29,7 @@ public interface LockRunRepository extends Repository<LockRun, LockRun.Key> {
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
     Optional<LockRun> last(@Param("name") String name);
 
-    /**
-     * Writes down that a run begins, in the transaction that grants its lock.
-     *
-     * @param granted the lock, as the grant wrote it
-     * @param period the number of the period; null if the task has none
-     * @param begunAt the database's clock when the run was found to be due
-     */
+    @Override
     default void begin(LockEntity granted, @Nullable Long period, Instant begunAt) {
         insert(
                 granted.name(),
@@ -48,33 +41,22 @@ public interface LockRunRepository extends Repository<LockRun, LockRun.Key> {
                 RunStatus.RUNNING);
     }
 
-    /**
-     * Writes down how a run ended, provided that its grant still stands.
-     *
-     * @param status {@link RunStatus#SUCCEEDED} or {@link RunStatus#FAILED}
-     * @param error why it failed; null if it did not
-     * @return false if the run's end has been written down before, or its grant has ended
-     */
+    @Override
     default boolean end(Grant grant, RunStatus status, @Nullable String error) {
         return endWhileHeld(grant.name(), grant.fencingToken(), grant.owner(), status, error) == 1;
     }
 
-    /**
-     * Writes down that a run was lost, unless its end has been written down before.
-     *
-     * @param error why; null if that is not known
-     * @return whether it was written
-     */
+    @Override
     default boolean lose(String name, long fencingToken, @Nullable String error) {
         return endInAnyCase(name, fencingToken, error) == 1;
     }
 
-    /** Reads a run. */
+    @Override
     @Query("select r from HoldfastRun r where r.name = :name and r.fencingToken = :token")
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
     Optional<LockRun> read(@Param("name") String name, @Param("token") long token);
 
-    /** Reads the last run of each task, in the order of their names. */
+    @Override
     @Query("""
             select r from HoldfastRun r
                 join (select o.name as name, max(o.fencingToken) as token from HoldfastRun o
@@ -85,7 +67,7 @@ public interface LockRunRepository extends Repository<LockRun, LockRun.Key> {
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
     List<LockRun> lastOfEach(@Param("after") String after, @Param("limit") int limit);
 
-    /** Reads the runs of a task, the last one first. */
+    @Override
     @Query("""
             select r from HoldfastRun r where r.name = :name and r.fencingToken < :before
             order by r.fencingToken desc fetch first :limit rows only
@@ -93,13 +75,7 @@ public interface LockRunRepository extends Repository<LockRun, LockRun.Key> {
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
     List<LockRun> page(@Param("name") String name, @Param("before") long before, @Param("limit") int limit);
 
-    /**
-     * Reads the runs that are said to be running, but whose grant does not stand any more. A node whose lease is over counts
-     * when it has been ended.
-     *
-     * @param graceMicros from when, counted from the begin of the transaction, a lease counts as over: negative, and longer
-     *     than a renewal can take that was in time
-     */
+    @Override
     @Query("""
             select r from HoldfastRun r
             where r.endedAt is null and (r.name > :afterName or (r.name = :afterName and r.fencingToken > :afterToken))
@@ -116,13 +92,7 @@ public interface LockRunRepository extends Repository<LockRun, LockRun.Key> {
             @Param("graceMicros") long graceMicros,
             @Param("limit") int limit);
 
-    /**
-     * Reads runs whose end is some time ago, but not the last run of a task: by that it is told that the period has had its
-     * run. One that began longer ago than any period lasts is not needed for that.
-     *
-     * @param sinceMicros since when, from the begin of the transaction: negative
-     * @param longestMicros when the longest period that contains now can have begun, from the begin of the transaction: negative
-     */
+    @Override
     @Query("""
             select r from HoldfastRun r
             where (r.name > :afterName or (r.name = :afterName and r.fencingToken > :afterToken))
@@ -139,7 +109,7 @@ public interface LockRunRepository extends Repository<LockRun, LockRun.Key> {
             @Param("afterToken") long afterToken,
             @Param("limit") int limit);
 
-    /** Deletes runs of a task. */
+    @Override
     @Modifying
     @Query("delete from HoldfastRun r where r.name = :name and r.fencingToken in (:tokens)")
     int purge(@Param("name") String name, @Param("tokens") List<Long> tokens);

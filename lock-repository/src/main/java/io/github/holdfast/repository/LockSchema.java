@@ -7,6 +7,7 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import javax.sql.DataSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -18,20 +19,29 @@ import org.slf4j.LoggerFactory;
  * LockSchema.on(dataSource).createIfMissing();
  * }</pre>
  *
- * <p>It runs the SQL that ships for the connected database: {@code postgresql.sql}, {@code mysql.sql},
- * {@code mariadb.sql} or {@code h2.sql} in {@code db/holdfast}. Those files say {@code create table}, not
- * {@code create table if not exists}: as a migration they must fail where a table of that name, perhaps somebody else's,
- * is already there. This class looks for each table first and creates it only if there is none.
+ * <p>It runs the script for the connected database: {@code postgresql.sql}, {@code mysql.sql}, {@code mariadb.sql} or {@code
+ * h2.sql} in {@code db/holdfast}. Those files contain {@code create table} without {@code if not exists}. As a migration, they
+ * must fail if a table of that name already exists, because it may belong to another application. This class looks for each table
+ * first, and creates it only if it is missing.
  *
- * <p>A table that exists is never altered, dropped or compared with what it should be. Instances are immutable and
- * thread-safe.
+ * <p>It never alters or drops an existing table, and does not compare its columns with the expected ones. Instances are immutable
+ * and thread-safe.
  */
 public final class LockSchema {
 
-    /** The Liquibase changelog of the same tables on the class path, to be included in the application's own. */
+    /** The class path location of the Liquibase changelog for the same tables. Include it in your own changelog. */
     public static final String CHANGELOG = "db/changelog/holdfast/changelog.xml";
 
     private static final Logger LOG = LoggerFactory.getLogger(LockSchema.class);
+
+    /**
+     * PostgreSQL's errors if another session is creating the same table: duplicate table, duplicate object, duplicate catalog
+     * row.
+     */
+    private static final Set<String> BEING_CREATED = Set.of("42P07", "42710", "23505");
+
+    /** How often to look for a table that another session is creating. Each look is one round trip; all take most of a second. */
+    private static final int LOOKS = 1000;
 
     private final DataSource dataSource;
 
@@ -40,9 +50,9 @@ public final class LockSchema {
     }
 
     /**
-     * Names the database; nothing is asked of it yet.
+     * Returns the schema of a database. It does not connect to the database yet.
      *
-     * @param dataSource not null; its connections are in the schema in which the application looks for its tables
+     * @param dataSource not null; its connections must be in the schema of the application's tables
      */
     public static LockSchema on(DataSource dataSource) {
         return new LockSchema(Objects.requireNonNull(dataSource, "dataSource"));
@@ -51,16 +61,16 @@ public final class LockSchema {
     /**
      * Creates each table that is missing, in the current schema of the connection.
      *
-     * <p>Any number of nodes may do so at the same time, and any number of times: one creates a table, the others find
-     * it. Where the tables exist, this is one query per table and needs no right but to read them; else the right to
-     * create a table. Every statement is committed by itself, whatever the auto-commit mode of the data source; the
-     * connection is given back in the mode it came in. Call it outside a transaction: if the data source hands out the
-     * connection of a transaction in progress, that transaction is committed.
+     * <p>Any number of nodes may call it at the same time, any number of times. One node creates a table, and the others find it.
+     * If the tables exist, the call takes one query per table and needs only the privilege to read them. Otherwise it needs the
+     * privilege to create a table. It commits every statement by itself, whatever the autocommit mode of the data source, and
+     * restores that mode afterwards. Call it outside a transaction. If the data source returns the connection of an open
+     * transaction, the call commits that transaction.
      *
-     * @return the names of those that it has created; nobody else has
+     * @return the names of the tables that this call itself created
      * @throws UnsupportedDatabaseException if the database is none of PostgreSQL, MySQL, MariaDB and H2
-     * @throws IllegalStateException if it cannot be reached, or if a table can be neither read nor created; the message says
-     *     which and what to do
+     * @throws IllegalStateException if the database cannot be reached, or if a table can be neither read nor created; the message
+     *     says which, and what to do
      */
     public List<String> createIfMissing() {
         List<String> created = new ArrayList<>();
@@ -84,11 +94,11 @@ public final class LockSchema {
     }
 
     /**
-     * Checks that each table is there. One query per table; needs no right but to read them.
+     * Checks that each table exists. One query per table; needs only the privilege to read the tables.
      *
      * @throws UnsupportedDatabaseException if the database is none of PostgreSQL, MySQL, MariaDB and H2
-     * @throws IllegalStateException if a table is missing or cannot be read, or the database cannot be reached; the message
-     *     says which and what to do
+     * @throws IllegalStateException if a table is missing or cannot be read, or the database cannot be reached; the message says
+     *     which, and what to do
      */
     public void validate() {
         try (Connection connection = dataSource.getConnection()) {
@@ -101,15 +111,16 @@ public final class LockSchema {
                 }
             }
             if (!missing.isEmpty()) {
-                throw new IllegalStateException("In %s these tables are missing: %s; run %s, or %s with Liquibase"
-                        .formatted(script.database(), String.join(", ", missing), script.path(), CHANGELOG));
+                throw new IllegalStateException(
+                        "In %s, these tables are missing: %s. Run %s, or apply %s with Liquibase"
+                                .formatted(script.database(), String.join(", ", missing), script.path(), CHANGELOG));
             }
         } catch (SQLException failure) {
             throw new IllegalStateException("The lock tables could not be checked: " + failure.getMessage(), failure);
         }
     }
 
-    /** PostgreSQL answers nothing more in a transaction in which a statement failed. */
+    /** Rolls back after a failed statement. PostgreSQL would refuse all further statements of that transaction. */
     private static void rollBackFailed(Connection connection) throws SQLException {
         if (!connection.getAutoCommit()) {
             connection.rollback();
@@ -126,12 +137,13 @@ public final class LockSchema {
             LOG.info("Created table {} in {}", table, script.database());
             return true;
         } catch (SQLException failure) {
-            // Another node may have been faster. Looking again is surer than the code: PostgreSQL answers 42P07, 42710
-            // or 23505, depending on how far the other is, and "if not exists" would not help there
+            // Another node may have been faster. A second look is more reliable than the error code: PostgreSQL answers
+            // 42P07, 42710 or 23505, depending on how far the other node is, and "if not exists" would not help there
             // (https://www.postgresql.org/message-id/CA+TgmoZAdYVtwBfp1FL2sMZbiHCWT4UPrzRLNnX1Nb30Ku3-gg@mail.gmail.com).
-            if (!exists(connection, script, table)) {
+            if (!existsByNow(connection, script, table, failure)) {
                 throw new IllegalStateException(
-                        "Table %s is missing in %s and could not be created; let a user who may create tables run %s, or %s with Liquibase"
+                        ("Table %s is missing in %s and could not be created. As a user with the right to create"
+                                        + " tables, run %s, or apply %s with Liquibase")
                                 .formatted(table, script.database(), script.path(), CHANGELOG),
                         failure);
             }
@@ -140,8 +152,21 @@ public final class LockSchema {
     }
 
     /**
-     * Asks as the application will: the catalog would not tell which of several schemas a name resolves to. H2 may stumble over itself
-     * while another session creates a table, and is asked again.
+     * Looks for a table after its creation has failed. Some errors show that another node is creating the table, and then it soon
+     * becomes visible. On PostgreSQL, other sessions see the table's type a moment before they see its name
+     * (https://github.com/postgres/postgres/blob/master/src/backend/utils/cache/inval.c).
+     */
+    private static boolean existsByNow(Connection connection, SchemaScript script, String table, SQLException failure) {
+        boolean exists = exists(connection, script, table);
+        for (int looks = 0; !exists && looks < LOOKS && BEING_CREATED.contains(failure.getSQLState()); looks++) {
+            exists = exists(connection, script, table);
+        }
+        return exists;
+    }
+
+    /**
+     * Looks for a table by a query, as the application will. The catalog would not show to which of several schemas a name
+     * resolves. H2 may fail with an internal error while another session creates a table. The query is then repeated.
      */
     private static boolean exists(Connection connection, SchemaScript script, String table) {
         for (int repetitions = 0; ; repetitions++) {
@@ -154,7 +179,7 @@ public final class LockSchema {
                 }
                 if (!SqlErrors.isInternalToH2(failure) || repetitions == 2) {
                     throw new IllegalStateException(
-                            "Table %s cannot be read in %s; the user needs the rights to select, insert, update and delete"
+                            "Table %s cannot be read in %s; the user must be able to select, insert, update and delete"
                                     .formatted(table, script.database()),
                             failure);
                 }

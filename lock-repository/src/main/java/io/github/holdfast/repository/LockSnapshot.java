@@ -1,8 +1,8 @@
 package io.github.holdfast.repository;
 
+import io.github.holdfast.entity.LockAvailability;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.Standing;
 import java.time.Duration;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
@@ -11,34 +11,34 @@ import org.jspecify.annotations.Nullable;
  * A lock as one statement saw it.
  *
  * @param row the lock's row
- * @param node the node that the row names; null if it names none or that node's row does not exist
+ * @param node the node that the row refers to; null if it refers to none, or if the node has no row
  * @param dbNow the database's clock in that statement
  */
 public record LockSnapshot(LockEntity row, @Nullable LockNode node, Instant dbNow) {
 
     /**
-     * What the lock says to one who wants to hold it.
+     * Returns whether the lock is available to an owner.
      *
-     * @param owner the owner who asks
+     * @param owner the owner that wants to acquire it
      * @param nodeId the node to hold it through; null to hold it by a lease
      * @param tolerance for how long a lease must have been over before the lock is taken from its holder
      */
-    public Standing standing(String owner, @Nullable String nodeId, Duration tolerance) {
-        return row.standing(owner, nodeId, node, dbNow, tolerance);
+    public LockAvailability availability(String owner, @Nullable String nodeId, Duration tolerance) {
+        return row.availability(owner, nodeId, node, dbNow, tolerance);
     }
 
     /**
-     * Whether the lock is this owner's still: he may renew it, or enter it again.
+     * Whether this owner still holds the lock, and so may renew or re-enter it.
      *
-     * @param nodeId the node that he holds it through; null if by a lease
+     * @param nodeId the node that the lock is held through; null if it is held by a lease
      */
     public boolean isHeldBy(String owner, @Nullable String nodeId) {
-        return standing(owner, nodeId, Duration.ZERO) == Standing.MINE;
+        return availability(owner, nodeId, Duration.ZERO) == LockAvailability.HELD_BY_CLAIMANT;
     }
 
     /**
-     * How long the hold that the row shows lasts from {@link #dbNow}, unless it is renewed: until the end of its lease, or of
-     * its node's. Zero if nobody holds it or that is over.
+     * Returns the remaining time of the hold at {@link #dbNow}. A hold lasts until the end of its lease, or of its node's lease.
+     * Zero if nobody holds the lock, or if that lease is over.
      */
     public Duration timeUntilOver() {
         Instant end = row.nodeId() == null ? row.expiresAt() : node == null ? null : node.expiresAt();
@@ -46,7 +46,7 @@ public record LockSnapshot(LockEntity row, @Nullable LockNode node, Instant dbNo
     }
 
     /**
-     * Returns how long the row keeps everybody out as far as it tells, or null if it is held through a node.
+     * Returns the time until the lock can be granted, as far as the row shows. Null if the lock is held through a node.
      *
      * @param tolerance for how long a lease must have been over before the lock is taken from its holder
      */

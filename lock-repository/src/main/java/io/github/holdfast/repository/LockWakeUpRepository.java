@@ -7,13 +7,16 @@ import org.springframework.data.jpa.repository.Query;
 import org.springframework.data.repository.Repository;
 import org.springframework.data.repository.query.Param;
 
-/** What {@link WakeUpChannel} writes; on PostgreSQL only. Every method is one statement and needs a transaction on the primary. */
+/**
+ * The statements of {@link WakeUpChannel}, for PostgreSQL only. Every method is one statement. Call it in a transaction on the
+ * primary.
+ */
 interface LockWakeUpRepository extends Repository<LockEntity, String> {
 
     /**
-     * As {@link LockRepository#release(LockEntity, LockEntity)} of the last hold, and notifies the channel if another node than
-     * this one waits. {@code pg_notify} returns nothing, whose length is the hold count of a free lock: a statement of its own,
-     * to ask whether anybody waits, would cost every release a round trip.
+     * Releases the last hold, as {@link LockRows#release} does. It also notifies the channel if another node waits. {@code
+     * pg_notify} returns an empty text; its length, 0, becomes the hold count of the free lock. A separate statement to check
+     * whether a node waits would cost every release a round trip.
      */
     @Modifying
     @Query("""

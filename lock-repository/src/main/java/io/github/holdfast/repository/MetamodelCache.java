@@ -5,8 +5,9 @@ import org.springframework.beans.factory.DisposableBean;
 import org.springframework.util.ClassUtils;
 
 /**
- * Spring Data keeps what it knows of each persistence unit that it made a repository for in a static map, and with it the unit after
- * that was closed. A bean of its own clears the map when an application context ends; a store may have none.
+ * Clears Spring Data's static cache of metamodels. The cache refers to every persistence unit that has a repository, even after
+ * the unit is closed, and so keeps it in memory. A bean of Spring Data clears the cache when an application context ends. But a
+ * store may exist without such a context.
  */
 final class MetamodelCache {
 
@@ -14,7 +15,7 @@ final class MetamodelCache {
 
     private MetamodelCache() {}
 
-    /** It is filled again when it is needed: for repositories that are made later. */
+    /** Clears the cache. Spring Data fills it again when it creates another repository. */
     static void clear() {
         ClassLoader loader = MetamodelCache.class.getClassLoader();
         if (ClassUtils.isPresent(CLEANUP, loader)

@@ -1,14 +1,20 @@
 package io.github.holdfast.repository;
 
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
-/** Durations as the database gets them. */
+/** Converts durations to microseconds for the database. */
 final class Micros {
 
     private Micros() {}
 
-    /** Rounds up: the database must not think a lease over before its holder does. */
+    /** Returns the microseconds, rounded up. The database must not consider a lease over before its holder does. */
     static long of(Duration duration) {
         return duration.plusNanos(999).toNanos() / 1000;
+    }
+
+    /** Returns the same as {@link #of}; null for null. */
+    static @Nullable Long orNull(@Nullable Duration duration) {
+        return duration == null ? null : of(duration);
     }
 }

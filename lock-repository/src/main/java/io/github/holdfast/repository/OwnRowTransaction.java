@@ -8,8 +8,8 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Supplier;
 
-/** Begun for this purpose. It writes nothing. */
-final class OwnRowTransaction implements RowTransaction {
+/** A transaction with the sole purpose of locking rows. It writes nothing. */
+final class OwnRowTransaction implements LockStore.RowTransaction {
 
     private final LockStore store;
     private final EntityManager entityManager;
@@ -40,7 +40,10 @@ final class OwnRowTransaction implements RowTransaction {
         return locked(() -> store.lockRowIfFree(entityManager, name));
     }
 
-    /** While its connection has a row locked, only whoever holds the lock may end it. */
+    /**
+     * Executes a statement that locks a row. While the connection has a row locked, only the lock's holder may end the
+     * transaction.
+     */
     private Optional<LockEntity> locked(Supplier<Optional<LockEntity>> statement) {
         try {
             Optional<LockEntity> row = statement.get();
@@ -65,9 +68,10 @@ final class OwnRowTransaction implements RowTransaction {
     }
 
     /**
-     * H2 with a file may undo what somebody else commits just after a rollback: it restores the locked row a second time if the undo
-     * log's root is replaced in between ({@code RollbackDecisionMaker} 2.4.240), as each write to the file does. As nothing was
-     * written, a commit gives the same back, and restores nothing. On PostgreSQL it would wait for the disk.
+     * Ends the transaction: on H2 by a commit, elsewhere by a rollback. With a database file, H2's rollback may undo another
+     * session's later commit. It restores the locked row twice if a write to the file replaces the root of the undo log in
+     * between ({@code RollbackDecisionMaker} 2.4.240). A commit releases the same locks and restores nothing, because this
+     * transaction wrote nothing. On PostgreSQL, a commit would wait for the disk.
      */
     @Override
     public void close() {

@@ -1,146 +1,124 @@
 package io.github.holdfast.repository;
 
+import io.github.holdfast.repository.PreparedTrial.Result;
 import io.github.holdfast.repository.StoreException.Failure;
 import jakarta.persistence.EntityManagerFactory;
 import jakarta.persistence.PersistenceException;
 import java.sql.Connection;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
-import java.util.Set;
-import java.util.UUID;
+import javax.sql.DataSource;
 import org.hibernate.Session;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * Whether a pooler between the application and PostgreSQL, such as PgBouncer, loses what the driver has prepared on the server.
+ * Checks whether a pooler between the application and PostgreSQL, such as PgBouncer, loses the driver's prepared statements.
  *
- * <p>In transaction mode a connection's next transaction may have another session of the server. The driver prepares a statement there
- * once, COMMIT and ROLLBACK when they are executed for the first time, and then executes it by its name: {@code S_1} and so on, on
- * every connection. The other session does not know the name (26000), refuses to give it twice (42P05), or executes what somebody else
- * has given it to: a ROLLBACK in place of a COMMIT, whose answer the driver takes for that of the COMMIT.
+ * <p>In transaction mode, each transaction of a connection may run in another session of the server. The driver prepares a
+ * statement once, and then executes it by a name. It prepares COMMIT and ROLLBACK at their first execution. The names are {@code
+ * S_1} and so on, on every connection. In another session, the name may be unknown (26000), already assigned (42P05), or stand
+ * for another connection's statement. That statement may be a ROLLBACK in place of a COMMIT, and the driver would take the answer
+ * for that of the COMMIT.
  */
 final class PoolerCheck {
 
-    /** With several sessions, a busy pooler may give one connection the session that another one had only now and then. */
-    private static final int ROUNDS = 20;
+    private static final Logger LOG = LoggerFactory.getLogger(PoolerCheck.class);
 
-    /** The name is not known, is in use, or stands for a statement with other parameters, or without a result. */
-    private static final Set<String> SOMEBODY_ELSES = Set.of("26000", "42P05", "08P01", "02000");
+    /** How many connections to try one after the other. A busy pooler may give the session of one to another client first. */
+    private static final int IN_TURN = 4;
 
     private static final String WHAT_TO_DO =
-            "Add prepareThreshold=0 to the JDBC URL of every data source that goes through it, or use its session mode, or a data"
-                    + " source that leads to PostgreSQL directly";
+            "Add prepareThreshold=0 to the JDBC URL of every data source that uses the pooler, or set the pooler to"
+                    + " session mode, or connect to PostgreSQL directly";
 
-    private final Connection one;
-    private final Connection another;
-    private final String text = "select pg_backend_pid() /* holdfast " + UUID.randomUUID() + " */";
+    private final EntityManagerFactory unit;
+    private final @Nullable DataSource pool;
+    private final PreparedTrial trial = new PreparedTrial();
 
-    private PoolerCheck(Connection one, Connection another) {
-        this.one = one;
-        this.another = another;
+    private PoolerCheck(EntityManagerFactory unit, @Nullable DataSource pool) {
+        this.unit = unit;
+        this.pool = pool;
     }
 
     /**
-     * Tries it out. One statement where there is no pooler, or nothing is prepared on the server; otherwise up to forty more on
-     * two connections.
+     * Runs the check. It takes one statement if there is no pooler, or if the driver prepares nothing on the server. Otherwise it
+     * takes up to forty more on two connections. If the pool has only one connection, it takes up to 84 on four connections that
+     * HikariCP opens one after the other. Another pool would return the first connection again. The check then stays mostly
+     * inconclusive, and logs a warning.
      *
-     * @param unit whose sessions have the connections
-     * @throws IllegalStateException if prepared statements are lost, or there is a pooler and no second connection to try it with
+     * @param unit the persistence unit whose sessions use the connections
+     * @param pool the source of the connections, if known
+     * @throws IllegalStateException if prepared statements are lost
      * @throws PersistenceException if the database failed
      */
-    static void on(EntityManagerFactory unit) {
-        try (Session first = session(unit)) {
+    static void on(EntityManagerFactory unit, @Nullable DataSource pool) {
+        new PoolerCheck(unit, pool).run();
+    }
+
+    private void run() {
+        Result result = Result.KEPT;
+        try (Session first = session()) {
             if (first.doReturningWork(PostgresDriver::preparesBehindPooler)) {
-                first.doWork(one -> with(one, unit));
+                result = first.doReturningWork(this::onTwo);
             }
+        }
+        if (result == Result.OPEN) {
+            result = inTurn();
+        }
+        if (result == Result.LOST) {
+            throw new IllegalStateException(
+                    "A pooler runs each transaction in another session of PostgreSQL (as PgBouncer does in transaction"
+                            + " mode), but a prepared statement belongs to one session. The driver would not find its"
+                            + " statements, or would execute others in their place, and commits would be lost. "
+                            + WHAT_TO_DO);
         }
     }
 
-    private static void with(Connection one, EntityManagerFactory unit) throws SQLException {
-        boolean areLost;
-        try (Session second = session(unit)) {
-            areLost = second.doReturningWork(another -> new PoolerCheck(one, another).areLost());
+    /** Tries two connections. The result is open if there is no second one. */
+    private Result onTwo(Connection one) throws SQLException {
+        if (pool != null && HikariPools.isOfOne(pool)) {
+            return Result.OPEN;
+        }
+        try (Session second = session()) {
+            return second.doReturningWork(another -> trial.onTwo(one, another));
         } catch (PersistenceException noConnection) {
             if (SqlErrors.ofBegin(noConnection) != Failure.EXHAUSTED) {
                 throw noConnection;
             }
-            throw new IllegalStateException(
-                    "There is a pooler between the application and PostgreSQL, and the driver prepares statements on the server."
-                            + " Whether they get lost could not be tried for want of a second connection. "
-                            + WHAT_TO_DO,
-                    noConnection);
-        }
-        if (areLost) {
-            throw new IllegalStateException(
-                    "A pooler gives each transaction another session of PostgreSQL (PgBouncer in transaction mode), but the driver"
-                            + " prepares statements in sessions: it would not find them there, or execute others in their place,"
-                            + " and commits would be lost. " + WHAT_TO_DO);
-        }
-    }
-
-    private static Session session(EntityManagerFactory unit) {
-        return unit.createEntityManager().unwrap(Session.class);
-    }
-
-    private boolean areLost() throws SQLException {
-        boolean oneCommits = one.getAutoCommit();
-        boolean anotherCommits = another.getAutoCommit();
-        try {
-            // Each statement is a transaction then, without a COMMIT, which would be prepared too.
-            one.setAutoCommit(true);
-            another.setAutoCommit(true);
-            return isPreparedStatementLost();
-        } finally {
-            one.setAutoCommit(oneCommits);
-            another.setAutoCommit(anotherCommits);
+            return Result.OPEN;
         }
     }
 
     /**
-     * In session mode, both connections keep their sessions. Otherwise one of them soon has the session that the other one had a
-     * moment ago, and finds there what that has prepared, or finds its own statement elsewhere. A pooler that keeps account of
-     * prepared statements (PgBouncer since 1.21) gives them names of its own.
+     * Tries one connection after the other, and evicts each from its pool. Only the next connection shows whether the pooler
+     * passes the session on unchanged.
      */
-    private boolean isPreparedStatementLost() throws SQLException {
-        try (PreparedStatement prepared = PostgresDriver.preparedAtOnce(one, text)) {
-            Long before = null;
-            for (int round = 0; round < ROUNDS; round++) {
-                long session = sessionOf(prepared);
-                Seen seen = seenByAnother();
-                if (seen.session() == session) {
-                    return seen.isPrepared();
+    private Result inTurn() {
+        for (int turn = 1; turn <= IN_TURN; turn++) {
+            try (Session session = session()) {
+                Result result = session.doReturningWork(trial::onNext);
+                if (result != Result.OPEN) {
+                    return result;
                 }
-                if (before != null && before != session) {
-                    return false;
+                if (turn < IN_TURN && !session.doReturningWork(this::replace)) {
+                    LOG.warn(
+                            "A pooler stands between the application and PostgreSQL, and the driver prepares statements"
+                                    + " on the server. Without a second connection, Holdfast cannot test whether they"
+                                    + " get lost. If the pooler is not in session mode, commits will be lost. {}",
+                            WHAT_TO_DO);
+                    return Result.OPEN;
                 }
-                before = session;
             }
-            return false;
-        } catch (SQLException failed) {
-            if (SOMEBODY_ELSES.contains(String.valueOf(failed.getSQLState()))) {
-                return true;
-            }
-            throw failed;
         }
+        return Result.KEPT;
     }
 
-    private static long sessionOf(PreparedStatement prepared) throws SQLException {
-        try (ResultSet result = prepared.executeQuery()) {
-            result.next();
-            return result.getLong(1);
-        }
+    private boolean replace(Connection connection) throws SQLException {
+        return pool != null && HikariPools.evict(pool, connection);
     }
 
-    private record Seen(long session, boolean isPrepared) {}
-
-    private Seen seenByAnother() throws SQLException {
-        String query = "select pg_backend_pid(), exists (select 1 from pg_prepared_statements where statement = '"
-                + text + "' and name like 'S\\_%')";
-        try (Statement statement = another.createStatement();
-                ResultSet result = statement.executeQuery(query)) {
-            result.next();
-            return new Seen(result.getLong(1), result.getBoolean(2));
-        }
+    private Session session() {
+        return unit.createEntityManager().unwrap(Session.class);
     }
 }

@@ -12,7 +12,7 @@ import org.postgresql.jdbc.PreferQueryMode;
 import org.postgresql.util.PSQLWarning;
 import org.springframework.util.ClassUtils;
 
-/** What PostgreSQL's own JDBC driver can do beyond JDBC. An application on another database does not have it. */
+/** Uses the features of PostgreSQL's own driver beyond JDBC. An application on another database may lack this driver. */
 final class PostgresDriver {
 
     private static final boolean IS_PRESENT =
@@ -20,14 +20,14 @@ final class PostgresDriver {
 
     private PostgresDriver() {}
 
-    /** Whether the connection, or what a pool has wrapped in it, is this driver's. */
+    /** Whether this driver opened the connection, or the connection inside the pool's wrapper. */
     static boolean gave(Connection connection) throws SQLException {
         return IS_PRESENT && connection.isWrapperFor(PGConnection.class);
     }
 
     /**
-     * Whether the driver prepares statements on the server, and the server's session is not the one that the driver was told of when it
-     * connected: a pooler answers that by itself. One statement.
+     * Whether the driver prepares statements on the server, and a pooler is in between. The pooler answers the driver's login
+     * itself. So the session id of that answer differs from that of the server's session. One statement.
      */
     static boolean preparesBehindPooler(Connection connection) throws SQLException {
         if (!gave(connection)) {
@@ -38,7 +38,7 @@ final class PostgresDriver {
             return false;
         }
         boolean autoCommit = connection.getAutoCommit();
-        // Otherwise the transaction would have to be ended, by a ROLLBACK that is prepared.
+        // A transaction would need a ROLLBACK afterwards, and the driver would prepare that too.
         connection.setAutoCommit(true);
         try (Statement statement = connection.createStatement();
                 ResultSet result = statement.executeQuery("select pg_backend_pid()")) {
@@ -49,7 +49,7 @@ final class PostgresDriver {
         }
     }
 
-    /** Returns a statement that is prepared on the server when it is executed for the first time. */
+    /** Returns a statement that the driver prepares on the server at the first execution. */
     static PreparedStatement preparedAtOnce(Connection connection, String text) throws SQLException {
         PGConnection own = connection.unwrap(PGConnection.class);
         int threshold = own.getPrepareThreshold();
@@ -62,11 +62,11 @@ final class PostgresDriver {
     }
 
     /**
-     * Whether the server has told that it no longer waits for a synchronous standby, because somebody has cancelled the wait: what it
-     * has committed, the standby may not have. The text depends on the server's language, the routine does not
+     * Whether the server has warned that a cancellation ended its wait for a synchronous standby. The standby may lack the
+     * commit. The text of the warning depends on the server's language, but the name of the server's routine does not
      * (https://github.com/postgres/postgres/blob/REL_18_0/src/backend/replication/syncrep.c).
      *
-     * @param warnings of a statement or connection of this driver
+     * @param warnings the warnings of a statement or connection of this driver
      */
     static boolean toldOfMissingStandby(@Nullable SQLWarning warnings) {
         for (SQLWarning warning = warnings; warning != null; warning = warning.getNextWarning()) {
@@ -80,8 +80,8 @@ final class PostgresDriver {
     }
 
     /**
-     * What cancels that which the connection executes, through another connection. That the server could not be reached is not told. The
-     * statement's own {@code cancel()} does the same, but only once for each execution, whatever comes of it
+     * Returns an object that cancels the current execution of a connection, through another connection. It does not report an
+     * unreachable server. The statement's own {@code cancel()} works only once for each execution, whatever the outcome
      * (https://github.com/pgjdbc/pgjdbc/blob/REL42.7.11/pgjdbc/src/main/java/org/postgresql/jdbc/PgStatement.java).
      */
     static Cancellation.Driver of(Connection connection) throws SQLException {

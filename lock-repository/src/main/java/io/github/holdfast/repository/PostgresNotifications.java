@@ -10,11 +10,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One connection that listens. Loaded only where the driver is there ({@link PostgresDriver} looks): an application on another
- * database does not have it.
+ * Listens for notifications on one connection. The JVM loads this class only if PostgreSQL's driver is present; {@link
+ * PostgresDriver} checks that first.
  *
- * <p>The driver hears notifications only while the connection is in no transaction, and does not notice a connection that has
- * silently died (https://github.com/pgjdbc/pgjdbc/issues/1144).
+ * <p>The driver receives notifications only outside a transaction, and does not notice when a connection dies silently
+ * (https://github.com/pgjdbc/pgjdbc/issues/1144).
  */
 final class PostgresNotifications {
 
@@ -22,7 +22,7 @@ final class PostgresNotifications {
 
     private static final int ROUND_MILLIS = 250;
 
-    /** After so many rounds in which nothing was heard it is asked whether the connection lives. */
+    /** The number of rounds without a notification until the connection is tested. */
     private static final int SILENT_ROUNDS = 20;
 
     private static final int ANSWER_SECONDS = 5;
@@ -36,7 +36,7 @@ final class PostgresNotifications {
     }
 
     /**
-     * Listens until the receiver wants no more, and leaves the connection as it came.
+     * Listens until the receiver is closed, and restores the connection's autocommit mode.
      *
      * @param probe sends a notification through another connection, and returns it
      */
@@ -72,21 +72,20 @@ final class PostgresNotifications {
             receiver.ready();
             return true;
         }
-        receiver.givenBack(heard);
+        receiver.lockReleased(heard);
         return false;
     }
 
     private void checkLives(boolean isProven) throws SQLException {
         if (!isProven) {
-            throw new SQLException(
-                    "No notification arrives: is there a pooler in transaction mode in between?", "08000");
+            throw new SQLException("No notification arrives, perhaps because of a pooler in transaction mode", "08000");
         }
         if (!connection.isValid(ANSWER_SECONDS)) {
-            throw new SQLException("The connection that listens does not answer any more", "08006");
+            throw new SQLException("The listening connection no longer answers", "08006");
         }
     }
 
-    /** A pool that is given a broken connection back learns of it here: the driver was asked past it. */
+    /** Stops listening. If the connection is broken, its pool notices now; earlier calls went to the driver directly. */
     private void leave(boolean autoCommit) {
         try {
             int timeout = connection.getNetworkTimeout();
@@ -95,7 +94,7 @@ final class PostgresNotifications {
             connection.setAutoCommit(autoCommit);
             connection.setNetworkTimeout(Runnable::run, timeout);
         } catch (SQLException broken) {
-            LOG.debug("A connection broke that has listened", broken);
+            LOG.debug("The listening connection broke", broken);
         }
     }
 

@@ -1,6 +1,7 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockRows.Grant;
 import jakarta.persistence.LockModeType;
 import java.util.Collection;
 import java.util.Comparator;
@@ -16,10 +17,10 @@ import org.hibernate.query.CommonQueryContract;
 import org.hibernate.query.MutationQuery;
 import org.hibernate.query.Query;
 
-/** How a transaction sees to it that nobody is granted locks before it has ended. */
+/** How a transaction prevents grants of locks until it has ended. */
 enum RowGuard {
 
-    /** It locks their rows, shared where the database can. One statement. */
+    /** Locks all rows in one statement, shared where the database supports it. */
     LOCKS_ALL {
         @Override
         Set<Grant> standing(StatelessSession session, Collection<Grant> grants) {
@@ -28,8 +29,8 @@ enum RowGuard {
     },
 
     /**
-     * It locks their rows one by one. For MariaDB, which reads a whole small table to find a few names in it; at REPEATABLE READ it
-     * then locks all of it, gaps and all, also if the names are given once more as a list.
+     * Locks the rows one by one, for MariaDB. There, a query for a few names in a small table reads the whole table. At
+     * REPEATABLE READ, it then locks the whole table with its gaps, even if the query lists the names.
      */
     LOCKS_EACH {
         @Override
@@ -41,10 +42,10 @@ enum RowGuard {
     },
 
     /**
-     * It changes their rows, one by one, but not their versions, on which others decide. For servers that know nothing of each
-     * other's row locks: of two transactions that have changed one row, the second one fails when it commits
-     * (https://galeracluster.com/library/documentation/certification-based-replication.html). An update that changes no value is
-     * not replicated, and would not do.
+     * Changes the rows one by one, for servers that do not see each other's row locks. It leaves the versions unchanged, because
+     * other compare-and-sets depend on them. If two transactions have changed one row, the second one fails at its commit
+     * (https://galeracluster.com/library/documentation/certification-based-replication.html). The update must change a value,
+     * because the servers do not replicate an update without a change.
      */
     CHANGES_EACH {
         @Override
@@ -53,22 +54,25 @@ enum RowGuard {
         }
     };
 
-    /** Taking a lock over is one short transaction; longer than that it should not take. */
+    /** The query timeout. A statement may wait for a takeover, which is one short transaction and should not take longer. */
     private static final int SECONDS = 10;
 
-    /** The one that locks. */
+    /** Returns the guard by row locks for this database. */
     static RowGuard on(Dialect dialect) {
         return dialect instanceof MariaDBDialect ? LOCKS_EACH : LOCKS_ALL;
     }
 
     /**
-     * Looks which grants stand, and keeps them standing until the transaction has ended.
+     * Returns the grants that stand, and protects them until the transaction has ended.
      *
-     * @param session in the transaction
+     * @param session a session in the transaction
      */
     abstract Set<Grant> standing(StatelessSession session, Collection<Grant> grants);
 
-    /** In one order for everybody: holders with the same chosen owner may have several locks at the same time. */
+    /**
+     * Sorts the grants, so that all transactions lock rows in the same order. Holders with the same chosen owner may have several
+     * locks at once.
+     */
     private static Stream<Grant> sorted(Collection<Grant> grants) {
         return grants.stream().sorted(Comparator.comparing(Grant::name));
     }

@@ -15,7 +15,7 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The SQL that ships for one database: what creates each table, with its indexes. */
+/** The SQL script for one database. It creates each table with its indexes. */
 final class SchemaScript {
 
     private static final Set<String> SUPPORTED = Set.of("postgresql", "mysql", "mariadb", "h2");
@@ -33,31 +33,31 @@ final class SchemaScript {
     }
 
     /**
-     * The script for the database at the other end.
+     * Returns the script for the connected database.
      *
-     * @throws UnsupportedDatabaseException if there is none for it
+     * @throws UnsupportedDatabaseException if there is no script for the database
      */
     static SchemaScript of(Connection connection) throws SQLException {
         DatabaseMetaData metaData = connection.getMetaData();
         String product = metaData.getDatabaseProductName();
         String version = metaData.getDatabaseProductVersion();
-        // Not the URL: it may hold a password.
+        // Not the URL, which may contain a password.
         String database = "%s (%s %s)".formatted(connection.getCatalog(), product, version);
         // MySQL's driver calls a MariaDB server "MySQL", with a version like 11.4.5-MariaDB.
         String key = version.contains("MariaDB") ? "mariadb" : product.toLowerCase(Locale.ROOT);
         if (!SUPPORTED.contains(key)) {
             throw new UnsupportedDatabaseException(
-                    "There are no lock tables for " + database + "; supported are PostgreSQL, MySQL, MariaDB and H2");
+                    "Holdfast has no tables for " + database + "; it supports PostgreSQL, MySQL, MariaDB and H2");
         }
         return new SchemaScript(database, "db/holdfast/" + key + ".sql");
     }
 
-    /** Name, product and version, for messages. */
+    /** Returns name, product and version, for messages. */
     String database() {
         return database;
     }
 
-    /** Where the script is on the class path. */
+    /** Returns the path of the script on the class path. */
     String path() {
         return path;
     }
@@ -80,7 +80,7 @@ final class SchemaScript {
     }
 
     private static String read(String path) {
-        // Not Class.getResourceAsStream: on the module path that one looks in this module only.
+        // Not Class.getResourceAsStream, which looks only in this module when it is on the module path.
         try (InputStream file = SchemaScript.class.getClassLoader().getResourceAsStream(path)) {
             if (file == null) {
                 throw new IllegalStateException(path + " is not on the class path; add the artifact lock-changelog");

@@ -6,7 +6,7 @@ import org.hibernate.dialect.H2Dialect;
 import org.hibernate.dialect.MySQLDialect;
 import org.hibernate.dialect.PostgreSQLDialect;
 
-/** How each database tells the time of its wall clock in UTC; and a time between the transaction's begin and now. */
+/** The SQL of each database for the wall clock in UTC, and for a time between the transaction's begin and now. */
 enum SqlClock {
     /** See https://www.postgresql.org/docs/current/functions-datetime.html#FUNCTIONS-DATETIME-CURRENT. */
     POSTGRESQL(
@@ -16,10 +16,10 @@ enum SqlClock {
             "cast(extract(epoch from clock_timestamp())*1000000 as bigint)"),
 
     /**
-     * {@code sysdate(6)} is the wall clock, but in the session's zone; {@code now(6)} and {@code utc_timestamp(6)} are the
-     * statement's start, and the difference of the first two, how long the statement has run, cancels the zone out. It
-     * is taken modulo half an hour, from -15 to 15 minutes: every change to or from daylight saving time is a multiple of
-     * that, and one while the statement waits would otherwise shift the lease by itself. See
+     * {@code sysdate(6)} is the wall clock, but in the session's time zone. {@code now(6)} and {@code utc_timestamp(6)} are the
+     * statement's start. {@code sysdate(6)} minus {@code now(6)} is the time that the statement has run, because the time zones
+     * cancel out. A change of daylight saving time during the statement would shift the lease. So the difference is taken modulo
+     * half an hour, from -15 to 15 minutes, because every such change is a multiple of half an hour. See
      * https://dev.mysql.com/doc/refman/8.0/en/date-and-time-functions.html#function_sysdate.
      */
     MYSQL(
@@ -30,8 +30,8 @@ enum SqlClock {
                     + ",utc_timestamp(6)))"),
 
     /**
-     * H2 has no clock but the statement's start, and tells that only here: its {@code current_timestamp} stands still for
-     * the whole transaction, so a pause between reading and writing would give two holders. See
+     * H2's only moving clock is the start of the statement, and only this view shows it. Its {@code current_timestamp} stands
+     * still for the whole transaction. A pause between reading and writing would then lead to two holders. See
      * https://h2database.com/html/functions.html#current_timestamp.
      */
     H2(
@@ -52,7 +52,7 @@ enum SqlClock {
         this.epochMicros = epochMicros;
     }
 
-    /** Returns the clock of the database, or empty if Holdfast does not know that database. */
+    /** Returns the clock of the database; empty if Holdfast does not support the database. */
     static Optional<SqlClock> of(Dialect dialect) {
         if (dialect instanceof PostgreSQLDialect) {
             return Optional.of(POSTGRESQL);
@@ -65,10 +65,11 @@ enum SqlClock {
     }
 
     /**
-     * Returns what the SQL of a grant or release may be when its statement is the whole transaction. On H2 the two clocks are the same
-     * then, and the statement's start costs more the more sessions there are. On MySQL and MariaDB it becomes the statement's start,
-     * which is earlier by how long the statement has waited for the row (see {@link LockRepository#grantFromNow}), and takes a third
-     * of the text, which the server and, without {@code cachePrepStmts}, the driver parse each time.
+     * Returns the SQL for a grant or release that is a transaction by itself. On H2, the statement's start then equals the
+     * cheaper {@code current_timestamp}. The cost of the statement's start grows with the number of sessions. On MySQL and
+     * MariaDB, the clock becomes the statement's start. That is too early if the statement waits for the row (see {@link
+     * LockRepository#grantFromNow}). The expression for the exact clock would be a third of the SQL text. The server parses that
+     * text each time, and so does the driver without {@code cachePrepStmts}.
      */
     String inAutocommit(String sql) {
         return switch (this) {
@@ -82,13 +83,13 @@ enum SqlClock {
         };
     }
 
-    /** Returns the SQL without what is added to the time where that is null: so is the sum. */
+    /** Returns the SQL with a plain null in place of each addition of null to the clock. Such a sum is null anyway. */
     String withoutNulls(String sql) {
         String nowPlusNull = nowPlusMicros.replace("?1", "null");
         return sql.replace(nowPlusNull, "null").replace(inAutocommit(nowPlusNull), "null");
     }
 
-    /** An enum's constants cannot name a constant of the enum itself. */
+    /** Parts of the SQL. They have a class of their own, because enum constants cannot use static fields of the same enum. */
     private static final class Sql {
         static final String H2_STATEMENT_START = "cast((select EXECUTING_STATEMENT_START from"
                 + " INFORMATION_SCHEMA.SESSIONS where SESSION_ID=session_id()) as timestamp(6) with time zone)";

@@ -12,8 +12,8 @@ import java.util.Set;
 import org.springframework.transaction.TransactionTimedOutException;
 
 /**
- * What an error of the database means, by SQLState and vendor code of the {@link SQLException} in the cause chain.
- * Neither Hibernate's nor Spring's exception types tell it: both leave some of these codes untranslated.
+ * Classifies database errors by SQLState and vendor code of the {@link SQLException} in the cause chain. The exception types of
+ * Hibernate and Spring are not enough, because both leave some of these codes untranslated.
  *
  * <p>Sources: https://www.postgresql.org/docs/current/errcodes-appendix.html,
  * https://dev.mysql.com/doc/mysql-errors/8.0/en/server-error-reference.html,
@@ -22,23 +22,25 @@ import org.springframework.transaction.TransactionTimedOutException;
 final class SqlErrors {
 
     /**
-     * H2: any internal error; here one that its view of the sessions, in which our clock is, has when another session ends
-     * (https://github.com/h2database/h2database/issues/4352), which a plain read may have too.
+     * H2: any internal error. The relevant one occurs when another session ends while a statement reads H2's view of the
+     * sessions, which contains our clock (https://github.com/h2database/h2database/issues/4352). A plain read may fail with it
+     * too.
      */
     private static final int H2_INTERNAL = 50000;
 
-    /** MySQL's Group Replication: the hook before the commit failed, because the member is leaving the group or has left it. */
+    /** MySQL's Group Replication: the hook before the commit failed, because the member is leaving or has left the group. */
     private static final int HOOK_FAILED = 3100;
 
     /**
-     * With what a commit may end, and a statement that commits by itself, although it is or will be done: any error while MariaDB or
-     * MySQL commits (1180); in MySQL's Group Replication the hook's error and the rollback that certification demands (3101), because
-     * a member that leaves ends with them what waits for its certification, and that may have reached the others before
+     * The codes that leave it open whether a commit happened or will happen. They also apply to a statement that commits by
+     * itself. MariaDB and MySQL report any error during a commit as 1180. MySQL's Group Replication reports the hook's error and
+     * the rollback that certification demands (3101). When a member leaves the group, it aborts transactions that wait for
+     * certification with these two codes. The other members may already have received those transactions
      * (https://dev.mysql.com/doc/refman/8.4/en/group-replication-primary-secondary-replication.html).
      */
     private static final Set<Integer> AMBIGUOUS_COMMIT_CODES = Set.of(1180, HOOK_FAILED, 3101, H2_INTERNAL);
 
-    /** MySQL and MariaDB; H2, whose code is the SQLState that stands for any serialization failure elsewhere. */
+    /** MySQL and MariaDB (1213); H2 (40001). On other databases, 40001 is the SQLState of any serialization failure. */
     private static final Set<Integer> DEADLOCK_CODES = Set.of(1213, 40001);
 
     private static final String POSTGRESQL_DEADLOCK = "40P01";
@@ -46,7 +48,7 @@ final class SqlErrors {
     /** MySQL and MariaDB: duplicate key, changed since read (snapshot isolation), certification failure in a cluster. */
     private static final Set<Integer> CONFLICT_CODES = Set.of(1062, 1020, 1180, 3101, H2_INTERNAL);
 
-    /** Serialization failure, duplicate key of a row that another transaction created. */
+    /** Serialization failure; duplicate key, because another transaction created the row. */
     private static final Set<String> CONFLICT_STATES = Set.of("40001", "23505");
 
     /**
@@ -59,30 +61,30 @@ final class SqlErrors {
     private static final Set<String> BUSY_STATES = Set.of("55P03", "57014");
 
     /**
-     * MySQL: too many connections, shutdown, session killed, offline mode, ended because it was idle; the client's codes for a
-     * connection that has gone, which ProxySQL sends as the server's (2006, 2013), and its own for a server that it does not reach
-     * (9001); MariaDB: connection killed; H2: connection broken, closed, database closed.
+     * MySQL: too many connections, shutdown, session killed, offline mode, idle session ended; the client's codes for a lost
+     * connection, which ProxySQL sends as the server's (2006, 2013); ProxySQL's code for an unreachable server (9001); MariaDB:
+     * connection killed; H2: connection broken, closed, database closed.
      */
     private static final Set<Integer> UNAVAILABLE_CODES =
             Set.of(1040, 1053, 3169, 3032, 4031, 2006, 2013, 9001, 1927, 90067, 90007, 90098, 90121);
 
     /**
-     * PostgreSQL: administrator ended the session, crash, starting up, database dropped, session or transaction ended because it was
-     * idle or took too long, too many connections.
+     * PostgreSQL: session ended by an administrator, crash, start-up, database dropped, session or transaction ended because it
+     * was idle or took too long, too many connections.
      */
     private static final Set<String> UNAVAILABLE_STATES =
             Set.of("57P01", "57P02", "57P03", "57P04", "57P05", "25P03", "25P04", "53300");
 
     /**
-     * MySQL and MariaDB: {@code read_only} (1290), read-only transaction, as {@code transaction_read_only} begins it (1792), InnoDB in
-     * read-only mode (1836), a member that has left its group.
+     * MySQL and MariaDB: {@code read_only} (1290); read-only transaction, caused by {@code transaction_read_only} (1792); InnoDB
+     * in read-only mode (1836); a member that has left its group.
      */
     private static final Set<Integer> READ_ONLY_CODES = Set.of(1290, 1792, 1836, HOOK_FAILED);
 
     /** The standard's read-only transaction: a standby of PostgreSQL, or {@code default_transaction_read_only}. */
     private static final String READ_ONLY_STATE = "25006";
 
-    /** MySQL and MariaDB: disk, memory, resources of the system, table of locks or tablespace full; H2: out of memory. */
+    /** MySQL and MariaDB: out of disk space, memory, system resources, lock table entries or tablespace; H2: out of memory. */
     private static final Set<Integer> INSUFFICIENT_RESOURCES_CODES = Set.of(1021, 1037, 1041, 1114, 1206, 90108);
 
     /** PostgreSQL: disk or memory full, a limit reached. */
@@ -94,13 +96,13 @@ final class SqlErrors {
 
     private SqlErrors() {}
 
-    /** Whether the error comes from the database, or from the time that it was given, and not from our own code. */
+    /** Whether the error comes from the database, or from the transaction's timeout, and not from our own code. */
     static boolean isFromDatabase(Throwable thrown) {
         return thrown instanceof TransactionTimedOutException
                 || sqlException(thrown).isPresent();
     }
 
-    /** What the error means for a statement: it was not executed, or its transaction will not be committed. */
+    /** Classifies an error of a statement. The statement was not executed, or its transaction will not be committed. */
     static Failure ofStatement(Throwable thrown) {
         if (thrown instanceof TransactionTimedOutException) {
             return Failure.BUSY;
@@ -108,18 +110,18 @@ final class SqlErrors {
         return sqlException(thrown).map(SqlErrors::classify).orElse(Failure.REFUSED);
     }
 
-    /** Whether H2 stumbled over itself, so that the same statement will do at once. */
+    /** Whether it is an internal error of H2, so that the same statement will succeed at once. */
     static boolean isInternalToH2(StoreException thrown) {
         return thrown.failure() == Failure.CONFLICT
                 && sqlException(thrown).filter(SqlErrors::isInternalToH2).isPresent();
     }
 
-    /** Whether H2 stumbled over itself, so that the same statement will do at once. */
+    /** Whether it is an internal error of H2, so that the same statement will succeed at once. */
     static boolean isInternalToH2(SQLException error) {
         return error.getErrorCode() == H2_INTERNAL;
     }
 
-    /** What the error means for a transaction that could not be begun: there was no connection. */
+    /** Classifies an error at the begin of a transaction. There was no connection. */
     static Failure ofBegin(Throwable thrown) {
         return sqlException(thrown).filter(SqlErrors::isExhausted).isPresent()
                 ? Failure.EXHAUSTED
@@ -127,8 +129,8 @@ final class SqlErrors {
     }
 
     /**
-     * What the error means for a commit. Only a conflict is an answer of the server that it rolled back; anything else
-     * leaves open what it did.
+     * Classifies an error of a commit. Only a conflict proves that the server rolled back. Any other error leaves the outcome in
+     * doubt.
      */
     static Failure ofCommit(Throwable thrown) {
         boolean mayHaveCommitted = sqlException(thrown)
@@ -138,8 +140,8 @@ final class SqlErrors {
     }
 
     /**
-     * What the error means for a statement that commits by itself. Only what the server says of the statement tells that it was not
-     * done.
+     * Classifies an error of a statement that commits by itself. Only the server's own answer proves that the statement had no
+     * effect.
      */
     static Failure ofAutocommit(Throwable thrown) {
         boolean isAnswer = sqlException(thrown)
@@ -150,8 +152,8 @@ final class SqlErrors {
     }
 
     /**
-     * Whether the driver says that it has cancelled the statement. MySQL's says so for every statement that has ended after the time
-     * was over, however it has ended.
+     * Whether the driver reports that it has cancelled the statement. MySQL's driver reports that for every statement that ends
+     * after its timeout, even a successful one.
      */
     static boolean isCancelledByDriver(SQLException error) {
         return error instanceof SQLTimeoutException && hasNoCode(error);
@@ -191,26 +193,30 @@ final class SqlErrors {
         if (INSUFFICIENT_RESOURCES_CODES.contains(code) || state.startsWith(INSUFFICIENT_RESOURCES_CLASS)) {
             return Failure.INSUFFICIENT_RESOURCES;
         }
-        // MySQL Connector/J reports a statement that its query timeout cancelled with neither SQLState nor code.
+        // If its query timeout cancels a statement, MySQL Connector/J reports neither SQLState nor code.
         if (error instanceof SQLTimeoutException) {
             return Failure.BUSY;
         }
         return TABLE_MISSING_STATES.contains(state) ? Failure.TABLE_MISSING : Failure.REFUSED;
     }
 
-    /** A server gives a SQLState or a code; a pool that took a broken connection back in the middle says only what it did. */
+    /**
+     * Whether the error comes from the pool. A server's error has a SQLState or a code. A pool that closed a broken connection
+     * during a call gives neither.
+     */
     private static boolean isOfThePool(SQLException error) {
         return error.getClass() == SQLException.class && hasNoCode(error);
     }
 
-    /** Whether it comes from the driver or a pool, and tells nothing of what the server says. */
+    /** Whether the error comes from the driver or a pool, without an answer of the server. */
     static boolean hasNoCode(SQLException error) {
         return error.getSQLState() == null && error.getErrorCode() == 0;
     }
 
     /**
-     * A pool that waited in vain for one of its connections: HikariCP, which gives as the cause why it could not open
-     * another one, if that is it; Commons DBCP, whose other errors have the database's as their cause; Tomcat JDBC.
+     * Whether a pool had no free connection until its timeout. It recognises HikariCP, Commons DBCP and Tomcat JDBC. HikariCP's
+     * error has a cause if a connection could not be opened. Other errors of Commons DBCP have the database's error as their
+     * cause.
      */
     private static boolean isExhausted(SQLException error) {
         if (!hasNoCode(error)) {
@@ -223,8 +229,9 @@ final class SqlErrors {
     }
 
     /**
-     * MySQL Connector/J sends no write to a host that it failed over to, unless {@code failOverReadOnly=false}
-     * (https://dev.mysql.com/doc/connector-j/en/connector-j-config-failover.html). The state stands for any illegal argument.
+     * Whether MySQL Connector/J refused a write after a failover. After a failover, it sends no writes to the new host unless
+     * {@code failOverReadOnly=false} (https://dev.mysql.com/doc/connector-j/en/connector-j-config-failover.html). The SQLState
+     * alone means any illegal argument.
      */
     private static boolean isReadOnlyInDriver(SQLException error, String state) {
         return state.equals("S1009")

@@ -24,18 +24,19 @@ import org.hibernate.dialect.PostgreSQLDialect;
 import org.hibernate.engine.jdbc.connections.spi.ConnectionProvider;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.hibernate.resource.transaction.spi.TransactionCoordinatorBuilder;
+import org.jspecify.annotations.Nullable;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
 
 /**
- * What must be true of a persistence unit and its database before locks in it can be relied on. Behaviour is tried, not
- * metadata read: what counts is how the database compares names, not what it calls the collation.
+ * Checks that a persistence unit and its database are suitable for locks. It tests behaviour instead of reading metadata. For
+ * example, it tests how the database compares names, because the name of a collation proves nothing.
  */
 final class StartupCheck {
 
     private static final Duration AT_MOST = Duration.ofSeconds(30);
 
-    /** At SERIALIZABLE, other nodes at work can make the check fail. */
+    /** At SERIALIZABLE, conflicts with other nodes can make the check fail, so it is repeated. */
     private static final int ATTEMPTS = 10;
 
     private static final List<Class<?>> ENTITIES =
@@ -51,7 +52,7 @@ final class StartupCheck {
     StartupCheck(EntityManagerFactory entityManagerFactory) {
         this.entityManagerFactory = entityManagerFactory;
         try {
-            // Spring's proxy of a factory is a SessionFactory itself, and answers with itself when asked for that.
+            // Spring's proxy of a factory implements SessionFactory, and would return itself for that type.
             sessionFactory = entityManagerFactory.unwrap(SessionFactoryImplementor.class);
         } catch (RuntimeException notHibernate) {
             throw new IllegalStateException(
@@ -61,12 +62,12 @@ final class StartupCheck {
         }
     }
 
-    /** Returns the application's factory itself, not a proxy of it. */
+    /** Returns the application's factory, without any proxy. */
     SessionFactoryImplementor sessionFactory() {
         return sessionFactory;
     }
 
-    /** Checks what can be told without asking the database. */
+    /** Checks the persistence unit without a connection to the database. */
     void persistenceUnit() {
         refuseUnless(
                 ENTITIES.stream().allMatch(this::isManaged),
@@ -94,18 +95,23 @@ final class StartupCheck {
         refuseUnless(
                 !options.isMultiTenancyEnabled(),
                 "Holdfast does not support multi-tenant persistence units yet: give it one of its own");
-        ConnectionProvider connections = options.getServiceRegistry().requireService(ConnectionProvider.class);
-        if (connections.isUnwrappableAs(DataSource.class)) {
-            refuseProxy("persistence unit's", connections.unwrap(DataSource.class));
+        DataSource pool = poolOfApplication();
+        if (pool != null) {
+            refuseProxy("persistence unit's", pool);
         }
     }
 
-    /** Checks a data source that lock operations have connections from. */
+    private @Nullable DataSource poolOfApplication() {
+        ConnectionProvider connections = sessionFactory.getServiceRegistry().requireService(ConnectionProvider.class);
+        return connections.isUnwrappableAs(DataSource.class) ? connections.unwrap(DataSource.class) : null;
+    }
+
+    /** Checks the data source of lock operations. */
     static void refuseProxy(String whose, DataSource dataSource) {
         refuseUnless(
                 !(dataSource instanceof TransactionAwareDataSourceProxy),
                 "The " + whose + " data source is a TransactionAwareDataSourceProxy: a lock operation would run on the"
-                        + " connection of the caller's transaction and commit it; give it the proxy's target");
+                        + " connection of the caller's transaction and commit it; use the proxy's target instead");
     }
 
     private boolean isManaged(Class<?> entity) {
@@ -122,9 +128,9 @@ final class StartupCheck {
                 throw failed;
             }
             throw new IllegalStateException(
-                    "The database refuses to store a lock's name ("
+                    "The database refused to store a lock name ("
                             + NestedExceptionUtils.getMostSpecificCause(failed).getMessage()
-                            + "): Holdfast needs to write, on the primary database, and " + NAME_COLUMN,
+                            + "): Holdfast needs write access to the primary database, and " + NAME_COLUMN,
                     failed);
         }
     }
@@ -134,7 +140,7 @@ final class StartupCheck {
             try {
                 store.inRolledBackTransaction(AT_MOST, locks -> {
                     tableIsByteExact(locks);
-                    return store.audits().wasForced("holdfast", 0)
+                    return locks.wasForced("holdfast", 0)
                             || store.runs().last("holdfast").isPresent();
                 });
                 return;
@@ -146,7 +152,7 @@ final class StartupCheck {
         }
     }
 
-    /** Checks that what one store has committed is there for the other; leaves nothing behind. */
+    /** Checks that one store sees the commits of the other; leaves nothing behind. */
     void isSameDatabase(LockStore lockStore, LockStore applicationStore) {
         String probe = "holdfast probe " + UUID.randomUUID();
         lockStore.inTransaction(AT_MOST, locks -> locks.createIfMissing(probe));
@@ -155,34 +161,36 @@ final class StartupCheck {
                     applicationStore
                             .inTransaction(AT_MOST, locks -> locks.read(probe))
                             .isPresent(),
-                    "The lock data source leads to another database or schema than the persistence unit: a lock there would"
-                            + " not protect the application's data");
+                    "The lock data source connects to another database or schema than the persistence unit: a lock"
+                            + " there would not protect the application's data");
         } finally {
-            lockStore.inTransaction(AT_MOST, () -> lockStore.table().purge(List.of(probe)));
+            lockStore.inTransaction(AT_MOST, () -> lockStore.pages().purge(List.of(probe)));
         }
     }
 
     /**
      * Checks the connections.
      *
-     * @param unit whose sessions have them
-     * @return who writes the database
+     * @param dataSource the source of the connections; null for that of the application
+     * @return whether several servers write the database
      */
-    Cluster connections(EntityManagerFactory unit) {
-        pooler(unit);
+    Cluster connections(@Nullable DataSource dataSource) {
+        pooler(dataSource);
+        EntityManagerFactory unit = IsolatedPersistenceUnit.of(sessionFactory, dataSource);
         try (Session session = unit.createEntityManager().unwrap(Session.class)) {
             return session.doReturningWork(connection -> {
                 refuseUnless(
                         !connection.isReadOnly(),
-                        "The data source gives read-only connections: Holdfast needs to write, on the primary database");
+                        "The data source provides read-only connections: Holdfast needs write access to the primary"
+                                + " database");
                 refuseUnless(
                         connection.getTransactionIsolation() != Connection.TRANSACTION_READ_UNCOMMITTED,
-                        "The connections are at READ UNCOMMITTED: a grant that is rolled back later would be believed; use"
-                                + " READ COMMITTED or higher");
+                        "The connections use READ UNCOMMITTED: Holdfast would rely on grants that are rolled back"
+                                + " later; use READ COMMITTED or higher");
                 refuseUnless(
                         !connection.getAutoCommit() || !providerDisablesAutoCommit(),
-                        "hibernate.connection.provider_disables_autocommit is true, but the pool gives connections in"
-                                + " autoCommit mode: set the pool's autoCommit to false, or remove the setting");
+                        "hibernate.connection.provider_disables_autocommit is true, but the pool provides connections"
+                                + " in autoCommit mode: set the pool's autoCommit to false, or remove the setting");
                 if (dialect() instanceof MySQLDialect) {
                     refuseUnless(
                             isSysdateTheWallClock(connection),
@@ -196,11 +204,17 @@ final class StartupCheck {
         }
     }
 
-    /** Checks whether what the driver prepares on a server of PostgreSQL is found again. */
-    void pooler(EntityManagerFactory unit) {
+    /**
+     * Checks that no pooler loses the statements that the driver prepares on a PostgreSQL server.
+     *
+     * @param dataSource the source of the connections; null for that of the application
+     */
+    void pooler(@Nullable DataSource dataSource) {
         if (dialect() instanceof PostgreSQLDialect) {
             try {
-                PoolerCheck.on(unit);
+                PoolerCheck.on(
+                        IsolatedPersistenceUnit.of(sessionFactory, dataSource),
+                        dataSource == null ? poolOfApplication() : dataSource);
             } catch (PersistenceException thrown) {
                 throw notChecked(thrown);
             }
@@ -216,7 +230,10 @@ final class StartupCheck {
         return sessionFactory.getSessionFactoryOptions().doesConnectionProviderDisableAutoCommit();
     }
 
-    /** With sysdate-is-now, sysdate() is the statement's start like now(), and a pause between them is not seen. */
+    /**
+     * Whether sysdate() is the wall clock. With sysdate-is-now, it is the statement's start, as now() is, and both return the
+     * same time after a pause.
+     */
     private static boolean isSysdateTheWallClock(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement();
                 ResultSet result = statement.executeQuery(
@@ -226,10 +243,10 @@ final class StartupCheck {
     }
 
     /**
-     * Names that differ in case, accent, Unicode form, zero-width characters or trailing spaces are different locks. A
-     * column with another collation would make them one, and mostly show only as a lock that is strangely busy.
+     * Checks that the database distinguishes names by case, accent, Unicode form, zero-width characters and trailing spaces. With
+     * an unsuitable collation, such names would be one lock. The only symptom would usually be a lock that is strangely busy.
      */
-    private static void tableIsByteExact(LockRepository locks) {
+    private static void tableIsByteExact(LockRows locks) {
         String probe = "holdfast caf\u00e9 \ud83d\udd12 " + UUID.randomUUID();
         locks.createIfMissing(probe);
         List<String> others = List.of(
@@ -242,7 +259,8 @@ final class StartupCheck {
         refuseUnless(
                 locks.read(probe).isPresent()
                         && others.stream().allMatch(other -> locks.read(other).isEmpty()),
-                "Names are not kept byte by byte, so different locks would be one: " + NAME_COLUMN);
+                "The database does not store and compare names byte by byte, so different names would be one lock: "
+                        + NAME_COLUMN);
     }
 
     private Dialect dialect() {

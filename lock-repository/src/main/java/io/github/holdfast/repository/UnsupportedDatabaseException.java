@@ -1,6 +1,9 @@
 package io.github.holdfast.repository;
 
-/** The database is none of those that Holdfast supports: PostgreSQL, MySQL, MariaDB and H2. The message says which it is. */
+/**
+ * Thrown for a database that Holdfast does not support. It supports PostgreSQL, MySQL, MariaDB and H2. The message names the
+ * database.
+ */
 public final class UnsupportedDatabaseException extends IllegalStateException {
 
     private static final long serialVersionUID = 1L;

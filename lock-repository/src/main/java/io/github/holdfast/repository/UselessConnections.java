@@ -17,22 +17,22 @@ import org.springframework.orm.jpa.JpaDialect;
 import org.springframework.transaction.TransactionDefinition;
 
 /**
- * Throws connections out of their pool that are of no use for the next statement either: those that are gone, and those that lead
- * to a server that only reads. A pool would give the same one to whoever tries again. It knows some errors that tell that a
- * connection is gone, and none that tell that it only reads; and it asks no connection that was in use a moment ago. Thread-safe.
+ * Evicts broken connections, and connections to a read-only server, from their pool. Otherwise the next attempt would get the
+ * same connection again. Pools recognise some errors of broken connections, and none of read-only ones. They do not test a
+ * connection that was in use a moment ago. Thread-safe.
  */
 final class UselessConnections {
 
     private static final Logger LOG = LoggerFactory.getLogger(UselessConnections.class);
 
     /**
-     * At most so often, one that only reads is thrown out. As long as each new one only reads too, the pool does not open more of
-     * them, and those who only want to read find connections.
+     * The shortest interval between two evictions of read-only connections. If every new connection is read-only too, it limits
+     * how many the pool opens, and leaves connections for callers that only read.
      */
     private static final Duration SHORTEST_INTERVAL = Duration.ofMillis(50);
 
     private final @Nullable DataSource pool;
-    /** By the local clock. Two at the same time may both throw one out. */
+    /** By the local clock. Two concurrent threads may each evict a connection. */
     private volatile long lastReadOnlyAt = System.nanoTime() - SHORTEST_INTERVAL.toNanos();
 
     private UselessConnections(@Nullable DataSource pool) {
@@ -40,9 +40,9 @@ final class UselessConnections {
     }
 
     /**
-     * Of a pool.
+     * Returns the instance for a pool.
      *
-     * @param dataSource the pool; null for where the application has its connections from
+     * @param dataSource the pool; null for the application's own source of connections
      */
     static UselessConnections of(SessionFactoryImplementor factory, @Nullable DataSource dataSource) {
         if (dataSource != null) {
@@ -54,9 +54,9 @@ final class UselessConnections {
     }
 
     /**
-     * Throws a connection out, if the error says that it is of no use. It is to be given back all the same.
+     * Evicts a connection if the error shows that it is useless. The caller still returns it to the pool.
      *
-     * @param connection which is this caller's, from this pool
+     * @param connection a connection of this pool, in use by the caller
      */
     void throwOutAfter(Throwable thrown, Connection connection) {
         if (saysUseless(thrown)) {
@@ -64,7 +64,10 @@ final class UselessConnections {
         }
     }
 
-    /** As {@link #throwOutAfter(Throwable, Connection)}, for the one of this session, if it has one by now. */
+    /**
+     * Does the same as {@link #throwOutAfter(Throwable, Connection)} for the connection of this session, if the session has one
+     * by now.
+     */
     void throwOutAfter(Throwable thrown, EntityManager session) {
         LogicalConnectionImplementor connection = session.unwrap(SharedSessionContractImplementor.class)
                 .getJdbcCoordinator()
@@ -91,19 +94,25 @@ final class UselessConnections {
         return true;
     }
 
-    /** A pool that looks whether its connections live finds one that was aborted dead. On H2 that does nothing. */
+    /**
+     * Evicts a connection. Without HikariCP it aborts the connection, so that the pool's next test fails. On H2, {@code abort}
+     * does nothing.
+     */
     private void throwOut(Connection useless, Throwable why) {
-        LOG.debug("A connection is thrown out of its pool", why);
+        LOG.debug("Evicting a connection from its pool", why);
         try {
             if (pool == null || !HikariPools.evict(pool, useless)) {
                 useless.abort(Runnable::run);
             }
         } catch (SQLException | RuntimeException failed) {
-            LOG.debug("A connection could not be thrown out of its pool", failed);
+            LOG.debug("A connection could not be evicted from its pool", failed);
         }
     }
 
-    /** What begins the transactions of sessions on these connections: one may turn out to be gone by that. */
+    /**
+     * Returns the dialect for transactions on these connections. It also evicts a connection that proves useless when a
+     * transaction begins.
+     */
     JpaDialect dialect() {
         return new Dialect(this);
     }

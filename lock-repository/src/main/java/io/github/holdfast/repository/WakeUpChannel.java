@@ -2,7 +2,6 @@ package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.StoreException.Failure;
-import jakarta.persistence.EntityManagerFactory;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -11,73 +10,67 @@ import java.time.Duration;
 import java.util.UUID;
 import org.hibernate.Session;
 import org.hibernate.dialect.PostgreSQLDialect;
-import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.springframework.core.NestedExceptionUtils;
 
 /**
- * PostgreSQL's notifications, by which a release wakes those who wait for the lock on other nodes. There is one channel for each
- * table of locks, and what is sent through it is the name of a lock. A notification is sent by the commit of the release, so
- * that whoever hears it finds the lock free; one that nobody hears is lost. Thread-safe.
+ * PostgreSQL's notification channel, through which a release wakes the waiters on other nodes. Each table of locks has one
+ * channel. The payload is the name of the lock. The commit of the release sends the notification, so the receiver finds the lock
+ * free. A notification without a receiver is lost. Thread-safe.
  */
 public final class WakeUpChannel {
 
     private static final Duration PROBE_LIMIT = Duration.ofSeconds(5);
 
-    private final LockStore store;
-    private final EntityManagerFactory unit;
+    private final StoreTransactions transactions;
     private final LockWakeUpRepository notifying;
-    private final PreparedUpdate release;
+    private final CompiledUpdate release;
     private final String name;
 
-    private WakeUpChannel(LockStore store, EntityManagerFactory unit, LockWakeUpRepository notifying, String name) {
-        this.store = store;
-        this.unit = unit;
+    private WakeUpChannel(StoreTransactions transactions, LockWakeUpRepository notifying, String name) {
+        this.transactions = transactions;
         this.notifying = notifying;
-        this.release = PreparedUpdate.of(
-                unit.unwrap(SessionFactoryImplementor.class),
-                LockWakeUpRepository.class,
-                "release",
-                SqlClock.POSTGRESQL);
+        this.release = CompiledUpdate.of(transactions.factory(), LockWakeUpRepository.class, "release");
         this.name = name;
     }
 
     /**
-     * The channel of a store.
+     * Returns the channel of a store.
      *
-     * @throws IllegalStateException if this is not PostgreSQL with its own driver
+     * @throws IllegalStateException if the database is not PostgreSQL, or its driver is not PostgreSQL's own
      * @throws StoreException if the database failed
      */
-    static WakeUpChannel of(LockStore store, EntityManagerFactory unit, LockWakeUpRepository notifying) {
-        try (Session session = unit.createEntityManager().unwrap(Session.class)) {
-            String table = unit.unwrap(SessionFactoryImplementor.class)
+    static WakeUpChannel of(StoreTransactions transactions) {
+        if (!(transactions.dialect() instanceof PostgreSQLDialect)) {
+            throw refused("the persistence unit uses another database");
+        }
+        LockWakeUpRepository notifying = transactions.repository(LockWakeUpRepository.class);
+        MetamodelCache.clear();
+        try (Session session = transactions.unit().createEntityManager().unwrap(Session.class)) {
+            String table = transactions
+                    .factory()
                     .getMappingMetamodel()
                     .getEntityDescriptor(LockEntity.class)
                     .getMappedTableDetails()
                     .getTableName();
             return new WakeUpChannel(
-                    store, unit, notifying, session.doReturningWork(connection -> nameFor(table, connection)));
+                    transactions, notifying, session.doReturningWork(connection -> nameFor(table, connection)));
         } catch (RuntimeException thrown) {
             throw translated(thrown);
         }
     }
 
-    /** Checks what can be told without a connection. */
-    static void checkSupported(EntityManagerFactory unit) {
-        if (!(unit.unwrap(SessionFactoryImplementor.class).getJdbcServices().getDialect()
-                instanceof PostgreSQLDialect)) {
-            throw refused("the persistence unit uses another database");
-        }
-    }
-
     private static IllegalStateException refused(String why) {
-        return new IllegalStateException("Only on PostgreSQL are waiting threads woken by notifications, but " + why
-                + ": leave that setting out, and they poll");
+        return new IllegalStateException("Wake-up by notification requires PostgreSQL, but " + why
+                + ": remove that setting, and waiting threads poll");
     }
 
-    /** By the table's number: names of locks in another schema are other locks, and a search path is not the same everywhere. */
+    /**
+     * Returns the channel's name, which contains the id of the table. The table's name would not do: another schema may have a
+     * table of the same name, and search paths may differ.
+     */
     private static String nameFor(String table, Connection connection) throws SQLException {
         if (!PostgresDriver.gave(connection)) {
-            throw refused("the connections are not those of PostgreSQL's own JDBC driver");
+            throw refused("the connections do not come from PostgreSQL's own JDBC driver");
         }
         try (PreparedStatement query =
                 connection.prepareStatement("select cast(cast(cast(? as text) as regclass) as oid)")) {
@@ -95,56 +88,63 @@ public final class WakeUpChannel {
     }
 
     /**
-     * As {@link LockRepository#release(LockEntity, LockEntity)}; if the row becomes free and another node waits, whatever for, the
+     * Does the same as {@link LockRows#release}. If the lock becomes free and any other node waits, no matter for which lock, the
      * commit notifies the channel. One statement.
      *
-     * @param locks of a transaction of the store, or {@linkplain LockStore#standalone standalone}
-     * @param nodeId the node that does not count as waiting, because it is the caller's; empty if there is none
+     * @param nodeId the caller's own node, which does not count as waiting; the empty string for none
      */
-    public boolean release(LockRepository locks, LockEntity before, LockEntity after, String nodeId) {
+    public boolean release(LockRows locks, LockEntity before, LockEntity after, String nodeId) {
         if (after.owner() != null) {
             return locks.release(before, after);
         }
-        int released = locks instanceof StandaloneLocks standalone
-                ? standalone.update(
-                        release, before.name(), before.version(), before.fencingToken(), before.owner(), name, nodeId)
+        int released = locks instanceof AutocommitLockRows autocommit
+                ? autocommit.update(
+                        release,
+                        before,
+                        before.name(),
+                        before.version(),
+                        before.fencingToken(),
+                        before.owner(),
+                        name,
+                        nodeId)
                 : notifying.release(
                         before.name(), before.version(), before.fencingToken(), before.owner(), name, nodeId);
         return released == 1;
     }
 
-    /** Hears what is sent, on the thread that {@linkplain #listen listens}. */
+    /** Receives notifications on the {@linkplain #listen listening} thread. */
     public interface Receiver {
 
-        /** Whether it wants to hear more; asked about four times a second. */
+        /** Whether to keep listening; called several times a second. */
         boolean isOpen();
 
-        /** From now on nothing is missed that is sent as long as the connection lives. */
+        /** Called when listening has begun. From now on, no notification is lost while the connection lives. */
         void ready();
 
-        /** Somebody has given a lock back, or said so. */
-        void givenBack(String lockName);
+        /** Called for each notification. Usually a release sent it, but any database session can. */
+        void lockReleased(String lockName);
     }
 
     /**
-     * Listens on one connection, until the receiver wants no more. That notifications arrive is tried with one of its own, which
-     * is sent through another connection: through a pooler that changes sessions between transactions, {@code LISTEN} succeeds
-     * and nothing ever arrives.
+     * Listens on one connection until the receiver is closed. First it sends a test notification through another connection, to
+     * prove that notifications arrive. If a pooler changes sessions between transactions, {@code LISTEN} succeeds but no
+     * notification arrives.
      *
-     * @throws StoreException if there is no connection, or it broke, or nothing arrives; the receiver may have missed something
+     * @throws StoreException if there is no connection, it broke, or no notification arrives; the receiver may have missed
+     *     notifications
      */
     public void listen(Receiver receiver) {
-        try (Session session = unit.createEntityManager().unwrap(Session.class)) {
+        try (Session session = transactions.unit().createEntityManager().unwrap(Session.class)) {
             session.doWork(connection -> new PostgresNotifications(connection, name).hear(receiver, this::probe));
         } catch (RuntimeException thrown) {
             throw translated(thrown);
         }
     }
 
-    /** A payload that can be no lock's name, which has no white space at its ends. */
+    /** Sends a payload that cannot be a lock's name. It starts with a space, and a lock's name has no white space at its ends. */
     private String probe() {
         String probe = " " + UUID.randomUUID();
-        store.inTransaction(PROBE_LIMIT, () -> notifying.send(name, probe));
+        transactions.committed(PROBE_LIMIT, () -> notifying.send(name, probe));
         return probe;
     }
 

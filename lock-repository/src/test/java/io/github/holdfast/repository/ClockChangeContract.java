@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.awaitility.Awaitility.await;
 
+import io.github.holdfast.entity.LockAvailability;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.Standing;
 import io.github.holdfast.test.ClockedDatabase;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
@@ -101,8 +101,8 @@ abstract class ClockChangeContract {
                     .isEqualTo(column("expires_at"));
             assertThat(row.version()).isBetween(micros(earliest), micros(latest));
             assertThat(row.fencingToken()).isBetween(micros(earliest), micros(latest));
-            assertThat(seen.standing("me", null, Duration.ZERO)).isEqualTo(Standing.MINE);
-            assertThat(seen.standing("other", null, Duration.ZERO)).isEqualTo(Standing.HELD);
+            assertThat(seen.availability("me", null, Duration.ZERO)).isEqualTo(LockAvailability.HELD_BY_CLAIMANT);
+            assertThat(seen.availability("other", null, Duration.ZERO)).isEqualTo(LockAvailability.HELD_BY_OTHER);
 
             Duration longer = LEASE.multipliedBy(2);
             assertThat(application.<Boolean>call(locks -> locks.extend(row, row.reentered(), longer)))
@@ -119,7 +119,8 @@ abstract class ClockChangeContract {
         server.set(utc);
         try (TestApplication application = application()) {
             LockEntity row = application.grant("job", "me", SHORT_LEASE);
-            await().until(() -> application.read("job").standing("other", null, Duration.ZERO) == Standing.FREE);
+            await().until(() ->
+                    application.read("job").availability("other", null, Duration.ZERO) == LockAvailability.FREE);
 
             assertThat(clock()).isAfterOrEqualTo(row.expiresAt());
             assertThat(application.<Boolean>call(locks -> locks.extend(row, row.reentered(), LEASE)))
@@ -159,13 +160,14 @@ abstract class ClockChangeContract {
     }
 
     /** On MariaDB and MySQL without the second statement that follows a wait: one must be enough there. */
-    private boolean grant(LockRepository locks, LockEntity row) {
+    private boolean grant(TransactionalLockRows locks, LockEntity row) {
         if (kind == TestDatabase.POSTGRESQL) {
             return locks.grant(row, row.granted("me", null, null), LEASE, LEASE);
         }
         long micros = LEASE.toSeconds() * 1_000_000;
         long token = row.fencingToken();
-        return locks.grant("job", row.version(), token, null, "me", null, null, token + 1, micros, micros) == 1;
+        return locks.queries().grant("job", row.version(), token, null, "me", null, null, token + 1, micros, micros)
+                == 1;
     }
 
     /** What a statement that runs across the change takes for its own duration if it believes the session's clock. */

@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.within;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariConfig;
+import io.github.holdfast.entity.LockAvailability;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.Standing;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
 import java.time.Duration;
@@ -97,7 +97,7 @@ abstract class ClockContract {
         LockEntity row = application.grant("job", "me", Duration.ofMillis(200));
         boolean extended = application.call(locks -> {
             LockSnapshot seen = locks.read("job").orElseThrow();
-            assertThat(seen.standing("me", null, Duration.ZERO)).isEqualTo(Standing.MINE);
+            assertThat(seen.availability("me", null, Duration.ZERO)).isEqualTo(LockAvailability.HELD_BY_CLAIMANT);
             await().until(() -> TestSql.clock(database).isAfter(row.expiresAt()));
             return locks.extend(row, row.reentered(), LEASE);
         });
@@ -139,11 +139,12 @@ abstract class ClockContract {
     }
 
     /** Returns what the clock said just before the row was given free. */
-    private Instant whileRowIsLocked(Function<LockRepository, Boolean> write, boolean expected) throws Exception {
+    private Instant whileRowIsLocked(Function<TransactionalLockRows, Boolean> write, boolean expected)
+            throws Exception {
         return whileRowIsLocked(WAIT, write, expected);
     }
 
-    private Instant whileRowIsLocked(Duration time, Function<LockRepository, Boolean> write, boolean expected)
+    private Instant whileRowIsLocked(Duration time, Function<TransactionalLockRows, Boolean> write, boolean expected)
             throws Exception {
         try (OtherClient holder = OtherClient.lockingRow(database, "job");
                 TestThreads threads = new TestThreads()) {
@@ -232,7 +233,7 @@ abstract class ClockContract {
     }
 
     private static List<String> idle(TestApplication application, Duration sinceFromNow) {
-        return application.call(locks -> application.store().table().idle("", Micros.of(sinceFromNow), 10).stream()
+        return application.call(locks -> application.store().pages().idle("", Micros.of(sinceFromNow), 10).stream()
                 .map(LockEntity::name)
                 .toList());
     }

@@ -96,7 +96,8 @@ abstract class ErrorClassificationContract {
     void refusalToWaitIsBusy() throws Exception {
         application.create("job");
         try (OtherClient other = OtherClient.lockingRow(database, "job")) {
-            StoreException failure = failureOf(() -> application.call(locks -> locks.findForUpdateNoWait("job")));
+            StoreException failure = failureOf(() -> application.call(locks ->
+                    application.query("select name from distributed_lock where name = 'job' for update nowait")));
 
             assertFailure(failure, Failure.BUSY, new Codes("50200", "55P03", "1205", "3572"));
             other.commit();
@@ -261,9 +262,11 @@ abstract class ErrorClassificationContract {
                 TestThreads threads = new TestThreads()) {
             CompletableFuture<Object> session = new CompletableFuture<>();
             Future<Boolean> waiting = threads.start(() -> grantOnSession(victim, row, session));
-            String end = TestSql.endSession(database.kind(), session.get(20, TimeUnit.SECONDS));
-            assertThatThrownBy(() -> waiting.get(300, TimeUnit.MILLISECONDS)).isInstanceOf(TimeoutException.class);
-            administrator.execute(end);
+            Object number = session.get(20, TimeUnit.SECONDS);
+            Awaitility.await()
+                    .atMost(Duration.ofSeconds(20))
+                    .until(() -> database.queryForLong(TestSql.waitsForRow(database.kind(), number)) == 1);
+            administrator.execute(TestSql.endSession(database.kind(), number));
 
             assertThat(failuresOf(List.of(waiting)))
                     .singleElement()
@@ -293,7 +296,7 @@ abstract class ErrorClassificationContract {
 
     @Test
     void databaseThatWentAwayIsUnavailable() {
-        try (Database vanishing = database.kind().create();
+        try (Database vanishing = Database.create(database.kind());
                 TestApplication victim = TestApplication.on(vanishing)) {
             StoreException failure = failureOf(() -> victim.call(locks -> {
                 locks.createIfMissing("job");
@@ -391,7 +394,7 @@ abstract class ErrorClassificationContract {
 
     @Test
     void missingTableIsNamed() {
-        try (Database other = database.kind().create();
+        try (Database other = Database.create(database.kind());
                 TestApplication victim = TestApplication.on(other)) {
             other.execute("drop table distributed_lock");
             StoreException failure = failureOf(() -> victim.read("job"));
@@ -404,7 +407,7 @@ abstract class ErrorClassificationContract {
 
     @Test
     void missingTableOfTheNodesIsNamed() {
-        try (Database other = database.kind().create();
+        try (Database other = Database.create(database.kind());
                 TestApplication victim = TestApplication.on(other)) {
             other.execute("drop table lock_node");
 

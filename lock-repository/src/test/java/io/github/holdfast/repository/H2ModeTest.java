@@ -3,7 +3,7 @@ package io.github.holdfast.repository;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.github.holdfast.entity.Standing;
+import io.github.holdfast.entity.LockAvailability;
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
 import java.time.Instant;
@@ -54,7 +54,7 @@ class H2ModeTest {
             assertThat(Duration.between(
                             granted.row().acquiredAt(), granted.row().expiresAt()))
                     .isEqualTo(LEASE);
-            assertThat(granted.standing("other", null, Duration.ZERO)).isEqualTo(Standing.HELD);
+            assertThat(granted.availability("other", null, Duration.ZERO)).isEqualTo(LockAvailability.HELD_BY_OTHER);
         }
     }
 }

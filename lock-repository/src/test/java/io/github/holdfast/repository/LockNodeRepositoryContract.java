@@ -50,7 +50,7 @@ abstract class LockNodeRepositoryContract {
         database.execute("delete from distributed_lock", "delete from lock_node");
     }
 
-    private <T> T call(Function<LockNodeRepository, T> work) {
+    private <T> T call(Function<NodeRows, T> work) {
         return application.call(locks -> work.apply(application.store().nodes()));
     }
 
@@ -62,7 +62,7 @@ abstract class LockNodeRepositoryContract {
         return node(id);
     }
 
-    private NodeSnapshot read(String id) {
+    private NodeRows.Snapshot read(String id) {
         return call(nodes -> nodes.read(id)).orElseThrow(() -> new AssertionError("No row: " + id));
     }
 
@@ -163,7 +163,7 @@ abstract class LockNodeRepositoryContract {
 
     @Test
     void readsNothingWhereThereIsNoRow() {
-        assertThat(this.<Optional<NodeSnapshot>>call(nodes -> nodes.read("node")))
+        assertThat(this.<Optional<NodeRows.Snapshot>>call(nodes -> nodes.read("node")))
                 .isEmpty();
     }
 
@@ -171,7 +171,7 @@ abstract class LockNodeRepositoryContract {
     void readsTheClockTogetherWithTheNode() {
         LockNode node = register("node", LEASE);
         Instant before = clock();
-        NodeSnapshot seen = read("node");
+        NodeRows.Snapshot seen = read("node");
 
         assertThat(seen.dbNow()).isBetween(before, clock());
         assertThat(seen.isAlive()).isTrue();
@@ -499,7 +499,7 @@ abstract class LockNodeRepositoryContract {
         assertOneStatement("update lock_node", nodes -> nodes.end("node"));
     }
 
-    private void assertOneStatement(String begin, Function<LockNodeRepository, ?> work) {
+    private void assertOneStatement(String begin, Function<NodeRows, ?> work) {
         application.dataSource().reset();
         call(work);
         assertThat(application.dataSource().sql())

@@ -8,7 +8,6 @@ import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariConfig;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
 import java.text.Normalizer;
@@ -295,8 +294,8 @@ abstract class LockRepositoryContract {
     }
 
     private void assertMissed(LockEntity row, Stale stale, Write write) {
-        int changed =
-                application.call(locks -> write.by(locks, stale.version(row), stale.token(row), stale.owner(row)));
+        int changed = application.call(
+                locks -> write.by(locks.queries(), stale.version(row), stale.token(row), stale.owner(row)));
 
         assertThat(changed).isZero();
         assertUnchanged(row);
@@ -403,7 +402,7 @@ abstract class LockRepositoryContract {
     @Test
     void extendFailsWhenTheLeaseIsOver() {
         LockEntity row = awaitEndOfLease(application.grant("job", "me", SHORT_LEASE));
-        assertThat(application.<Boolean>call(locks -> locks.extend(row, row.heldTimes(1), LEASE)))
+        assertThat(application.<Boolean>call(locks -> locks.extend(row, row.withHoldCount(1), LEASE)))
                 .isFalse();
 
         assertUnchanged(row);
@@ -588,7 +587,7 @@ abstract class LockRepositoryContract {
 
         for (String other : List.of("CAF\u00c9", "cafe", "cafe\u0301", "caf\u00e9 ", "caf\u00e9\u200b")) {
             assertThat(application.<Integer>call(
-                            locks -> locks.release("job", row.version(), row.fencingToken(), other)))
+                            locks -> locks.queries().release("job", row.version(), row.fencingToken(), other)))
                     .as(other)
                     .isZero();
         }
@@ -599,10 +598,8 @@ abstract class LockRepositoryContract {
 
     @Test
     void locksNothingWhereThereIsNoRow() {
-        assertThat(application.<List<Optional<LockEntity>>>call(locks -> List.of(
-                        locks.findForUpdate("job"),
-                        locks.findForUpdateNoWait("job"),
-                        locks.findForUpdateSkipLocked("job"))))
+        assertThat(application.<List<Optional<LockEntity>>>call(
+                        locks -> List.of(locks.findForUpdate("job"), locks.findForUpdateSkipLocked("job"))))
                 .containsOnly(Optional.empty());
     }
 
@@ -610,11 +607,9 @@ abstract class LockRepositoryContract {
     void rowThatNobodyHasLockedIsFoundByEachWay() {
         LockEntity row = application.grant("job", "me", LEASE);
 
-        for (Function<LockRepository, Optional<LockEntity>> way :
-                List.<Function<LockRepository, Optional<LockEntity>>>of(
-                        locks -> locks.findForUpdate("job"),
-                        locks -> locks.findForUpdateNoWait("job"),
-                        locks -> locks.findForUpdateSkipLocked("job"))) {
+        for (Function<TransactionalLockRows, Optional<LockEntity>> way :
+                List.<Function<TransactionalLockRows, Optional<LockEntity>>>of(
+                        locks -> locks.findForUpdate("job"), locks -> locks.findForUpdateSkipLocked("job"))) {
             assertThat(application.call(way)).get().usingRecursiveComparison().isEqualTo(row);
         }
     }
@@ -654,22 +649,6 @@ abstract class LockRepositoryContract {
             });
             write.get(20, TimeUnit.SECONDS);
         }
-    }
-
-    @Test
-    void noWaitFailsAtOnceOnALockedRow() throws Exception {
-        application.create("job");
-        try (OtherClient other = OtherClient.lockingRow(database, "job")) {
-            long start = System.nanoTime();
-            assertThatThrownBy(() -> application.call(locks -> locks.findForUpdateNoWait("job")))
-                    .isInstanceOfSatisfying(
-                            StoreException.class,
-                            busy -> assertThat(busy.failure()).isEqualTo(Failure.BUSY));
-            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(1));
-            other.commit();
-        }
-        assertThat(application.<Optional<LockEntity>>call(locks -> locks.findForUpdateNoWait("job")))
-                .isPresent();
     }
 
     @Test
@@ -733,10 +712,8 @@ abstract class LockRepositoryContract {
     void eachLockingQueryIsOneQuery() {
         application.create("job");
 
-        for (Function<LockRepository, Object> way : List.<Function<LockRepository, Object>>of(
-                locks -> locks.findForUpdate("job"),
-                locks -> locks.findForUpdateNoWait("job"),
-                locks -> locks.findForUpdateSkipLocked("job"))) {
+        for (Function<TransactionalLockRows, Object> way : List.<Function<TransactionalLockRows, Object>>of(
+                locks -> locks.findForUpdate("job"), locks -> locks.findForUpdateSkipLocked("job"))) {
             assertThat(sqlOf(way))
                     .singleElement()
                     .satisfies(sql -> assertThat(sql).startsWith("select ").matches(".* for (no key )?update.*"));
@@ -756,7 +733,7 @@ abstract class LockRepositoryContract {
         assertOneUpdate(locks -> locks.supersede("job", released.released().version()));
     }
 
-    private void assertOneUpdate(Function<LockRepository, Boolean> write) {
+    private void assertOneUpdate(Function<TransactionalLockRows, Boolean> write) {
         assertThat(sqlOf(locks -> {
                     assertThat(write.apply(locks)).isTrue();
                     return true;
@@ -768,7 +745,7 @@ abstract class LockRepositoryContract {
         assertThat(application.dataSource().commits()).isEqualTo(1);
     }
 
-    private List<String> sqlOf(Function<LockRepository, ?> work) {
+    private List<String> sqlOf(Function<TransactionalLockRows, ?> work) {
         CountingDataSource counting = application.dataSource();
         counting.reset();
         application.call(work);

@@ -13,6 +13,8 @@ import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
@@ -94,7 +96,7 @@ abstract class LockStoreContract {
         LockEntity row = application.create("job");
         int commits = application.dataSource().commits();
         int rollbacks = application.dataSource().rollbacks();
-        try (RowTransaction transaction = application.store().beginRowTransaction()) {
+        try (LockStore.RowTransaction transaction = application.store().beginRowTransaction()) {
             assertThat(transaction.lockIfFree("job")).map(LockEntity::version).contains(row.version());
         }
         boolean isCommitted = database.kind().isH2();
@@ -106,11 +108,25 @@ abstract class LockStoreContract {
     void transactionThatMustNotCommitIsRolledBack() {
         application.create("job");
         int commits = application.dataSource().commits();
-        try (RowTransaction transaction = application.store().beginRowTransaction()) {
+        try (LockStore.RowTransaction transaction = application.store().beginRowTransaction()) {
             assertThat(transaction.lockIfFree("job")).isPresent();
             transaction.setRollbackOnly();
         }
         assertThat(application.dataSource().commits()).isEqualTo(commits);
+    }
+
+    /** As with Spring Boot's developer tools: their loader has the application's classes, and its parent has the libraries. */
+    @Test
+    void storeOpensUnderAnotherContextClassLoader() throws Exception {
+        application.create("job");
+        Thread thread = Thread.currentThread();
+        ClassLoader before = thread.getContextClassLoader();
+        try (URLClassLoader applications = new URLClassLoader(new URL[0], before)) {
+            thread.setContextClassLoader(applications);
+            assertThat(LockStore.open(unit).autocommit(LEASE).read("job")).isPresent();
+        } finally {
+            thread.setContextClassLoader(before);
+        }
     }
 
     // The caller's transaction
@@ -400,9 +416,9 @@ abstract class LockStoreContract {
                 .isTrue();
         LockEntity twice = other.read("job").row();
         assertThat(twice.holdCount()).isEqualTo(2);
-        assertThat(other.<Boolean>call(locks -> locks.release(twice, twice.heldTimes(0))))
+        assertThat(other.<Boolean>call(locks -> locks.release(twice, twice.withHoldCount(0))))
                 .isTrue();
-        assertThat(other.<Boolean>call(locks -> locks.release(twice, twice.heldTimes(0))))
+        assertThat(other.<Boolean>call(locks -> locks.release(twice, twice.withHoldCount(0))))
                 .isFalse();
     }
 

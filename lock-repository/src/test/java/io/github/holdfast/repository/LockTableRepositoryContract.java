@@ -50,8 +50,8 @@ abstract class LockTableRepositoryContract {
         database.execute("delete from distributed_lock", "delete from lock_node", "delete from lock_audit");
     }
 
-    private <T> T call(Function<LockTableRepository, T> work) {
-        return application.call(locks -> work.apply(application.store().table()));
+    private <T> T call(Function<LockPages, T> work) {
+        return application.call(locks -> work.apply(application.store().pages()));
     }
 
     private void alive(String id) {
@@ -89,23 +89,20 @@ abstract class LockTableRepositoryContract {
         LockEntity before = application.create(name);
         LockEntity after = before.granted("owner of " + name, nodeId, "holder of " + name);
         // As it was granted when the node still lived, or was there.
-        int granted = application.call(locks -> locks.grantWhereNodeIs(
-                name,
-                before.version(),
-                before.fencingToken(),
-                before.owner(),
-                after.owner(),
-                nodeId,
-                after.holder(),
-                after.fencingToken(),
-                micros(lease),
-                micros(minimumHold)));
+        int granted = application.call(locks -> locks.queries()
+                .grantWhereNodeIs(
+                        name,
+                        before.version(),
+                        before.fencingToken(),
+                        before.owner(),
+                        after.owner(),
+                        nodeId,
+                        after.holder(),
+                        after.fencingToken(),
+                        Micros.orNull(lease),
+                        Micros.orNull(minimumHold)));
         assertThat(granted).isEqualTo(1);
         return row(name);
-    }
-
-    private static @Nullable Long micros(@Nullable Duration duration) {
-        return duration == null ? null : Micros.of(duration);
     }
 
     private LockEntity heldThrough(String nodeId, String name) {
@@ -141,15 +138,15 @@ abstract class LockTableRepositoryContract {
                 "update lock_node set expires_at = expires_at - interval '" + days + "' day where id = '" + id + "'");
     }
 
-    private List<String> names(Function<LockTableRepository, List<LockEntity>> work) {
+    private List<String> names(Function<LockPages, List<LockEntity>> work) {
         return call(work).stream().map(LockEntity::name).toList();
     }
 
-    private List<String> ids(Function<LockTableRepository, List<String>> work) {
+    private List<String> ids(Function<LockPages, List<String>> work) {
         return call(work);
     }
 
-    private int count(Function<LockTableRepository, Integer> work) {
+    private int count(Function<LockPages, Integer> work) {
         return call(work);
     }
 
@@ -324,7 +321,7 @@ abstract class LockTableRepositoryContract {
         application.create("a");
         try (TestThreads threads = new TestThreads()) {
             Future<List<String>> meanwhile = application.call(locks -> {
-                assertThat(application.store().table().lockThoseFree(names)).hasSize(1);
+                assertThat(application.store().pages().lockThoseFree(names)).hasSize(1);
                 Future<List<String>> other = threads.start(() -> names(table -> table.lockThoseFree(names)));
                 await().until(other::isDone);
                 return other;
@@ -339,9 +336,9 @@ abstract class LockTableRepositoryContract {
         LockEntity row = heldThrough("absent", "a");
         try (OtherClient other = OtherClient.of(database)) {
             LockEntity locked = application.call(locks -> {
-                assertThat(application.store().table().orphans("", 10)).hasSize(1);
+                assertThat(application.store().pages().orphans("", 10)).hasSize(1);
                 other.commitUnchecked(TestSql.touch("a"));
-                return application.store().table().lockThoseFree(List.of("a")).get(0);
+                return application.store().pages().lockThoseFree(List.of("a")).get(0);
             });
             assertThat(locked.version()).isEqualTo(row.version() + 1);
         }
@@ -353,7 +350,7 @@ abstract class LockTableRepositoryContract {
         LockEntity another = heldThrough("absent", "another");
         LockEntity untouched = heldThrough("absent", "untouched");
         Instant before = TestSql.clock(database);
-        assertThat(count(table -> table.vacate(List.of("one", "another", "none"), 0)))
+        assertThat(count(table -> table.takeFromHolder(List.of("one", "another", "none"), 0)))
                 .isEqualTo(2);
         Instant after = TestSql.clock(database);
 
@@ -370,7 +367,7 @@ abstract class LockTableRepositoryContract {
         assertThat(row)
                 .usingRecursiveComparison()
                 .ignoringFields("expiresAt", "availableAt")
-                .isEqualTo(held.vacated());
+                .isEqualTo(held.takenFromHolder());
         assertThat(row.owner()).isNull();
         assertThat(row.fencingToken()).isEqualTo(held.fencingToken() + 1);
         assertThat(row.version()).isEqualTo(held.version() + 1);
@@ -382,12 +379,12 @@ abstract class LockTableRepositoryContract {
         heldThrough("absent", "delayed");
         LockEntity minimumHold = grant("minimum hold", "absent", null, Duration.ofHours(1));
         Instant before = TestSql.clock(database);
-        count(table -> table.vacate(List.of("delayed", "minimum hold"), 60_000_000));
+        count(table -> table.takeFromHolder(List.of("delayed", "minimum hold"), 60_000_000));
         Instant after = TestSql.clock(database);
 
         assertThat(row("delayed").availableAt()).isBetween(before.plusSeconds(60), after.plusSeconds(60));
         assertThat(row("minimum hold").availableAt()).isNotNull().isEqualTo(minimumHold.availableAt());
-        count(table -> table.vacate(List.of("minimum hold"), 2 * HOUR));
+        count(table -> table.takeFromHolder(List.of("minimum hold"), 2 * HOUR));
         assertThat(row("minimum hold").availableAt()).isAfter(minimumHold.availableAt());
     }
 
@@ -418,7 +415,7 @@ abstract class LockTableRepositoryContract {
     @Test
     void recountWritesTheHoldCountAndNothingElse() {
         LockEntity held = heldThrough("absent", "job");
-        assertThat(recount(held, held.heldTimes(3))).isTrue();
+        assertThat(recount(held, held.withHoldCount(3))).isTrue();
 
         assertThat(row("job"))
                 .usingRecursiveComparison()
@@ -426,7 +423,9 @@ abstract class LockTableRepositoryContract {
                 .isEqualTo(held);
         assertThat(row("job").holdCount()).isEqualTo(3);
         assertThat(row("job").version()).isEqualTo(held.version() + 1);
-        assertThat(recount(held, held.heldTimes(4))).as("from an old version").isFalse();
+        assertThat(recount(held, held.withHoldCount(4)))
+                .as("from an old version")
+                .isFalse();
         assertThat(row("job").holdCount()).isEqualTo(3);
     }
 
@@ -438,26 +437,26 @@ abstract class LockTableRepositoryContract {
     void vacateTakesALockFromItsHolder() {
         for (LockEntity held : List.of(heldThrough("absent", "through a node"), leased(LEASE, "leased"))) {
             Instant before = TestSql.clock(database);
-            assertThat(vacate(held, Duration.ofSeconds(60))).isTrue();
+            assertThat(takeFromHolder(held, Duration.ofSeconds(60))).isTrue();
             Instant after = TestSql.clock(database);
 
             LockEntity row = row(held.name());
             assertVacated(row, held);
             assertThat(row.expiresAt()).isBetween(before, after);
             assertThat(row.availableAt()).isBetween(before.plusSeconds(60), after.plusSeconds(60));
-            assertThat(vacate(held, Duration.ZERO)).as("again").isFalse();
+            assertThat(takeFromHolder(held, Duration.ZERO)).as("again").isFalse();
             assertUnchanged(row);
         }
     }
 
-    private boolean vacate(LockEntity held, Duration delay) {
-        return application.call(locks -> application.store().vacancies().vacate(held, held.vacated(), delay));
+    private boolean takeFromHolder(LockEntity held, Duration delay) {
+        return application.call(locks -> locks.takeFromHolder(held, held.takenFromHolder(), delay));
     }
 
     @Test
     void vacateKeepsALongerTimeInWhichTheLockIsNotAvailable() {
         LockEntity held = grant("job", null, LEASE, Duration.ofHours(1));
-        assertThat(vacate(held, Duration.ofSeconds(1))).isTrue();
+        assertThat(takeFromHolder(held, Duration.ofSeconds(1))).isTrue();
         assertThat(row("job").availableAt()).isNotNull().isEqualTo(held.availableAt());
     }
 
@@ -466,7 +465,7 @@ abstract class LockTableRepositoryContract {
         LockEntity held = leased(LEASE, "job");
         application.call(locks -> locks.supersede("job", held.version()));
         LockEntity row = row("job");
-        assertThat(vacate(held, Duration.ZERO)).isFalse();
+        assertThat(takeFromHolder(held, Duration.ZERO)).isFalse();
         assertUnchanged(row);
     }
 
@@ -492,7 +491,7 @@ abstract class LockTableRepositoryContract {
 
     private void recordForced(LockEntity held) {
         application.call(locks -> {
-            application.store().audits().recordForcedRelease(held, "me", "stuck");
+            locks.recordForcedRelease(held, "me", "stuck");
             return true;
         });
     }
@@ -512,14 +511,14 @@ abstract class LockTableRepositoryContract {
     }
 
     private boolean wasForced(String name, long token) {
-        return application.call(locks -> application.store().audits().wasForced(name, token));
+        return application.call(locks -> locks.wasForced(name, token));
     }
 
     @Test
     void aRecordIsKeptOnlyIfTheTransactionCommits() {
         LockEntity held = leased(LEASE, "job");
         assertThatThrownBy(() -> application.call(locks -> {
-                    application.store().audits().recordForcedRelease(held, "me", "stuck");
+                    locks.recordForcedRelease(held, "me", "stuck");
                     throw StoreException.overtaken();
                 }))
                 .isInstanceOfSatisfying(
@@ -540,12 +539,12 @@ abstract class LockTableRepositoryContract {
         assertOneStatement("select ", table -> table.idleNodes("", A_WEEK_AGO, 10));
         assertOneStatement("select ", table -> table.named(List.of("a", "b")));
         assertOneStatement("select ", table -> table.lockThoseFree(List.of("a", "b")));
-        assertOneStatement("update distributed_lock", table -> table.vacate(List.of("a", "b"), 0));
+        assertOneStatement("update distributed_lock", table -> table.takeFromHolder(List.of("a", "b"), 0));
         assertOneStatement("delete ", table -> table.purge(List.of("a", "b")));
         assertOneStatement("delete ", table -> table.purgeNodes(List.of("a", "b")));
     }
 
-    private void assertOneStatement(String begin, Function<LockTableRepository, ?> work) {
+    private void assertOneStatement(String begin, Function<LockPages, ?> work) {
         application.dataSource().reset();
         call(work);
         assertThat(application.dataSource().sql())

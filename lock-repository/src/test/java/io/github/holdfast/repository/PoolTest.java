@@ -128,19 +128,19 @@ class PoolTest {
                     .row();
             primary.becomesReadOnly();
             Callable<Boolean> inTransaction = () -> store.inTransaction(
-                    Duration.ofSeconds(10), (LockRepository locks) -> locks.supersede("job", row.version()));
+                    Duration.ofSeconds(10), (TransactionalLockRows locks) -> locks.supersede("job", row.version()));
             assertThat(failureOf(inTransaction::call)).isEqualTo(Failure.READ_ONLY);
             assertThat(inTransaction.call()).isTrue();
 
             LockEntity next = store.inTransaction(Duration.ofSeconds(10), locks -> locks.read("job"))
                     .orElseThrow()
                     .row();
-            LockRepository standalone = store.standalone(Duration.ofSeconds(10));
+            LockRows autocommit = store.autocommit(Duration.ofSeconds(10));
             LockEntity granted = next.granted("me", null, null);
             primary.becomesReadOnly();
-            assertThat(failureOf(() -> standalone.grant(next, granted, Duration.ofSeconds(30), null)))
+            assertThat(failureOf(() -> autocommit.grant(next, granted, Duration.ofSeconds(30), null)))
                     .isEqualTo(Failure.READ_ONLY);
-            assertThat(standalone.grant(next, granted, Duration.ofSeconds(30), null))
+            assertThat(autocommit.grant(next, granted, Duration.ofSeconds(30), null))
                     .isTrue();
         }
     }

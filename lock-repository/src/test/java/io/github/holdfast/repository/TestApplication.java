@@ -88,7 +88,7 @@ final class TestApplication implements AutoCloseable {
     }
 
     /** Runs the work in a transaction of the store, with more time than any test needs. */
-    <T> T call(Function<LockRepository, T> work) {
+    <T> T call(Function<TransactionalLockRows, T> work) {
         return store.inTransaction(AT_MOST, work);
     }
 

@@ -81,6 +81,18 @@ final class TestSql {
         };
     }
 
+    /** Counts one if a session waits for a row that another transaction has locked; on MariaDB and MySQL, if it updates. */
+    static String waitsForRow(TestDatabase kind, Object session) {
+        return "select count(*) from "
+                + switch (kind) {
+                    case H2_MEMORY, H2_FILE, H2_TCP ->
+                        "information_schema.sessions where blocker_id is not null and session_id = ";
+                    case POSTGRESQL -> "pg_stat_activity where wait_event_type = 'Lock' and pid = ";
+                    case MARIADB, MYSQL -> "information_schema.processlist where state = 'updating' and id = ";
+                }
+                + session;
+    }
+
     /** Cancels what a session is doing. */
     static String cancelStatement(TestDatabase kind, Object session) {
         return switch (kind) {

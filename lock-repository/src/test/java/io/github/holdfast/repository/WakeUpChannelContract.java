@@ -95,7 +95,7 @@ abstract class WakeUpChannelContract {
         }
 
         @Override
-        public void givenBack(String lockName) {
+        public void lockReleased(String lockName) {
             payloads.add(lockName);
         }
 
@@ -128,7 +128,7 @@ abstract class WakeUpChannelContract {
         try (Heard heard = new Heard()) {
             LockEntity held = held("job");
             application.call(locks -> {
-                assertThat(channel.release(locks, held, held.heldTimes(0), "mine"))
+                assertThat(channel.release(locks, held, held.withHoldCount(0), "mine"))
                         .isTrue();
                 try {
                     assertThat(heard.soFar()).as("before the commit").isEmpty();
@@ -148,7 +148,8 @@ abstract class WakeUpChannelContract {
             LockEntity held = held("job");
             boolean released = application
                     .store()
-                    .inRolledBackTransaction(LEASE, locks -> channel.release(locks, held, held.heldTimes(0), "mine"));
+                    .inRolledBackTransaction(
+                            LEASE, locks -> channel.release(locks, held, held.withHoldCount(0), "mine"));
             assertThat(released).isTrue();
             assertThat(heard.soFar()).isEmpty();
             assertThat(application.read("job").row().owner()).isEqualTo("me");
@@ -169,7 +170,7 @@ abstract class WakeUpChannelContract {
         database.execute(sql);
         try (Heard heard = new Heard()) {
             LockEntity held = held("job");
-            assertThat(release(held, held.heldTimes(0))).isTrue();
+            assertThat(release(held, held.withHoldCount(0))).isTrue();
             assertThat(heard.soFar()).isEmpty();
         }
     }
@@ -194,7 +195,7 @@ abstract class WakeUpChannelContract {
         try (Heard heard = new Heard()) {
             LockEntity held = held("job");
             database.execute(TestSql.touch("job"));
-            assertThat(release(held, held.heldTimes(0))).isFalse();
+            assertThat(release(held, held.withHoldCount(0))).isFalse();
             assertThat(heard.soFar()).isEmpty();
         }
     }
@@ -205,8 +206,8 @@ abstract class WakeUpChannelContract {
         node("other", isWaiting);
         LockEntity held = held("job");
         LockEntity other = held("another");
-        assertThat(release(held, held.heldTimes(0))).isTrue();
-        assertThat(application.<Boolean>call(locks -> locks.release(other, other.heldTimes(0))))
+        assertThat(release(held, held.withHoldCount(0))).isTrue();
+        assertThat(application.<Boolean>call(locks -> locks.release(other, other.withHoldCount(0))))
                 .isTrue();
         LockEntity row = application.read("job").row();
         assertThat(row.version()).isEqualTo(held.version() + 1);
@@ -224,7 +225,7 @@ abstract class WakeUpChannelContract {
         String longest = "\u6f22".repeat(LockEntity.MAX_NAME_LENGTH);
         try (Heard heard = new Heard()) {
             LockEntity held = held(longest);
-            assertThat(release(held, held.heldTimes(0))).isTrue();
+            assertThat(release(held, held.withHoldCount(0))).isTrue();
             assertThat(heard.soFar()).containsExactly(longest);
         }
     }
@@ -235,7 +236,7 @@ abstract class WakeUpChannelContract {
         node("other", isWaiting);
         LockEntity held = held("job");
         application.dataSource().reset();
-        assertThat(release(held, held.heldTimes(0))).isTrue();
+        assertThat(release(held, held.withHoldCount(0))).isTrue();
         assertThat(application.dataSource().statements()).isEqualTo(1);
         assertThat(application.dataSource().commits()).isEqualTo(1);
     }
@@ -291,7 +292,7 @@ abstract class WakeUpChannelContract {
                         return " probe";
                     }))
                     .isInstanceOf(SQLException.class)
-                    .hasMessageContaining("does not answer");
+                    .hasMessageContaining("no longer answers");
         }
     }
 
@@ -314,7 +315,7 @@ abstract class WakeUpChannelContract {
         public void ready() {}
 
         @Override
-        public void givenBack(String lockName) {}
+        public void lockReleased(String lockName) {}
     }
 
     @Test
@@ -338,7 +339,7 @@ abstract class WakeUpChannelContract {
                 }
 
                 @Override
-                public void givenBack(String lockName) {}
+                public void lockReleased(String lockName) {}
             };
             assertThatThrownBy(() -> breaking.listen(receiver))
                     .isInstanceOfSatisfying(

@@ -2,9 +2,16 @@ package io.github.holdfast.service;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockRun;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.Locks;
+import io.github.holdfast.repository.LockPages;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.LockTableRepository;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.service.engine.LockEngine;
+import io.github.holdfast.service.engine.LogEvent;
+import io.github.holdfast.service.engine.ServiceSettings;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -13,7 +20,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
@@ -25,12 +31,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tidies the tables up, under a lock of its own, so that one service does it at a time: ends dead nodes, frees what they
- * held, finds the runs that died with them, and purges rows that have been idle for longer than the retention. Never part of
- * an acquisition: a taker ends the one node that stands in its way itself. Thread-safe.
+ * Cleans the tables. It holds a lock of its own, so only one service cleans at a time. It ends dead nodes, frees their locks,
+ * and marks the runs that died with them as lost. It deletes rows that have been idle for longer than the retention. An
+ * acquisition never runs it: if a dead node holds the wanted lock, the acquisition ends that one node itself. Thread-safe.
  *
- * <p>Candidates are read in pages without locking a row. Those of a page that nobody has locked are then locked, and
- * written if their version is still that of the page: what is in use is passed over, and seen again the next time.
+ * <p>It reads candidates in pages, and locks no row while it reads. Then it locks those rows of the page that no other
+ * transaction has locked. It writes a row only if the version has not changed since the read. It leaves rows in use to the next
+ * run.
  */
 final class Housekeeping implements AutoCloseable {
 
@@ -44,7 +51,7 @@ final class Housekeeping implements AutoCloseable {
     private static final Duration LEASE = Duration.ofMinutes(1);
     private static final LockRun.Key FIRST_RUN = new LockRun.Key("", 0);
 
-    /** A period that contains now began after this, however long it is. */
+    /** Every period that contains the present began after this, even the longest possible one. */
     private static final long SINCE_LONGEST_MICROS =
             -(LockRequest.LONGEST_DURATION.plusDays(1).toNanos() / 1000);
 
@@ -53,26 +60,26 @@ final class Housekeeping implements AutoCloseable {
     private static final LockRequest TURN =
             LockRequest.of(TURN_NAME).lease(LEASE).notReentrant().withoutFence();
 
-    private final LockService locks;
+    private final Locks locks;
+    private final LockEngine engine;
     private final LockStore store;
     private final Duration retention;
     private final Duration lockDelay;
     private final Duration clockTolerance;
-    private final Ticker ticker;
     private final ScheduledExecutorService thread;
 
-    Housekeeping(LockService locks, LockStore store, ServiceSettings settings) {
+    Housekeeping(Locks locks, LockEngine engine, ServiceSettings settings) {
         this.locks = locks;
-        this.store = store;
+        this.engine = engine;
+        this.store = engine.store();
         this.retention = settings.retention();
         this.lockDelay = settings.lockDelay();
         this.clockTolerance = settings.clockTolerance();
-        this.ticker = settings.ticker();
-        thread = new ScheduledThreadPoolExecutor(1, Daemons.named("holdfast-housekeeping"));
+        thread = LockEngine.scheduler("holdfast-housekeeping");
         schedule(settings.housekeepingPeriod());
     }
 
-    /** Services that were started together do not come together. */
+    /** Schedules the work. The first delay is random, so that services that start together do not run it together. */
     private void schedule(@Nullable Duration period) {
         if (period != null) {
             long nanos = period.toNanos();
@@ -82,7 +89,10 @@ final class Housekeeping implements AutoCloseable {
         }
     }
 
-    /** Whoever takes the turn keeps it from the others for some time, although it gives it back at once. */
+    /**
+     * Does the work if this service gets the turn. The turn is a lock with a minimum hold: it is released at once, but no other
+     * service gets it for that time.
+     */
     private void runInTurn(Duration atMostEvery) {
         try {
             Optional<LockHandle> turn = locks.tryAcquire(TURN.minimumHold(atMostEvery));
@@ -90,7 +100,7 @@ final class Housekeeping implements AutoCloseable {
             if (turn.isPresent()) {
                 locks.tryAcquire(REQUEST).ifPresent(lock -> {
                     try (lock) {
-                        LogEvent.HOUSEKEEPING_DONE.in(LOG.atDebug()).log("Tidied up: {}", tidyUp(lock));
+                        LogEvent.HOUSEKEEPING_DONE.in(LOG.atDebug()).log("Cleaned the lock tables: {}", tidyUp(lock));
                     }
                 });
             }
@@ -98,11 +108,11 @@ final class Housekeeping implements AutoCloseable {
             LogEvent.HOUSEKEEPING_FAILED
                     .in(LOG.atWarn())
                     .log(
-                            "The lock tables are not tidied up (does the connection lead to the primary, and may it write?): {}",
+                            "Housekeeping failed (check that the connection goes to the primary, and may write): {}",
                             failed.getMessage());
-            LOG.debug("The lock tables are not tidied up", failed);
+            LOG.debug("Housekeeping failed", failed);
         } catch (RuntimeException | Error failed) {
-            LogEvent.HOUSEKEEPING_FAILED.in(LOG.atWarn()).setCause(failed).log("The lock tables are not tidied up");
+            LogEvent.HOUSEKEEPING_FAILED.in(LOG.atWarn()).setCause(failed).log("Housekeeping failed");
         }
     }
 
@@ -121,12 +131,12 @@ final class Housekeeping implements AutoCloseable {
             int runsPurged = pages(lock, FIRST_RUN, this::oldRuns, Housekeeping::key, this::purgeRuns);
             return new HousekeepingReport(ended, freed, purged, nodesPurged, runsLost, runsPurged);
         } catch (StoreException failed) {
-            throw new LockStoreException("The lock tables were not tidied up to the end", failed);
+            throw new LockStoreException("Housekeeping did not finish", failed);
         }
     }
 
-    private LockTableRepository table() {
-        return store.table();
+    private LockPages table() {
+        return store.pages();
     }
 
     private List<String> overdueNodes(String after) {
@@ -138,7 +148,7 @@ final class Housekeeping implements AutoCloseable {
     }
 
     private int free(List<String> names) {
-        return table().vacate(names, lockDelay.toNanos() / 1000);
+        return table().takeFromHolder(names, lockDelay.toNanos() / 1000);
     }
 
     private List<LockEntity> idle(String after) {
@@ -188,7 +198,7 @@ final class Housekeeping implements AutoCloseable {
             return lost.size();
         });
         if (count > 0) {
-            lost.forEach(run -> LockLog.runLost(run.name(), run.fencingToken()));
+            lost.forEach(run -> LogEvent.runLost(LOG, run.name(), run.fencingToken()));
         }
         return count;
     }
@@ -206,7 +216,7 @@ final class Housekeeping implements AutoCloseable {
                 .sum());
     }
 
-    /** Reads all candidates, page by page, and works on each page; returns on how many of them something was done. */
+    /** Reads all candidates, page by page, and processes each page. Returns the number of changed candidates. */
     private <T, K> int pages(
             LockHandle lock,
             K first,
@@ -229,7 +239,7 @@ final class Housekeeping implements AutoCloseable {
     }
 
     private <T> T decided(Supplier<T> work) {
-        return Patience.untilDecided(ticker, STATEMENT, () -> store.inTransaction(STATEMENT, work));
+        return engine.untilDecided(STATEMENT, () -> store.inTransaction(STATEMENT, work));
     }
 
     private int batch(List<LockEntity> candidates, ToIntFunction<List<String>> work) {
@@ -251,12 +261,12 @@ final class Housekeeping implements AutoCloseable {
             if (!failed.failure().isTransient()) {
                 throw failed;
             }
-            LOG.debug("A batch of rows was in use, and is left for the next time", failed);
+            LOG.debug("A batch of rows was in use, and is left to the next run", failed);
             return 0;
         }
     }
 
-    /** Does no more; what is under way goes on until its next batch. */
+    /** Stops the schedule. Work in progress continues until its next batch. */
     @Override
     public void close() {
         thread.shutdown();

@@ -1,22 +1,28 @@
 package io.github.holdfast.service;
 
+import io.github.holdfast.entity.LockNames;
+import io.github.holdfast.lock.LockListener;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
-import io.github.holdfast.service.ServiceSettings.WakeUp;
-import io.github.holdfast.service.ServiceSettings.Writers;
+import io.github.holdfast.service.engine.ServiceSettings;
+import io.github.holdfast.service.engine.ServiceSettings.WakeUp;
+import io.github.holdfast.service.engine.ServiceSettings.Writers;
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 
-/** Makes a {@link LockService}; everything but the persistence unit has a default. Not thread-safe. */
+/** Builds a {@link LockService}. Everything but the persistence unit has a default. Not thread-safe. */
 public final class LockServiceBuilder {
 
     private static final int MAX_APPLICATION_LENGTH = 100;
@@ -29,7 +35,7 @@ public final class LockServiceBuilder {
     private @Nullable PlatformTransactionManager transactionManager;
     private @Nullable DataSource lockDataSource;
     private String application = "";
-    private NodeTiming nodeTiming = NodeTiming.DEFAULT;
+    private Duration nodeLease = ServiceSettings.DEFAULT_NODE_LEASE;
     private Duration lockDelay = Duration.ZERO;
     private Duration clockTolerance = Duration.ofMillis(100);
     private @Nullable Duration housekeepingPeriod = Duration.ofMinutes(10);
@@ -37,7 +43,7 @@ public final class LockServiceBuilder {
     private int maxRowLocks = 5;
     private Writers writers = Writers.AS_THE_DATABASE_ALLOWS;
     private WakeUp wakeUp = WakeUp.BY_POLLING;
-    private Ticker ticker = Ticker.SYSTEM;
+    private UnaryOperator<ServiceSettings> adjustment = UnaryOperator.identity();
     private Supplier<LockStore> store;
 
     LockServiceBuilder(EntityManagerFactory entityManagerFactory) {
@@ -46,11 +52,11 @@ public final class LockServiceBuilder {
     }
 
     /**
-     * Names the application's transaction manager. If it is the {@code JpaTransactionManager} of the persistence unit, each of
-     * its read-write transactions that is active when a lock is acquired, or begins on the thread while it holds a lock, can
-     * only commit while that lock is held: one statement more, right before the commit (one for each lock on MariaDB and in clusters
-     * with several writers). Lock operations themselves run in
-     * transactions of their own in any case.
+     * Sets the application's transaction manager. If it is the {@code JpaTransactionManager} of the persistence unit, the
+     * service fences its read-write transactions. A fenced transaction commits only while its locks are held. This applies to a
+     * transaction that is active during the acquisition, and to one that begins on the thread while it holds a lock. Fencing
+     * costs one more statement right before the commit (one for each lock on MariaDB and in clusters with several writers).
+     * Lock operations themselves always run in transactions of their own.
      *
      * @throws IllegalArgumentException if it is a JTA transaction manager
      */
@@ -61,11 +67,11 @@ public final class LockServiceBuilder {
     }
 
     /**
-     * Runs lock operations and heartbeats on connections of their own, so that they go on while the application has all its
-     * own in use. By default they take theirs from the persistence unit, as row locks do in any case.
+     * Runs lock operations and heartbeats on connections of their own. They then continue even while the application uses all
+     * of its connections. By default, they use connections of the persistence unit. Row locks always do.
      *
-     * @param lockDataSource a small pool (two connections, and one for each thread that often locks) on the same database;
-     *     not closed by the service
+     * @param lockDataSource a small connection pool on the same database: two connections, and one more for each thread that
+     *     often locks. The service does not close it
      */
     public LockServiceBuilder lockDataSource(DataSource lockDataSource) {
         this.lockDataSource = Objects.requireNonNull(lockDataSource, "lockDataSource");
@@ -73,32 +79,32 @@ public final class LockServiceBuilder {
     }
 
     /**
-     * Says which application this is, for those who look who holds a lock.
+     * Sets the name of the application. It appears in the description of a lock's holder.
      *
-     * @param application up to 100 characters, no control characters; by default only process and host are told
+     * @param application up to 100 characters, no control characters. By default, the description has only process and host
      * @throws IllegalArgumentException if it is longer, or blank
      */
     public LockServiceBuilder application(String application) {
-        this.application = Names.checked("application", application, MAX_APPLICATION_LENGTH);
+        this.application = LockNames.checked("application", application, MAX_APPLICATION_LENGTH);
         return this;
     }
 
     /**
-     * How long a dead process keeps its locks, by the database's clock; how long a live one keeps them without a
-     * connection. A heartbeat renews it after each third. All services on one database may have their own.
+     * Sets the lease of the node. This is how long a dead process keeps its locks, by the database's clock. It is also how long
+     * a live process keeps them without a connection. A heartbeat renews the lease each time a third of it has passed. Services
+     * on one database may have different node leases.
      *
      * @param nodeLease 1 second to 1 day; 30 seconds by default
      * @throws IllegalArgumentException if it is out of that range
      */
     public LockServiceBuilder nodeLease(Duration nodeLease) {
-        this.nodeTiming = NodeTiming.ofLease(nodeLease);
+        this.nodeLease = ServiceSettings.checkedNodeLease(nodeLease);
         return this;
     }
 
     /**
-     * Keeps a lock that a dead or expired holder left from everybody for this long, before the next one may have it: for
-     * effects that the dead holder has sent and that are still under way. A lock that was released is free at once. All
-     * services should have the same.
+     * Sets how long a lock stays unavailable after it was taken from a dead or expired holder. Use it if requests that a dead
+     * holder has sent may arrive late. A released lock is free at once. All services should have the same delay.
      *
      * @param lockDelay zero (none, the default) to {@link LockRequest#LONGEST_DURATION}
      * @throws IllegalArgumentException if it is out of that range
@@ -109,14 +115,15 @@ public final class LockServiceBuilder {
     }
 
     /**
-     * For how long a lease, or that of a node, must have been over by the database's clock before anybody takes the lock from its
-     * holder. After a failover another machine is the database, and its clock decides: one that is ahead ends all leases by so much
-     * earlier, before their holders know. With a tolerance that is longer than the clocks of these machines can differ by, nobody else
-     * has the lock by then; between the end of its lease and the end of the tolerance nobody has it. It delays takeovers alone: a
-     * lock that was released is free at once, and so is that of a service that was closed. All services should have the same.
+     * Sets how long a lease, or the lease of a node, must have been over before a takeover, by the database's clock. After a
+     * failover, the clock of another machine decides. If that clock is ahead, leases end earlier by the difference, before
+     * their holders know. Choose a tolerance longer than the largest difference between the clocks of these machines. Then no
+     * other owner gets a lock before its holder knows of the loss. Between the end of the lease and the end of the tolerance,
+     * nobody has the lock. The tolerance delays only takeovers. A released lock is free at once, and so are the locks of a
+     * closed service. All services should have the same tolerance.
      *
-     * @param clockTolerance zero (for one machine whose clock is never set) to 1 minute; 100 milliseconds by default, which machines
-     *     that are disciplined by NTP keep to
+     * @param clockTolerance zero (for one machine whose clock is never set) to 1 minute; 100 milliseconds by default. The
+     *     clocks of machines with NTP stay within this default
      * @throws IllegalArgumentException if it is out of that range
      */
     public LockServiceBuilder clockTolerance(Duration clockTolerance) {
@@ -128,15 +135,15 @@ public final class LockServiceBuilder {
         return this;
     }
 
-    /** Has this listener told of every lock, after those that were given before. */
+    /** Adds a listener for the events of all locks. The service calls listeners in the order in which you add them. */
     public LockServiceBuilder listener(LockListener listener) {
         listeners.add(Objects.requireNonNull(listener, "listener"));
         return this;
     }
 
     /**
-     * How often the tables are tidied up. Of all services on one database, one does it at a time, and none if another has
-     * done it within half of this period.
+     * Sets how often housekeeping runs. Among the services on one database, only one runs it at a time. A service skips its run
+     * if another service ran housekeeping within half of this period.
      *
      * @param period 1 second to {@link LockRequest#LONGEST_DURATION}; 10 minutes by default
      * @throws IllegalArgumentException if it is out of that range
@@ -147,17 +154,17 @@ public final class LockServiceBuilder {
         return this;
     }
 
-    /** Leaves the tables as they are, unless {@link LockAdmin#housekeep} is called. */
+    /** Switches periodic housekeeping off. Only calls of {@link LockAdmin#housekeep} then clean the tables. */
     public LockServiceBuilder withoutHousekeeping() {
         this.housekeepingPeriod = null;
         return this;
     }
 
     /**
-     * How long the rows of locks that nobody uses, of dead nodes, and of runs that have ended are kept.
+     * Sets the minimum time for which housekeeping keeps the rows of unused locks, of dead nodes, and of ended runs.
      *
-     * @param retention 1 hour to {@link LockRequest#LONGEST_DURATION}; 7 days by default. Fencing tokens go on growing after a
-     *     purge as long as the database's clock is not set back by more than this
+     * @param retention 1 hour to {@link LockRequest#LONGEST_DURATION}; 7 days by default. Fencing tokens increase even after
+     *     the deletion of a lock's row, unless the database's clock is set back by more than this
      * @throws IllegalArgumentException if it is out of that range
      */
     public LockServiceBuilder retention(Duration retention) {
@@ -166,25 +173,26 @@ public final class LockServiceBuilder {
     }
 
     /**
-     * How many {@linkplain LockRequest#rowLock row locks} may be held or waited for at a time outside the callers' transactions:
-     * each takes one of the persistence unit's connections as long as it lasts.
+     * Limits the number of {@linkplain LockRequest#rowLock row locks} outside the callers' transactions. The limit counts row
+     * locks that are held and those that are being waited for. Each occupies one of the persistence unit's connections.
      *
-     * @param maxRowLocks 0 or more; 5 by default. Fewer than the pool has connections
+     * @param maxRowLocks 0 or more; 5 by default. Choose fewer than the pool has connections
      * @throws IllegalArgumentException if it is negative
      */
     public LockServiceBuilder maxRowLocks(int maxRowLocks) {
         if (maxRowLocks < 0) {
-            throw new IllegalArgumentException("There cannot be " + maxRowLocks + " row locks");
+            throw new IllegalArgumentException("The limit of row locks must be 0 or more, but is " + maxRowLocks);
         }
         this.maxRowLocks = maxRowLocks;
         return this;
     }
 
     /**
-     * Declares that, in a cluster whose servers may all be written to (Galera, Group Replication with several primaries), all processes
-     * that use the table write to the same server, and to another one only after that. It allows {@linkplain LockRequest#rowLock row
-     * locks} there, which are refused otherwise: a server knows nothing of another one's. If it is not true, two may hold a row
-     * lock at the same time. Nothing else depends on it, and elsewhere it has no effect.
+     * Declares that all processes that use the table write to one and the same server at a time. Use it in a cluster with
+     * several writable servers (Galera, Group Replication with several primaries). There, it allows {@linkplain
+     * LockRequest#rowLock row locks}. The service otherwise refuses them, because a server of such a cluster does not see the
+     * row locks of another one. If the declaration is false, two owners may hold a row lock at the same time. Nothing else
+     * depends on the declaration. In other databases it has no effect.
      */
     public LockServiceBuilder singleWriter() {
         this.writers = Writers.ONE_AT_A_TIME;
@@ -192,41 +200,49 @@ public final class LockServiceBuilder {
     }
 
     /**
-     * On PostgreSQL, has threads that wait for a lock woken when another service gives it back, by {@code NOTIFY}: within
-     * milliseconds instead of up to 50, and with one look a second instead of twenty. One connection listens for as long as the
-     * service is open. While it is broken, and for whatever is not given back by a release (a closed service, a dead process, a
-     * forced release), looking is what finds the lock free. All services on one database should be built so: those that are not
-     * notify nobody.
+     * On PostgreSQL, wakes waiting threads by {@code NOTIFY} when another service releases the lock. They wake up within
+     * milliseconds instead of tens of milliseconds, and poll once a second instead of several times. One connection listens as
+     * long as the service is open. If this connection breaks, the threads find a free lock by polling. Polling also finds locks
+     * that become free without a release (a closed service, a dead process, a forced release). Build all services on one
+     * database with this option: services without it send no notifications.
      */
     public LockServiceBuilder wakeUpByNotification() {
         this.wakeUp = WakeUp.BY_NOTIFICATION;
         return this;
     }
 
-    LockServiceBuilder ticker(Ticker ticker) {
-        this.ticker = ticker;
+    /** Changes settings that have no method of their own. For tests. */
+    LockServiceBuilder adjusted(UnaryOperator<ServiceSettings> adjustment) {
+        this.adjustment = adjustment;
         return this;
     }
 
-    /** Takes a store of this persistence unit that has been checked before, unless there is a lock data source. */
+    /**
+     * Uses this store, which has already been checked, instead of opening a new one. It has no effect if there is a lock data
+     * source.
+     */
     LockServiceBuilder store(Supplier<LockStore> store) {
         this.store = store;
         return this;
     }
 
     /**
-     * Builds the service, after checking in one transaction, which is rolled back, that locks can be relied on in this
-     * database.
+     * Builds the service. It first checks that locks are reliable in this database. The check runs in one transaction, which it
+     * rolls back.
      *
-     * @throws IllegalStateException if the persistence unit, the pool, the tables or the database server are not set up for
-     *     Holdfast, the lock data source leads to another database, a pooler before PostgreSQL loses what the driver prepares on the
-     *     server, or {@link #wakeUpByNotification} is asked for where there is no PostgreSQL; the message says what to change
-     * @throws LockStoreException if the database cannot be reached, Holdfast's tables are missing, or it refuses to write
+     * @throws IllegalStateException in these cases; the message says what to change:
+     *     <ul>
+     *     <li>The persistence unit, the pool, the tables or the database server are not set up for Holdfast.
+     *     <li>The lock data source leads to another database.
+     *     <li>A connection pooler in front of PostgreSQL loses statements that the driver prepares on the server.
+     *     <li>{@link #wakeUpByNotification} is set, but the database is not PostgreSQL.
+     *     </ul>
+     * @throws LockStoreException if the database is unreachable or refuses to write, or if Holdfast's tables are missing
      */
     public LockService build() {
         ServiceSettings settings = new ServiceSettings(
                 application,
-                nodeTiming,
+                nodeLease,
                 lockDelay,
                 clockTolerance,
                 List.copyOf(listeners),
@@ -234,19 +250,17 @@ public final class LockServiceBuilder {
                 retention,
                 maxRowLocks,
                 writers,
-                wakeUp,
-                ticker);
+                wakeUp);
         try {
             CommitGuard guard = CommitGuard.of(entityManagerFactory, transactionManager);
             LockStore opened = openStore();
-            LockLog.opened(opened.cluster(), writers);
-            return new LockService(opened, guard.in(opened.cluster()), settings, listened(guard));
+            return new LockService(opened, guard.in(opened), adjustment.apply(settings), listened(guard));
         } catch (StoreException failed) {
             throw new LockStoreException("The lock service was not built", failed);
         }
     }
 
-    /** The manager that is to tell of its transactions. */
+    /** Returns the transaction manager that the service listens to; null if it listens to none. */
     private @Nullable ConfigurableTransactionManager listened(CommitGuard guard) {
         return guard.isInstalled() && transactionManager instanceof ConfigurableTransactionManager configurable
                 ? configurable

@@ -1,5 +1,8 @@
 package io.github.holdfast.service;
 
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockNotAcquiredException;
+import io.github.holdfast.lock.LockRequest;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -11,10 +14,15 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 
-/** A lock as {@code java.util.concurrent} knows it: held by a thread, not by a handle. All views of one name are one lock. */
+/**
+ * A view of a lock as a {@code java.util.concurrent} lock. A thread holds it, not a handle. All views of one name are one lock.
+ */
 final class LockView implements Lock {
 
-    /** What a thread has locked through views, outermost first; it goes with the thread. */
+    /**
+     * The handles that a thread acquired through views: per name, the innermost first. They become garbage when the thread
+     * ends.
+     */
     static final class OfThread {
 
         private final ThreadLocal<Map<String, Deque<LockHandle>>> handles = ThreadLocal.withInitial(HashMap::new);

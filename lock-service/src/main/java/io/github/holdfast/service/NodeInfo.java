@@ -1,19 +1,20 @@
 package io.github.holdfast.service;
 
-import io.github.holdfast.repository.NodeSnapshot;
+import io.github.holdfast.repository.NodeRows;
 import java.time.Duration;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One service that holds, or held, locks for as long as it lives.
+ * A node. A node represents a service, and the service's locks without a lease last as long as the node lives.
  *
- * @param id never used again
- * @param description application, process and host, for people; null if it did not say
- * @param startedAt when it registered, by the database's clock
- * @param isAlive whether it keeps its locks
- * @param isStopped whether it was closed in good order. One that is neither alive nor stopped has died, or was taken for dead
- * @param expiresIn how long its lease has still to go, which its heartbeat renews; zero if it is over
+ * @param id the id; no other node ever gets it
+ * @param description application, process and host, in readable form; null if the node gave none
+ * @param startedAt the time of its registration, by the database's clock
+ * @param isAlive whether the node is alive and keeps its locks
+ * @param isStopped whether its service was closed normally. A node that is neither alive nor stopped has died, or other
+ *     services considered it dead
+ * @param expiresIn the time left until its lease ends, unless a heartbeat renews it; zero if the lease is over
  */
 public record NodeInfo(
         String id,
@@ -23,7 +24,7 @@ public record NodeInfo(
         boolean isStopped,
         Duration expiresIn) {
 
-    static NodeInfo of(NodeSnapshot seen) {
+    static NodeInfo of(NodeRows.Snapshot seen) {
         return new NodeInfo(
                 seen.node().id(),
                 seen.node().description(),

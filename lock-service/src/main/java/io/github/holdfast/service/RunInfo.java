@@ -6,17 +6,18 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One run of a task, as it is written down.
+ * One recorded run of a task.
  *
- * @param name of the task and its lock
- * @param fencingToken the token of the grant under which it ran
- * @param period the number of the period in which it began; null if the task has none
- * @param nodeId the node that kept its lock; null if that had a lease
- * @param holder who ran it, for people; null if that is not known
- * @param begunAt when it was found to be due, by the database's clock
- * @param endedAt when its end was written down, by the database's clock; null if it is running
- * @param status what became of it; a run whose process has died is running until housekeeping or the next run sees that
- * @param error why it failed or was lost, for people; null if it did neither, or nobody could tell
+ * @param name the name of the task and its lock
+ * @param fencingToken the token of the grant that the run used
+ * @param period the number of the period in which the run began; null if the task has no periods
+ * @param nodeId the id of the node that kept the lock; null if the lock had a lease
+ * @param holder a readable description of the process that ran the task; null if it is unknown
+ * @param begunAt the time at which the service found the task due, by the database's clock
+ * @param endedAt the time at which the service recorded the end, by the database's clock; null while the run is running
+ * @param status the status of the run. If its process has died, the status stays at running until housekeeping or the next run
+ *     notices
+ * @param error the reason why the run failed or was lost, in readable form; null if it did neither, or if the reason is unknown
  */
 public record RunInfo(
         String name,

@@ -1,12 +1,8 @@
 /**
- * Distributed locks in the application's own database.
+ * The lock service, which keeps locks in the application's own database, and its API for operators.
  *
- * <p>{@link io.github.holdfast.service.LockService} is the way in: it takes a
- * {@link io.github.holdfast.service.LockRequest} and gives a {@link io.github.holdfast.service.LockHandle}. Inside, an
- * {@code Acquisition} is one call of {@code acquire}, and each of its attempts a {@code Judgement} of the row; a {@code Hold} is one
- * outermost acquisition with its row, which {@code Renewal} lets last and {@code HoldEnd} gives back;
- * {@code HeldLocks} knows the holds of this service, and {@code Settler} ends what an unanswered commit left open. {@link
- * io.github.holdfast.service.TaskLock} runs a task once in a while: {@code RunStart} is the part of it that belongs to the grant.
+ * <p>{@link io.github.holdfast.service.LockService} is the entry point. {@link io.github.holdfast.service.LockAdmin} lists
+ * locks and releases them by force. {@code Housekeeping} cleans the tables.
  */
 @NullMarked
 package io.github.holdfast.service;

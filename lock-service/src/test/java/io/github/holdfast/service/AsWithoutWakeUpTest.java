@@ -10,7 +10,7 @@ import io.github.holdfast.test.TestDatabase;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
 
-/** What must be the same when waiting threads are woken by notifications; {@link WakeUpTest} has the rest. */
+/** What must be the same when waiting threads are woken by notifications; {@code WakeUpTest} has the rest. */
 class AsWithoutWakeUpTest {
 
     @Nested

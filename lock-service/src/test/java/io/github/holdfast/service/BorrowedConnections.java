@@ -1,5 +1,6 @@
 package io.github.holdfast.service;
 
+import io.github.holdfast.lock.LockHandle;
 import java.lang.StackWalker.StackFrame;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
@@ -87,7 +88,7 @@ final class BorrowedConnections extends DelegatingDataSource {
         if (isNoting) {
             calls.addAll(STACK.walk(frames -> frames.filter(BorrowedConnections::isOfApi)
                     .map(frame -> describe(
-                            frame.getDeclaringClass(),
+                            ofUsers(frame.getDeclaringClass()),
                             frame.getMethodName(),
                             frame.getMethodType().parameterList()))
                     .collect(Collectors.toSet())));
@@ -95,9 +96,14 @@ final class BorrowedConnections extends DelegatingDataSource {
     }
 
     private static boolean isOfApi(StackFrame frame) {
-        Class<?> type = frame.getDeclaringClass();
-        return type.getPackage() == LockService.class.getPackage()
+        Class<?> type = ofUsers(frame.getDeclaringClass());
+        return PublicApiTest.API.contains(type.getPackageName())
                 && (Modifier.isPublic(type.getModifiers()) || type == LockView.class);
+    }
+
+    /** The type that users know: all kinds of handles are one. */
+    private static Class<?> ofUsers(Class<?> type) {
+        return LockHandle.class.isAssignableFrom(type) ? LockHandle.class : type;
     }
 
     /** As in {@code LockService.find(String)}. */

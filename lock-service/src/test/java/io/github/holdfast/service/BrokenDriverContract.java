@@ -6,6 +6,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.service.BrokenDriver.When;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManagerFactory;
@@ -85,7 +90,7 @@ abstract class BrokenDriverContract {
         services = Services.on(database);
         database.execute("delete from distributed_lock", "delete from lock_node");
         driver = new BrokenDriver(database.dataSource());
-        EntityManagerFactory unit = services.unit(services.poolOver(driver.dataSource()));
+        EntityManagerFactory unit = services.unit(services.patientPoolOver(driver.dataSource()));
         manager = new JpaTransactionManager(unit);
         mine = services.build(
                 unit,
@@ -122,6 +127,20 @@ abstract class BrokenDriverContract {
         assertThatThrownBy(lock::release).hasMessage("Thrown by the test");
         assertIsSoonFree();
         assertThat(lock.release()).isEqualTo(ReleaseOutcome.LOST);
+    }
+
+    @ParameterizedTest
+    @MethodSource("failures")
+    void aNestedReleaseThatThrowsIsNotRepeatedForTheOuterOne(Thrown thrown, When when, Held held) throws Exception {
+        LockHandle outer = mine.acquire(held.request());
+        LockHandle inner = mine.acquire(held.request());
+        driver.failNext(thrown, when);
+        assertThatThrownBy(inner::release).hasMessage("Thrown by the test");
+        assertThat(inner.release()).isEqualTo(ReleaseOutcome.LOST);
+        assertThat(outer.state()).isEqualTo(LockState.HELD);
+        assertThat(theirs.tryAcquire(LockRequest.of(outer.name()))).isEmpty();
+        ReleaseOutcome unused = outer.release();
+        assertIsSoonFree();
     }
 
     @ParameterizedTest

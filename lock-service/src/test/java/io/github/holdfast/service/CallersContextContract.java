@@ -6,6 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.PersistenceUnit;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManager;

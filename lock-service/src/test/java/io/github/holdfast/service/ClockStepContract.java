@@ -9,6 +9,15 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.awaitility.Awaitility.await;
 
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockNotAcquiredException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.task.TaskLock;
+import io.github.holdfast.task.TaskOutcome;
+import io.github.holdfast.task.TaskRequest;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
 import java.time.Duration;
@@ -146,7 +155,7 @@ abstract class ClockStepContract {
         }
         assertThatExceptionOfType(LockNotAcquiredException.class)
                 .isThrownBy(() -> theirs.acquire(LockRequest.of("nobodys").waitAtMost(ofMillis(10))))
-                .withMessageContaining("nobody may hold it for another PT2");
+                .withMessageContaining("it stays unavailable for another PT2");
         failOverTo(ofSeconds(30));
         assertThat(theirs.tryAcquire(LockRequest.of("nobodys"))).isPresent();
         assertThat(theirs.tryAcquire(LockRequest.of("chosen"))).isPresent();

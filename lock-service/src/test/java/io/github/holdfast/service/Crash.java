@@ -3,6 +3,13 @@ package io.github.holdfast.service;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.github.holdfast.lock.HoldfastException;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.test.FaultyDataSource.Fault;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.PersistenceException;

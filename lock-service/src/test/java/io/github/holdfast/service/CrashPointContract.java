@@ -5,6 +5,12 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
@@ -33,7 +39,10 @@ import org.junit.jupiter.params.provider.EnumSource;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 abstract class CrashPointContract {
 
-    private static final Duration LEASE = ofSeconds(1);
+    /** What a busy machine may add. */
+    private static final Duration SLACK = ofSeconds(10);
+
+    private static final Duration LEASE = ofSeconds(3);
 
     /** Far more than the thousandth by which a lease is taken to be shorter. */
     private static final Duration LATE = ofMillis(500);
@@ -51,7 +60,7 @@ abstract class CrashPointContract {
         services = Services.on(database);
         other = services.open();
         faults = new FaultyDataSource(database.dataSource());
-        unit = services.unit(services.poolOver(faults));
+        unit = services.unit(services.patientPoolOver(faults));
         store = LockStore.open(unit);
     }
 
@@ -84,13 +93,13 @@ abstract class CrashPointContract {
 
     /** What is done while the connection breaks, after what was held before. */
     enum Operation {
-        TRY_ACQUIRE(0, 5) {
+        TRY_ACQUIRE(0, 4) {
             @Override
             Optional<LockHandle> act(LockService locks, LockRequest request, List<LockHandle> held) {
                 return locks.tryAcquire(request);
             }
         },
-        ACQUIRE(0, 5) {
+        ACQUIRE(0, 4) {
             @Override
             Optional<LockHandle> act(LockService locks, LockRequest request, List<LockHandle> held) throws Exception {
                 return Optional.of(locks.acquire(request.waitAtMost(ofSeconds(1))));
@@ -201,7 +210,7 @@ abstract class CrashPointContract {
         }
         other.acquire(request.owner("next").waitAtMost(LEASE.multipliedBy(2))).close();
         Duration took = Duration.ofNanos(System.nanoTime() - started);
-        assertThat(took).as(where).isLessThan(LEASE.plusSeconds(3));
+        assertThat(took).as(where).isLessThan(LEASE.plus(SLACK));
         return fired;
     }
 
@@ -229,6 +238,21 @@ abstract class CrashPointContract {
         faults.land();
         try (LockHandle next = other.acquire(request.waitAtMost(ofSeconds(10)))) {
             assertThat(next.fencingToken()).as("the late grant had a token").isEqualTo(before.fencingToken() + 2);
+        }
+    }
+
+    /** A failover may undo the first grant. Who has decided something on it must not find the same owner, token and version again. */
+    @Test
+    void aGrantAfterOneWithoutAnAnswerHasAGreaterTokenThanThatWouldHaveHad() throws Exception {
+        LockRequest request = LockRequest.of("in doubt " + ++names).lease(ofSeconds(60));
+        LockHandle before = other.tryAcquire(request).orElseThrow();
+        before.close();
+        faults.arm(2, Fault.DELAYED);
+        FutureTask<LockHandle> acquisition = new FutureTask<>(() -> faulty.acquire(request.waitAtMost(ofSeconds(20))));
+        new Thread(acquisition).start();
+        await().ignoreExceptionsInstanceOf(IllegalStateException.class).untilAsserted(faults::sink);
+        try (LockHandle lock = acquisition.get(30, TimeUnit.SECONDS)) {
+            assertThat(lock.fencingToken()).isGreaterThan(before.fencingToken() + 1);
         }
     }
 
@@ -281,7 +305,7 @@ abstract class CrashPointContract {
         LateAnswer late = new LateAnswer(database.dataSource());
         LockRequest request = LockRequest.of("slow grant " + ++names).lease(ofSeconds(60));
         other.tryAcquire(request).orElseThrow().close();
-        LockService slow = services.openOver(late.dataSource());
+        LockService slow = services.patientlyOpenOver(late.dataSource());
         LockHandle lock = answeredLate(late, () -> slow.tryAcquire(request).orElseThrow());
         assertThat(lock.remaining()).isLessThan(ofSeconds(60).minus(LATE));
         assertThat(lock.release()).isEqualTo(ReleaseOutcome.RELEASED);
@@ -290,7 +314,7 @@ abstract class CrashPointContract {
     @Test
     void theTimeThatTheAnswerToARenewalTakesIsNotAddedToTheLease(Database database) throws Exception {
         LateAnswer late = new LateAnswer(database.dataSource());
-        LockService slow = services.openOver(late.dataSource());
+        LockService slow = services.patientlyOpenOver(late.dataSource());
         LockHandle lock = slow.tryAcquire(
                         LockRequest.of("slow renewal " + ++names).lease(ofSeconds(30)))
                 .orElseThrow();

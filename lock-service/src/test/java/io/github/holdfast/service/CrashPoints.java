@@ -6,6 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.service.engine.JumpingTicker;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
 import io.github.holdfast.test.FaultyDataSource.Fault;
@@ -20,7 +23,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import org.hibernate.cfg.AvailableSettings;
 import org.junit.jupiter.api.AfterAll;
@@ -46,26 +48,6 @@ abstract class CrashPoints {
     static final Duration LONG = ofMinutes(30);
 
     private static final List<Fault> FAULTS = List.of(Fault.BEFORE_SEND, Fault.AFTER_SEND, Fault.ANSWER_LOST);
-
-    /** A local clock that can be set forward. */
-    static final class JumpingTicker implements Ticker {
-
-        private volatile long ahead;
-
-        synchronized void jump(Duration time) {
-            ahead = ahead + time.toNanos();
-        }
-
-        @Override
-        public long nanoTime() {
-            return System.nanoTime() + ahead;
-        }
-
-        @Override
-        public void park(Object blocker, long nanos) {
-            LockSupport.parkNanos(blocker, nanos);
-        }
-    }
 
     /** The public methods in which connections break during a test; that they do is checked. */
     @Retention(RetentionPolicy.RUNTIME)
@@ -102,7 +84,7 @@ abstract class CrashPoints {
         rows = TestRows.of(database);
         database.execute("create table crash_commit (name varchar(100) primary key)");
         faults = new FaultyDataSource(database.dataSource());
-        pool = services.poolOver(faults);
+        pool = services.patientPoolOver(faults);
         connections = new BorrowedConnections(pool);
         unit = services.unit(
                 connections, Map.of(AvailableSettings.CONNECTION_HANDLING, "DELAYED_ACQUISITION_AND_HOLD"));
@@ -115,7 +97,7 @@ abstract class CrashPoints {
 
     /** No heartbeat and no housekeeping comes by itself. */
     LockServiceBuilder settings(LockServiceBuilder builder) {
-        return builder.nodeLease(LONG).withoutHousekeeping().ticker(ticker);
+        return builder.nodeLease(LONG).withoutHousekeeping().adjusted(ticker.inSettings());
     }
 
     @AfterEach

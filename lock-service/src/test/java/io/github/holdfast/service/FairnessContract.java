@@ -1,5 +1,6 @@
 package io.github.holdfast.service;
 
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -22,6 +23,9 @@ abstract class FairnessContract {
     private static final Duration TIME = ofSeconds(10);
 
     private static final Duration SOON = ofSeconds(60);
+
+    /** On a busy machine, a process is ready only after a minute. */
+    private static final Duration UNTIL_READY = ofMinutes(3);
 
     /** A thread's grants, by their fencing tokens: each grant has the next one. */
     private record Turns(List<Long> tokens) {
@@ -57,8 +61,8 @@ abstract class FairnessContract {
         List<Turns> other;
         try (JavaProcess worker = start(database, millis);
                 JavaProcess rival = start(database, millis)) {
-            worker.awaitLine("ready"::equals, SOON);
-            rival.awaitLine("ready"::equals, SOON);
+            worker.awaitLine("ready"::equals, UNTIL_READY);
+            rival.awaitLine("ready"::equals, UNTIL_READY);
             worker.send("go");
             rival.send("go");
             one = turns(worker);

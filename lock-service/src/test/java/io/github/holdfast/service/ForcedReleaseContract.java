@@ -10,9 +10,17 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockRepository;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.TransactionalLockRows;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
 import io.github.holdfast.test.FaultyDataSource.Fault;
@@ -86,7 +94,7 @@ abstract class ForcedReleaseContract {
     }
 
     private LockSnapshot seen(String name) {
-        return store.inTransaction(SOON, (LockRepository locks) -> locks.read(name))
+        return store.inTransaction(SOON, (TransactionalLockRows locks) -> locks.read(name))
                 .orElseThrow();
     }
 
@@ -232,7 +240,7 @@ abstract class ForcedReleaseContract {
         String name = "forced-unanswered";
         LateAnswer late = new LateAnswer(database.dataSource());
         LockService slow =
-                services.build(services.poolOver(late.dataSource()), builder -> builder.nodeLease(NODE_LEASE));
+                services.build(services.patientPoolOver(late.dataSource()), builder -> builder.nodeLease(NODE_LEASE));
         LockHandle other = slow.tryAcquire(request("unanswered-other")).orElseThrow();
         String nodeId = nodeId("unanswered-other");
         theirs.tryAcquire(request(name)).orElseThrow().close();
@@ -337,7 +345,9 @@ abstract class ForcedReleaseContract {
     @Test
     void itIsDoneOnceWhateverStepOfItTheConnectionBreaksAt() throws Exception {
         FaultyDataSource faults = new FaultyDataSource(database.dataSource());
-        LockAdmin admin = services.openOver(faults).admin();
+        LockAdmin admin = services.patientlyOpenOver(faults).admin();
+        // Its node is to live for as long as a step may take.
+        LockService holding = services.build(builder -> builder.clockTolerance(TOLERANCE));
         for (boolean isNodeHeld : List.of(true, false)) {
             for (Fault fault : List.of(Fault.BEFORE_SEND, Fault.AFTER_SEND, Fault.ANSWER_LOST)) {
                 int step = 0;
@@ -345,7 +355,7 @@ abstract class ForcedReleaseContract {
                     step++;
                     String name = "forced-once-" + isNodeHeld + "-" + fault + "-" + step;
                     LockRequest request = request(name);
-                    LockHandle lock = mine.tryAcquire(isNodeHeld ? request : request.lease(ofSeconds(60)))
+                    LockHandle lock = holding.tryAcquire(isNodeHeld ? request : request.lease(ofSeconds(60)))
                             .orElseThrow();
                     faults.arm(step, fault);
                     forceDespite(fault, admin, lock);
@@ -381,7 +391,7 @@ abstract class ForcedReleaseContract {
     @Test
     void itIsDoneOnceWhenItsCommitIsAnsweredAsFailedAndLandsWhileItIsTriedAgain() throws Exception {
         FaultyDataSource faults = new FaultyDataSource(database.dataSource());
-        LockAdmin admin = services.openOver(faults).admin();
+        LockAdmin admin = services.patientlyOpenOver(faults).admin();
         LockHandle lock =
                 mine.tryAcquire(request("forced-delayed").lease(ofSeconds(60))).orElseThrow();
         faults.arm(4, Fault.DELAYED);

@@ -7,6 +7,9 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;

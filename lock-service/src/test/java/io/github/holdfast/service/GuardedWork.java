@@ -3,6 +3,7 @@ package io.github.holdfast.service;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 
+import io.github.holdfast.lock.LockRequest;
 import java.time.Duration;
 
 /**

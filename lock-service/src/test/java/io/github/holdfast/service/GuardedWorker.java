@@ -2,7 +2,12 @@ package io.github.holdfast.service;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockNotAcquiredException;
+import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.service.GuardedWork.Figures;
+import io.github.holdfast.service.engine.Pauses;
 import io.github.holdfast.test.JavaProcess;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.PersistenceException;
@@ -77,7 +82,7 @@ final class GuardedWorker {
         while (figures.commits() < work.commits()) {
             if (figures.commits() % 10 == 0) {
                 // Longer than the other one pauses between two looks: else the lock would hardly ever change hands.
-                LockSupport.parkNanos(Patience.LONGEST_PAUSE.plusMillis(10).toNanos());
+                LockSupport.parkNanos(Pauses.LONGEST.plusMillis(10).toNanos());
             }
             try {
                 attempt();

@@ -3,6 +3,12 @@ package io.github.holdfast.service;
 import static java.time.Duration.ofMinutes;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockHandles;
+import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.service.engine.HandOffThread;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -98,7 +104,7 @@ abstract class HolderCrashPointContract extends CrashPoints {
     }
 
     @Test
-    @Breaks("LockService.call(LockRequest, LockedTask)")
+    @Breaks("Locks.call(LockRequest, LockedTask)")
     void aTaskIsCalledUnderALock() {
         atEachStep(2, crash -> {
             LockRequest request = known(crash, Kept.BY_NODE, "");
@@ -112,7 +118,7 @@ abstract class HolderCrashPointContract extends CrashPoints {
     }
 
     @Test
-    @Breaks("LockService.run(LockRequest, LockedAction)")
+    @Breaks("Locks.run(LockRequest, LockedAction)")
     void anActionRunsUnderALock() {
         atEachStep(2, crash -> {
             LockRequest request = known(crash, Kept.BY_LEASE, "");
@@ -199,7 +205,7 @@ abstract class HolderCrashPointContract extends CrashPoints {
         atEachStep(1, crash -> {
             LockRequest request = kept.of(crash.request(), LONG).waitAtMost(SOON);
             LockHandle first = crash.keep(mine.acquire(request));
-            HeirThread next = HeirThread.start(() -> mine.acquire(request));
+            HandOffThread next = HandOffThread.start(() -> mine.acquire(request));
             List<LockHandle> second = new ArrayList<>();
             assertThat(crash.isDone(() -> {
                         assertThat(first.release()).isIn(ReleaseOutcome.RELEASED, ReleaseOutcome.UNRESOLVED);

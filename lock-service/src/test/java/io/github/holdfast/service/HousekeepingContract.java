@@ -13,6 +13,10 @@ import static org.awaitility.Awaitility.await;
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.service.TestRows.Row;
 import io.github.holdfast.test.Database;
 import java.sql.Connection;
@@ -422,8 +426,8 @@ abstract class HousekeepingContract {
             ILoggingEvent line = log.lines().get(before + 1);
             assertThat(line.getLevel()).isEqualTo(Level.WARN);
             assertThat(line.getFormattedMessage())
-                    .contains("not tidied up")
-                    .contains("may it write")
+                    .contains("Housekeeping failed")
+                    .contains("may write")
                     .contains(Housekeeping.LOCK_NAME)
                     .doesNotContain("\n");
             assertThat(line.getThrowableProxy()).isNull();

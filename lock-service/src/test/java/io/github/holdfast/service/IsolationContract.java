@@ -5,6 +5,11 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariConfig;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.task.TaskOutcome;
+import io.github.holdfast.task.TaskRequest;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
 import java.util.ArrayList;

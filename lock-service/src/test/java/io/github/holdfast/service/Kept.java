@@ -1,5 +1,6 @@
 package io.github.holdfast.service;
 
+import io.github.holdfast.lock.LockRequest;
 import java.time.Duration;
 
 /** What keeps a lock. */

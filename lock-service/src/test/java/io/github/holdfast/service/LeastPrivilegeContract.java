@@ -8,8 +8,18 @@ import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.repository.PersistenceUnit;
+import io.github.holdfast.task.TaskLock;
+import io.github.holdfast.task.TaskOutcome;
+import io.github.holdfast.task.TaskRequest;
+import io.github.holdfast.task.TaskRows;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
 import java.io.IOException;

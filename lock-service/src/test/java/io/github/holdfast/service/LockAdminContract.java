@@ -10,6 +10,11 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.WaiterInfo;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
 import java.time.Duration;
@@ -316,10 +321,10 @@ abstract class LockAdminContract {
         faults.down();
         assertThatExceptionOfType(LockStoreException.class)
                 .isThrownBy(() -> admin.held("", 10))
-                .withMessageContaining("held locks were not read");
+                .withMessageContaining("held locks could not be read");
         assertThatExceptionOfType(LockStoreException.class)
                 .isThrownBy(() -> admin.nodes("", 10))
-                .withMessageContaining("nodes were not read");
+                .withMessageContaining("nodes could not be read");
         faults.up();
         assertThat(admin.held("", 10)).isEmpty();
     }

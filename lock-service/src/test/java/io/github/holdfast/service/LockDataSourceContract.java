@@ -9,6 +9,13 @@ import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.lock.HoldfastException;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.repository.PersistenceUnit;
 import io.github.holdfast.service.WatchedDataSource.Then;
@@ -271,7 +278,7 @@ abstract class LockDataSourceContract {
         LockService mine = services.build(
                 poolOfTwo(), builder -> builder.withoutHousekeeping().lockDataSource(watched));
         watched.failNext("close", Then.GOES_ON);
-        try (CapturedLog log = CapturedLog.of(Class.forName("io.github.holdfast.repository.OwnConnections"));
+        try (CapturedLog log = CapturedLog.of(Class.forName("io.github.holdfast.repository.AutocommitExecutor"));
                 LockHandle lock = mine.acquire(LEASED)) {
             assertThat(log.lines()).hasSize(1);
             assertThat(watched.hasFailed()).isTrue();
@@ -302,7 +309,7 @@ abstract class LockDataSourceContract {
 
     @Test
     void anotherDatabaseIsRefusedAndKeepsNoTrace() throws Exception {
-        try (Database elsewhere = database.kind().create()) {
+        try (Database elsewhere = Database.create(database.kind())) {
             LockSchema.on(elsewhere.dataSource()).createIfMissing();
             HikariDataSource lockPool = elsewhere.pool(config -> {});
             assertRefused(lockPool);
@@ -345,7 +352,7 @@ abstract class LockDataSourceContract {
 
     @Test
     void anotherDatabaseWithoutTheTablesIsRefused() throws Exception {
-        try (Database elsewhere = database.kind().create()) {
+        try (Database elsewhere = Database.create(database.kind())) {
             HikariDataSource lockPool = elsewhere.pool(config -> {});
             assertThatExceptionOfType(LockStoreException.class)
                     .isThrownBy(() -> services.build(poolOfTwo(), with(lockPool)))

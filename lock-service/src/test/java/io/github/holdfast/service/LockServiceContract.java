@@ -8,6 +8,13 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockNotAcquiredException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.test.Database;
 import java.time.Duration;
 import java.util.List;
@@ -253,7 +260,7 @@ abstract class LockServiceContract {
                 .satisfies(refused -> {
                     assertThat(refused.holder()).isEmpty();
                     assertThat(refused.expiresIn()).isEmpty();
-                    assertThat(refused).hasMessageContaining("nobody may hold it for another PT");
+                    assertThat(refused).hasMessageContaining("it stays unavailable for another PT");
                 });
     }
 

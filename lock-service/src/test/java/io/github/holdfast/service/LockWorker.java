@@ -5,6 +5,8 @@ import static java.time.Duration.ofSeconds;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.repository.PersistenceUnit;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.JavaProcess;
@@ -90,7 +92,8 @@ final class LockWorker {
         System.out.println("ready");
         go.await();
         long end = System.nanoTime() + time.toNanos();
-        ExecutorService workers = Executors.newFixedThreadPool(threads);
+        // Daemons, so that what one of them throws ends the process and is seen.
+        ExecutorService workers = Executors.newFixedThreadPool(threads, Daemons.named("turns"));
         List<Future<List<Long>>> turns = new ArrayList<>();
         for (int i = 0; i < threads; i++) {
             turns.add(workers.submit(() -> tokens(locks, request.waitAtMost(ofSeconds(60)), end, each)));

@@ -30,16 +30,26 @@ import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNode;
 import io.github.holdfast.entity.LockRun;
-import io.github.holdfast.repository.LockRepository;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.repository.TransactionalLockRows;
+import io.github.holdfast.service.engine.LockEngine;
+import io.github.holdfast.task.TaskLock;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Clock;
+import java.util.ArrayList;
 import java.util.Calendar;
 import java.util.Date;
+import java.util.List;
 import java.util.Timer;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -49,7 +59,15 @@ class ModuleDirectionTest {
     private static final String OURS = "io.github.holdfast..";
     private static final String ENTITY = "io.github.holdfast.entity..";
     private static final String REPOSITORY = "io.github.holdfast.repository..";
+    private static final String LOCK = "io.github.holdfast.lock..";
+    private static final String ENGINE = "io.github.holdfast.service.engine..";
+    private static final String TASK = "io.github.holdfast.task..";
     private static final String SERVICE = "io.github.holdfast.service..";
+
+    /** The packages of lock-service. */
+    private static final String[] OF_SERVICE = {LOCK, SERVICE, TASK};
+
+    private static final String[] BELOW_SERVICE = {REPOSITORY, ENTITY};
 
     private static JavaClasses production;
 
@@ -59,7 +77,11 @@ class ModuleDirectionTest {
                 .withImportOption(new ImportOption.DoNotIncludeTests())
                 .withImportOption(location -> !location.contains("-tests.jar!"))
                 .importPackages(
-                        "io.github.holdfast.entity", "io.github.holdfast.repository", "io.github.holdfast.service");
+                        "io.github.holdfast.entity",
+                        "io.github.holdfast.repository",
+                        "io.github.holdfast.lock",
+                        "io.github.holdfast.task",
+                        "io.github.holdfast.service");
     }
 
     private static void check(ArchRule rule) {
@@ -69,7 +91,10 @@ class ModuleDirectionTest {
     @Test
     void allThreeModulesAreLookedAt() {
         assertThat(production.contain(LockEntity.class)).isTrue();
-        assertThat(production.contain(LockRepository.class)).isTrue();
+        assertThat(production.contain(TransactionalLockRows.class)).isTrue();
+        assertThat(production.contain(LockRequest.class)).isTrue();
+        assertThat(production.contain(LockEngine.class)).isTrue();
+        assertThat(production.contain(TaskLock.class)).isTrue();
         assertThat(production.contain(LockService.class)).isTrue();
         assertThat(production.contain(ModuleDirectionTest.class)).isFalse();
     }
@@ -87,6 +112,8 @@ class ModuleDirectionTest {
                         "java.lang..",
                         "java.time..",
                         "java.util",
+                        "java.util.function",
+                        "java.util.stream",
                         "jakarta.persistence..",
                         "org.hibernate.annotations..",
                         "org.hibernate.type..",
@@ -106,33 +133,127 @@ class ModuleDirectionTest {
 
     @Test
     void repositoryNeverWaitsAndStartsNoThreads() {
-        check(noClasses()
+        check(
+                noClasses()
+                        .that()
+                        .resideInAPackage(REPOSITORY)
+                        .and()
+                        .haveNameNotMatching(".*\\.OverdueStatements(\\$.*)?")
+                        .should()
+                        .dependOnClassesThat(are(resideInAPackage("java.util.concurrent..")
+                                .or(type(Thread.class))
+                                .or(type(Timer.class))))
+                        .orShould()
+                        .accessTargetWhere(calling(Object.class, "wait"))
+                        .because(
+                                "threads, waiting and heartbeats are the service's, but for the thread that cancels statements"));
+    }
+
+    @Test
+    void repositoriesOfSpringDataAreHidden() {
+        check(classes()
                 .that()
-                .resideInAPackage(REPOSITORY)
+                .areAssignableTo("org.springframework.data.repository.Repository")
                 .should()
-                .dependOnClassesThat(are(resideInAPackage("java.util.concurrent..")
-                        .or(type(Thread.class))
-                        .or(type(Timer.class))))
-                .orShould()
-                .accessTargetWhere(calling(Object.class, "wait"))
-                .because("threads, waiting and heartbeats are the service's"));
+                .notBePublic()
+                .because("the service knows the port, not the queries behind it"));
     }
 
     @Test
     void serviceKnowsRepositoryAndEntityOnly() {
         check(classes()
                 .that()
-                .resideInAPackage(SERVICE)
+                .resideInAnyPackage(OF_SERVICE)
                 .should()
-                .onlyDependOnClassesThat(
-                        are(resideInAnyPackage(SERVICE, REPOSITORY, ENTITY).or(resideOutsideOfPackage(OURS)))));
+                .onlyDependOnClassesThat(are(resideInAnyPackage(OF_SERVICE)
+                        .or(resideInAnyPackage(BELOW_SERVICE))
+                        .or(resideOutsideOfPackage(OURS)))));
+    }
+
+    @Test
+    void whatUsersImportKnowsNothingOfTheEngine() {
+        check(classes()
+                .that()
+                .resideInAPackage(LOCK)
+                .should()
+                .onlyDependOnClassesThat(are(resideInAPackage(LOCK)
+                        .or(resideInAnyPackage(BELOW_SERVICE))
+                        .or(resideOutsideOfPackage(OURS))))
+                .because("requests, handles and exceptions are the same whatever keeps the locks"));
+    }
+
+    @Test
+    void theEngineKnowsNothingOfTasks() {
+        check(classes()
+                .that()
+                .resideInAPackage(ENGINE)
+                .should()
+                .onlyDependOnClassesThat(are(resideInAnyPackage(ENGINE, LOCK)
+                        .or(resideInAnyPackage(BELOW_SERVICE))
+                        .or(resideOutsideOfPackage(OURS))))
+                .because("tasks are built on locks, as other things may be; their step in the grant is a GrantStep"));
+    }
+
+    @Test
+    void tasksKnowNothingOfTheService() {
+        check(classes()
+                .that()
+                .resideInAPackage(TASK)
+                .should()
+                .onlyDependOnClassesThat(are(resideInAnyPackage(TASK, ENGINE, LOCK)
+                        .or(resideInAnyPackage(BELOW_SERVICE))
+                        .or(resideOutsideOfPackage(OURS)))));
+    }
+
+    @Test
+    void theEngineHasFewDoors() {
+        assertThat(production.stream()
+                        .filter(type -> type.getPackageName().equals(LockEngine.class.getPackageName()))
+                        .filter(type -> type.getModifiers().contains(JavaModifier.PUBLIC) && type.isTopLevelClass())
+                        .map(JavaClass::getSimpleName))
+                .as("what the service and tasks need of the engine; everything else is hidden")
+                .containsExactlyInAnyOrder("AcquireResult", "GrantStep", "LockEngine", "LogEvent", "ServiceSettings");
+    }
+
+    /** The classes of most modules are not on the class path of this test, so it reads their sources. */
+    @Test
+    void nobodyOutsideThisModuleImportsTheEngine() throws IOException {
+        String engine = LockEngine.class.getPackageName();
+        List<Path> trespassers = new ArrayList<>();
+        try (Stream<Path> modules = Files.list(Path.of(".."))) {
+            for (Path module : modules.filter(Files::isDirectory).toList()) {
+                if (!module.getFileName().toString().equals("lock-service")) {
+                    trespassers.addAll(naming(engine, module));
+                }
+            }
+        }
+        assertThat(trespassers)
+                .as("sources that name %s, which only service and tasks may know", engine)
+                .isEmpty();
+    }
+
+    /** The sources below this directory that name a package and are not in it themselves. */
+    private static List<Path> naming(String packageName, Path directory) throws IOException {
+        try (Stream<Path> files = Files.walk(directory)) {
+            List<Path> sources = files.filter(file -> file.toString().endsWith(".java"))
+                    .filter(file -> !file.toString().contains("/target/"))
+                    .toList();
+            List<Path> found = new ArrayList<>();
+            for (Path source : sources) {
+                String text = Files.readString(source);
+                if (text.contains(packageName + ".") && !text.contains("package " + packageName + ";")) {
+                    found.add(source);
+                }
+            }
+            return found;
+        }
     }
 
     @Test
     void serviceKnowsNoSql() {
         check(noClasses()
                 .that()
-                .resideInAPackage(SERVICE)
+                .resideInAnyPackage(OF_SERVICE)
                 .should()
                 .dependOnClassesThat()
                 .resideInAnyPackage(
@@ -144,7 +265,7 @@ class ModuleDirectionTest {
                         "org.springframework.dao.."));
         check(noClasses()
                 .that()
-                .resideInAPackage(SERVICE)
+                .resideInAnyPackage(OF_SERVICE)
                 .and(are(not(belongToAnyOf(LockServiceBuilder.class))))
                 .should()
                 .dependOnClassesThat()
@@ -155,21 +276,17 @@ class ModuleDirectionTest {
     void serviceKnowsOfJpaOnlyWhatUsersGiveIt() {
         check(noClasses()
                 .that()
-                .resideInAPackage(SERVICE)
+                .resideInAnyPackage(OF_SERVICE)
                 .should()
                 .dependOnClassesThat(are(resideInAPackage("jakarta.persistence..")
                         .and(not(type(EntityManagerFactory.class)))
                         .and(not(type(EntityManager.class))))));
         check(noClasses()
                 .that()
-                .resideInAPackage(SERVICE)
-                .and(are(not(belongToAnyOf(
-                        LockService.class,
-                        LockServiceBuilder.class,
-                        LockHandle.class,
-                        Holding.class,
-                        LeaseHolding.class,
-                        RowHold.class))))
+                .resideInAnyPackage(OF_SERVICE)
+                .and(are(not(belongToAnyOf(LockService.class, LockServiceBuilder.class, LockHandle.class)
+                        .or(simpleName("LeaseHandle"))
+                        .or(simpleName("RowLockHandle")))))
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("jakarta.persistence.."));
@@ -177,7 +294,7 @@ class ModuleDirectionTest {
 
     @Test
     void packagesHaveNoCycles() {
-        check(slices().matching("io.github.holdfast.(*)..").should().beFreeOfCycles());
+        check(slices().matching("io.github.holdfast.(**)").should().beFreeOfCycles());
     }
 
     @Test
@@ -195,7 +312,7 @@ class ModuleDirectionTest {
     @Test
     void nobodyAsksTheLocalClockWhatTimeItIs() {
         check(noClasses()
-                .that(are(not(belongToAnyOf(Ticker.class))))
+                .that(are(not(belongToTicker())))
                 .should()
                 .accessTargetWhere(calling(System.class, "currentTimeMillis")
                         .or(calling(Date.class, "<init>"))
@@ -219,7 +336,10 @@ class ModuleDirectionTest {
                 .accessTargetWhere(calling(Thread.class, "sleep"))
                 .because("it takes a bare number; TimeUnit.sleep says of what"));
         check(noClasses()
-                .that(are(not(belongToAnyOf(Ticker.class, LockRepository.class).or(simpleName("UselessConnections")))))
+                .that(are(not(belongToTicker()
+                        .or(belongToAnyOf(TransactionalLockRows.class))
+                        .or(simpleName("AutocommitLockRows"))
+                        .or(simpleName("UselessConnections")))))
                 .should()
                 .accessTargetWhere(calling(TimeUnit.class, "sleep")
                         .or(calling(System.class, "nanoTime"))
@@ -238,6 +358,11 @@ class ModuleDirectionTest {
                 .should()
                 .haveNameMatching(".*(Impl|Manager|Utils?|Helper)")
                 .because("name the job, or put the method where its data is"));
+    }
+
+    /** The ticker and its anonymous classes. */
+    private static DescribedPredicate<JavaClass> belongToTicker() {
+        return describe("belong to the ticker", type -> type.getName().matches(".*\\.Ticker(\\$.*)?"));
     }
 
     private static DescribedPredicate<JavaAccess<?>> calling(Class<?> owner, String name) {

@@ -3,6 +3,8 @@ package io.github.holdfast.service;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.test.Database;
 import java.util.ArrayList;
 import java.util.List;

@@ -6,6 +6,10 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.ReleaseOutcome;
 import java.util.concurrent.Callable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -48,7 +52,7 @@ abstract class NodeCrashPointContract extends CrashPoints {
     @EnumSource
     @Breaks("LockService.tryAcquire(LockRequest)")
     void aNameIsLockedForTheFirstTime(Owner owner) {
-        atEachStep(5, crash -> {
+        atEachStep(4, crash -> {
             acquire(crash, () -> mine.tryAcquire(owner.of(crash)).orElseThrow());
             endOf(owner, crash);
         });
@@ -57,7 +61,7 @@ abstract class NodeCrashPointContract extends CrashPoints {
     @Test
     @Breaks("LockService.acquire(LockRequest)")
     void theServiceLocksForTheFirstTime() {
-        atEachStep(7, crash -> {
+        atEachStep(6, crash -> {
             endNode();
             acquire(crash, () -> mine.acquire(crash.request()));
         });

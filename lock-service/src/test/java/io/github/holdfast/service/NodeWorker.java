@@ -6,13 +6,22 @@ import static java.time.Duration.ofSeconds;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.repository.PersistenceUnit;
+import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.StoreException.Failure;
+import io.github.holdfast.task.TaskRequest;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.JavaProcess;
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -22,7 +31,7 @@ import java.util.concurrent.locks.LockSupport;
  * A process with one lock service that does what its standard input says and tells on its standard output what it sees.
  * When it is asked to end (SIGTERM) it closes the service.
  */
-final class NodeWorker {
+public final class NodeWorker {
 
     /** How a holder looks whether it still holds the lock. */
     enum Look {
@@ -77,7 +86,7 @@ final class NodeWorker {
     }
 
     /** An option: waiting threads are woken by notifications. */
-    static final String WAKE_UP = "wake-up";
+    public static final String WAKE_UP = "wake-up";
 
     private final LockService locks;
     private final Duration nodeLease;
@@ -88,7 +97,8 @@ final class NodeWorker {
         this.nodeLease = nodeLease;
     }
 
-    static JavaProcess start(Database database, Duration nodeLease, String... options) throws InterruptedException {
+    public static JavaProcess start(Database database, Duration nodeLease, String... options)
+            throws InterruptedException {
         JavaProcess worker = JavaProcess.of(NodeWorker.class)
                 .jvmArgs("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
                 .args(database.url(), database.user(), database.password(), String.valueOf(nodeLease.toMillis()))
@@ -141,8 +151,20 @@ final class NodeWorker {
 
     private void take(String name) {
         tell("begun " + name);
-        locks.tryAcquire(LockRequest.of(name).lease(ofSeconds(60)))
-                .ifPresentOrElse(lock -> tellGranted("took", lock), () -> tell("refused " + name));
+        answer(name).ifPresentOrElse(lock -> tellGranted("took", lock), () -> tell("refused " + name));
+    }
+
+    /** Asks again while another transaction has the row locked for longer than a statement may take. */
+    private Optional<LockHandle> answer(String name) {
+        while (true) {
+            try {
+                return locks.tryAcquire(LockRequest.of(name).lease(ofSeconds(60)));
+            } catch (LockStoreException failed) {
+                if (!(failed.getCause() instanceof StoreException cause && cause.failure() == Failure.BUSY)) {
+                    throw failed;
+                }
+            }
+        }
     }
 
     /** Runs a task for as long as the process lives. */

@@ -5,6 +5,9 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.spi.ILoggingEvent;
+import io.github.holdfast.lock.LockNotAcquiredException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
@@ -103,7 +106,7 @@ abstract class OldSnapshotContract {
         List<Isolation> isolations = new ArrayList<>(Isolation.ofSnapshots(database.kind()));
         isolations.add(Isolation.READ_COMMITTED);
         for (Isolation isolation : isolations) {
-            try (CapturedLog log = CapturedLog.of(TransactionWarnings.class);
+            try (CapturedLog log = CapturedLog.of("io.github.holdfast.service.engine.TransactionWarnings");
                     Bookkeeper mine = Bookkeeper.on(database.pool(isolation::set), builder -> builder);
                     Bookkeeper theirs = Bookkeeper.on(database.pool(isolation::set), builder -> builder)) {
                 Set<Outcome> outcomes = EnumSet.noneOf(Outcome.class);

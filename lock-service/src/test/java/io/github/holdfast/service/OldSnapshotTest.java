@@ -2,6 +2,7 @@ package io.github.holdfast.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;

@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.Proxy;
 import java.sql.Connection;

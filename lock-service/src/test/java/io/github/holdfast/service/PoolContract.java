@@ -7,6 +7,10 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
@@ -159,12 +163,12 @@ abstract class PoolContract {
         if (node == Node.REGISTERED) {
             mine.acquire(LockRequest.of("first")).close();
         }
-        record Refused(LockStoreException failure, Duration after) {}
-        List<Refused> refusals = inTransactions(() -> {
+        record Unavailable(LockStoreException failure, Duration after) {}
+        List<Unavailable> refusals = inTransactions(() -> {
             long start = System.nanoTime();
             LockStoreException failure =
                     catchThrowableOfType(LockStoreException.class, () -> mine.acquire(ofThisThread(WAIT)));
-            return new Refused(failure, Duration.ofNanos(System.nanoTime() - start));
+            return new Unavailable(failure, Duration.ofNanos(System.nanoTime() - start));
         });
         assertThat(refusals).hasSize(THREADS).allSatisfy(refused -> {
             assertThat(refused.failure())

@@ -7,8 +7,15 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockRepository;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockListener;
+import io.github.holdfast.lock.LockLost;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.TransactionalLockRows;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
 import io.github.holdfast.test.FaultyDataSource.Fault;
@@ -74,7 +81,7 @@ abstract class ReconciliationContract {
     }
 
     private LockEntity row(String name) {
-        return store.inTransaction(SOON, (LockRepository locks) -> locks.read(name))
+        return store.inTransaction(SOON, (TransactionalLockRows locks) -> locks.read(name))
                 .orElseThrow()
                 .row();
     }

@@ -5,6 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockLost;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.test.Database;
 import java.util.Map;
@@ -33,7 +38,7 @@ abstract class RoutedDataSourceContract {
 
     @BeforeEach
     void open(Database database) {
-        other = database.kind().create();
+        other = Database.create(database.kind());
         LockSchema.on(other.dataSource()).createIfMissing();
         services = Services.on(database);
         first = service(database);

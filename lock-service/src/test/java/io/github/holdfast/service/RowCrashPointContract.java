@@ -3,6 +3,13 @@ package io.github.holdfast.service;
 import static java.time.Duration.ZERO;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.lock.ReleaseOutcome;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -51,7 +58,7 @@ abstract class RowCrashPointContract extends CrashPoints {
     @EnumSource
     void aRowIsLockedForTheFirstTime(Acquiring acquiring) {
         atEachStep(
-                7,
+                6,
                 crash ->
                         crash.during(() -> acquiring.from(mine, rowLock(crash))).ifPresent(this::assertHeldOrLost));
     }

@@ -10,6 +10,14 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.lock.LockDeadlockException;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockNotAcquiredException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.service.TestRows.Row;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
@@ -81,7 +89,7 @@ abstract class RowLockContract {
             database.execute("create table stock (id int primary key, n bigint not null)");
         }
         database.execute("delete from stock", "insert into stock values (1, 0)");
-        pool = services.poolOver(database.dataSource());
+        pool = services.patientPoolOver(database.dataSource());
         unit = services.unit(pool, Map.of(AvailableSettings.CONNECTION_HANDLING, "DELAYED_ACQUISITION_AND_HOLD"));
         manager = new JpaTransactionManager(unit);
         manager.setJpaDialect(new HibernateJpaDialect());
@@ -240,7 +248,7 @@ abstract class RowLockContract {
             long start = System.nanoTime();
             assertThatExceptionOfType(LockNotAcquiredException.class)
                     .isThrownBy(() -> mine.acquire(REQUEST.waitAtMost(wait)))
-                    .withMessageContaining("row locked");
+                    .withMessageContaining("locked its row");
             Duration own = since(start);
             assertThat(own).isBetween(wait, wait.plusSeconds(1).plus(SLACK));
 
@@ -467,7 +475,7 @@ abstract class RowLockContract {
                 .withMessageContainingAll(NAME, "transactionManager");
         assertThatIllegalStateException()
                 .isThrownBy(() -> mine.tryAcquire(REQUEST.requireFence()))
-                .withMessageContainingAll(NAME, "fenced");
+                .withMessageContainingAll(NAME, "requires a fence");
         transaction.executeWithoutResult(
                 status -> assertThat(mine.tryAcquire(REQUEST.requireFence())).isPresent());
     }
@@ -518,7 +526,7 @@ abstract class RowLockContract {
         acquired(mine, REQUEST);
         assertThatIllegalStateException()
                 .isThrownBy(() -> transaction.executeWithoutResult(status -> mine.tryAcquire(REQUEST.requireFence())))
-                .withMessageContainingAll(NAME, "fenced");
+                .withMessageContainingAll(NAME, "requires a fence");
     }
 
     @Test

@@ -5,6 +5,10 @@ import static java.time.Duration.ofSeconds;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockNotAcquiredException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.PersistenceUnit;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.JavaProcess;

@@ -7,6 +7,15 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariConfig;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.lock.LockLost;
+import io.github.holdfast.lock.LockNotAcquiredException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.RestartableDatabase;
 import io.github.holdfast.test.TestDatabase;
@@ -91,7 +100,7 @@ abstract class ServerDeathContract {
         return System.nanoTime() + lock.remaining().toNanos();
     }
 
-    /** With patience: a pool may still have connections that are dead. */
+    /** With deadline: a pool may still have connections that are dead. */
     private static void assertIsSomebodyElses(LockService service, LockRequest request) {
         assertThatExceptionOfType(LockNotAcquiredException.class)
                 .isThrownBy(() -> service.acquire(request.waitAtMost(ofMillis(500))));

@@ -1,11 +1,15 @@
 package io.github.holdfast.service;
 
+import static java.time.Duration.ofSeconds;
+
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.repository.PersistenceUnit;
+import io.github.holdfast.service.engine.ServiceSettings;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManagerFactory;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Map;
@@ -14,7 +18,7 @@ import java.util.function.UnaryOperator;
 import javax.sql.DataSource;
 
 /** Lock services on one database, each with a persistence unit of its own, as if in a process of its own. */
-final class Services implements AutoCloseable {
+public final class Services implements AutoCloseable {
 
     private final Database database;
     private final Deque<AutoCloseable> opened = new ArrayDeque<>();
@@ -24,26 +28,31 @@ final class Services implements AutoCloseable {
         LockSchema.on(database.dataSource()).createIfMissing();
     }
 
-    static Services on(Database database) {
+    public static Services on(Database database) {
         return new Services(database);
     }
 
     /** A service with a pool of ten connections. */
-    LockService open() {
+    public LockService open() {
         return open(config -> {});
     }
 
-    LockService open(Consumer<HikariConfig> pool) {
+    public LockService open(Consumer<HikariConfig> pool) {
         return build(pool, builder -> builder);
     }
 
-    /** A service on a pool over the given data source, such as one that breaks connections. */
-    LockService openOver(DataSource source) {
+    /** A service on a pool over a data source that may be down for long. */
+    public LockService openOver(DataSource source) {
         return build(poolOver(source), builder -> builder);
     }
 
+    /** A service on a pool over a data source to which one can connect, such as one that breaks connections. */
+    public LockService patientlyOpenOver(DataSource source) {
+        return build(patientPoolOver(source), builder -> builder);
+    }
+
     /** A service with a pool of ten connections and other settings. */
-    LockService build(UnaryOperator<LockServiceBuilder> settings) {
+    public LockService build(UnaryOperator<LockServiceBuilder> settings) {
         return build(config -> {}, settings);
     }
 
@@ -54,29 +63,42 @@ final class Services implements AutoCloseable {
     }
 
     /** A service with a pool of its own, which is checked for it. */
-    LockService build(DataSource dataSource, UnaryOperator<LockServiceBuilder> settings) {
+    public LockService build(DataSource dataSource, UnaryOperator<LockServiceBuilder> settings) {
         return build(unit(dataSource), settings);
     }
 
-    LockService build(EntityManagerFactory unit, UnaryOperator<LockServiceBuilder> settings) {
+    public LockService build(EntityManagerFactory unit, UnaryOperator<LockServiceBuilder> settings) {
         return opened(settings.apply(LockService.builder(unit)).build());
     }
 
-    /** A pool over the given data source. */
-    HikariDataSource poolOver(DataSource source) {
+    /** Changes the settings of a service in a way that no method of its builder can. */
+    public static LockServiceBuilder adjusted(LockServiceBuilder builder, UnaryOperator<ServiceSettings> settings) {
+        return builder.adjusted(settings);
+    }
+
+    /** A pool over a data source that may be down for long. */
+    public HikariDataSource poolOver(DataSource source) {
+        return poolOver(source, ofSeconds(1));
+    }
+
+    /** A pool over a data source to which one can connect, in the time that a loaded machine takes to connect to PostgreSQL. */
+    public HikariDataSource patientPoolOver(DataSource source) {
+        return poolOver(source, ofSeconds(5));
+    }
+
+    private HikariDataSource poolOver(DataSource source, Duration connectionTimeout) {
         return opened(database.pool(pool -> {
             pool.setDataSource(source);
-            pool.setConnectionTimeout(1000);
+            pool.setConnectionTimeout(connectionTimeout.toMillis());
             pool.setMaximumPoolSize(5);
-            pool.setMinimumIdle(0);
         }));
     }
 
-    EntityManagerFactory unit(DataSource dataSource) {
+    public EntityManagerFactory unit(DataSource dataSource) {
         return unit(dataSource, Map.of());
     }
 
-    EntityManagerFactory unit(DataSource dataSource, Map<String, String> properties) {
+    public EntityManagerFactory unit(DataSource dataSource, Map<String, String> properties) {
         return persistenceUnit(dataSource, properties).factory();
     }
 
@@ -85,7 +107,7 @@ final class Services implements AutoCloseable {
     }
 
     /** Has this closed too, before what was opened earlier. */
-    <T extends AutoCloseable> T opened(T closeable) {
+    public <T extends AutoCloseable> T opened(T closeable) {
         opened.push(closeable);
         return closeable;
     }

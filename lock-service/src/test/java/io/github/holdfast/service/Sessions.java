@@ -14,12 +14,16 @@ final class Sessions {
     private Sessions() {}
 
     static void killAll(Database database) throws SQLException {
-        kill(database, "1 = 1");
+        int unused = kill(database, "1 = 1");
     }
 
-    /** Those that wait for a row, which only {@code select ... for update} does in these tests. */
-    static void killWaiting(Database database) throws SQLException {
-        kill(
+    /**
+     * Ends those that wait for a row, which only {@code select ... for update} does in these tests.
+     *
+     * @return how many there were
+     */
+    static int killWaiting(Database database) throws SQLException {
+        return kill(
                 database,
                 switch (database.kind()) {
                     case POSTGRESQL -> "wait_event_type = 'Lock'";
@@ -28,12 +32,14 @@ final class Sessions {
                 });
     }
 
-    private static void kill(Database database, String which) throws SQLException {
-        switch (database.kind()) {
+    private static int kill(Database database, String which) throws SQLException {
+        return switch (database.kind()) {
             case POSTGRESQL ->
-                database.execute("select pg_terminate_backend(pid) from pg_stat_activity"
-                        + " where datname = current_database() and backend_type = 'client backend'"
-                        + " and pid <> pg_backend_pid() and " + which);
+                killEach(
+                        database,
+                        "select pid from pg_stat_activity where datname = current_database()"
+                                + " and backend_type = 'client backend' and pid <> pg_backend_pid() and " + which,
+                        "select pg_terminate_backend(%d)");
             case MARIADB, MYSQL ->
                 killEach(
                         database,
@@ -46,10 +52,10 @@ final class Sessions {
                         "select session_id from information_schema.sessions where session_id <> session_id() and "
                                 + which,
                         "call abort_session(%d)");
-        }
+        };
     }
 
-    private static void killEach(Database database, String query, String kill) throws SQLException {
+    private static int killEach(Database database, String query, String kill) throws SQLException {
         List<Long> ids = new ArrayList<>();
         try (Connection connection = database.dataSource().getConnection();
                 Statement statement = connection.createStatement()) {
@@ -66,5 +72,6 @@ final class Sessions {
                 }
             }
         }
+        return ids.size();
     }
 }

@@ -7,6 +7,12 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.service.engine.FakeTicker;
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
@@ -42,7 +48,8 @@ abstract class SuspensionContract {
         faults = new FaultyDataSource(database.dataSource());
         counting = new CountingDataSource(faults);
         mine = services.build(
-                services.poolOver(counting), builder -> builder.ticker(ticker).withoutHousekeeping());
+                services.poolOver(counting),
+                builder -> builder.adjusted(ticker.inSettings()).withoutHousekeeping());
         theirs = services.build(LockServiceBuilder::withoutHousekeeping);
     }
 

@@ -8,6 +8,11 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockLost;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.RestartableDatabase;
@@ -111,7 +116,7 @@ abstract class SwitchOverContract {
             assertThat(byNode.release()).isEqualTo(ReleaseOutcome.UNRESOLVED);
             assertThatExceptionOfType(LockStoreException.class)
                     .isThrownBy(() -> theirs.acquire(LockRequest.of("free").waitAtMost(ofMillis(500))))
-                    .withMessageContaining("only reads");
+                    .withMessageContaining("is read-only");
             List<Future<ReleaseOutcome>> waiting = List.of(
                     threads.submit(() -> mine.acquire(LockRequest.of("free").waitAtMost(SOON))
                             .release()),
@@ -140,6 +145,7 @@ abstract class SwitchOverContract {
             HikariDataSource pool = database.pool(config -> {
                 config.setDataSource(opened);
                 config.setMaximumPoolSize(5);
+                config.setMinimumIdle(5);
             });
             LockService mine = services.build(pool, builder -> builder);
             LockHandle byLease = mine.acquire(BY_LEASE);

@@ -6,10 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockNodeRepository;
-import io.github.holdfast.repository.LockRepository;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.NodeSnapshot;
+import io.github.holdfast.repository.NodeRows;
+import io.github.holdfast.repository.TransactionalLockRows;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.TestDatabase;
@@ -179,8 +178,8 @@ abstract class TakeoverContract {
         boolean beat(boolean isToBeCommitted, Duration headStart, Callable<?> whenOver) {
             try {
                 return store.inTransaction(LIMIT, locks -> {
-                    LockNodeRepository nodes = store.nodes();
-                    NodeSnapshot before = nodes.read(nodeId).orElseThrow();
+                    NodeRows nodes = store.nodes();
+                    NodeRows.Snapshot before = nodes.read(nodeId).orElseThrow();
                     if (!nodes.beat(nodeId, before.node().version(), BEATEN_LEASE)) {
                         return false;
                     }
@@ -211,7 +210,7 @@ abstract class TakeoverContract {
         }
 
         LockEntity row() {
-            return store.inTransaction(LIMIT, (LockRepository locks) -> locks.read(name))
+            return store.inTransaction(LIMIT, (TransactionalLockRows locks) -> locks.read(name))
                     .orElseThrow()
                     .row();
         }

@@ -11,6 +11,12 @@ import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockHandles;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
@@ -68,7 +74,7 @@ abstract class TransactionContract {
         }
         database.execute("delete from stock", "insert into stock values (1, 0)");
         counting = new CountingDataSource(database.dataSource());
-        pool = services.poolOver(counting);
+        pool = services.patientPoolOver(counting);
         // As Spring's HibernateJpaVendorAdapter sets it: without, transactions cannot have an isolation level of their
         // own.
         unit = services.unit(pool, Map.of(AvailableSettings.CONNECTION_HANDLING, "DELAYED_ACQUISITION_AND_HOLD"));

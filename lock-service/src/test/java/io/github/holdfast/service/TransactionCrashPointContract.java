@@ -3,6 +3,12 @@ package io.github.holdfast.service;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.test.FaultyDataSource.Fault;
 import jakarta.persistence.EntityManager;
 import java.util.ArrayList;
@@ -114,7 +120,7 @@ abstract class TransactionCrashPointContract extends CrashPoints {
     @EnumSource
     void aLockThatIsReleasedInATransactionIsFreeAfterIt(Kept kept) {
         atEachStep(
-                9,
+                8,
                 crash -> crash.isCommitted(() -> lockIn(
                         transaction, () -> {}, kept.of(crash.request(), LONG), crash, status -> crash.write(em()))));
     }
@@ -122,7 +128,7 @@ abstract class TransactionCrashPointContract extends CrashPoints {
     @ParameterizedTest
     @EnumSource
     void aLockThatIsReleasedInATransactionIsFreeAfterItsRollback(Kept kept) {
-        atEachStep(7, crash -> {
+        atEachStep(6, crash -> {
             crash.isEnded(() -> lockIn(transaction, () -> {}, kept.of(crash.request(), LONG), crash, status -> {
                 crash.write(em());
                 status.setRollbackOnly();

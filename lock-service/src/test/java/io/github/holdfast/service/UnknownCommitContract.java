@@ -7,6 +7,11 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.holdfast.lock.HoldfastException;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
@@ -171,7 +176,7 @@ abstract class UnknownCommitContract {
             assertHasNoAnswer(() -> mine.inTransaction(em -> postWithoutAnswer(em, lock, Fault.DELAYED)));
             assertThatExceptionOfType(LockStoreException.class)
                     .isThrownBy(() -> mine.inTransaction(em -> Assertions.fail("It has begun")))
-                    .withMessageContaining("commit was not answered");
+                    .withMessageContaining("unanswered commit");
             land();
             mine.inTransaction(em -> Ledger.post(em, lock.fencingToken(), () -> {}));
         });

@@ -4,6 +4,8 @@ import static java.time.Duration.ofMinutes;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.repository.PersistenceUnit;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.JavaProcess;

@@ -2,6 +2,7 @@ package io.github.holdfast.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import org.junit.jupiter.api.Nested;

@@ -21,7 +21,7 @@ import org.springframework.jdbc.datasource.DelegatingDataSource;
  * something else happen before it. A pool
  * would mend most of what is given back to it in another state; around the pool it is still seen.
  */
-final class WatchedDataSource extends DelegatingDataSource {
+public final class WatchedDataSource extends DelegatingDataSource {
 
     /** What becomes of a connection on which a call has failed. */
     enum Then {
@@ -44,7 +44,7 @@ final class WatchedDataSource extends DelegatingDataSource {
 
     private record Before(String part, Runnable work) {}
 
-    WatchedDataSource(DataSource target) {
+    public WatchedDataSource(DataSource target) {
         super(target);
     }
 
@@ -73,7 +73,7 @@ final class WatchedDataSource extends DelegatingDataSource {
     }
 
     /** How many connections were not given back yet. */
-    int inUse() {
+    public int inUse() {
         return inUse.get();
     }
 
@@ -88,7 +88,7 @@ final class WatchedDataSource extends DelegatingDataSource {
     }
 
     /** How many connections were given back in another autoCommit mode than they came in, broken ones left out. */
-    int changed() {
+    public int changed() {
         return changed.get();
     }
 

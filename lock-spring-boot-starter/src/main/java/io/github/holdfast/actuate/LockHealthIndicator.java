@@ -9,27 +9,27 @@ import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
 
 /**
- * Up if the tables of the locks can be read: without them nobody is granted a lock. Tells how old the heartbeat is, and by
- * how much the database's clock is ahead of this machine's, which matters to nobody but people who compare logs. Two statements.
- * Thread-safe.
+ * A health indicator for locks. It is up if the lock tables can be read, because every grant needs them. Its details are the age
+ * of the heartbeat, and the lead of the database's clock over this machine's clock. That lead matters only when you compare logs.
+ * Two statements. Thread-safe.
  */
 public final class LockHealthIndicator extends AbstractHealthIndicator {
 
-    /** Whether it is held matters to nobody; it is found by its key. */
+    /** The name of a lock to look up by its key. Whether the lock is held does not matter. */
     private static final String ANY_NAME = "holdfast:health";
 
     private final Supplier<LockService> locks;
 
     private LockHealthIndicator(Supplier<LockService> locks) {
-        super("The tables of the locks cannot be read");
+        super("The lock tables cannot be read");
         this.locks = locks;
     }
 
     /**
-     * Returns an indicator of a service's health.
+     * Returns the health indicator of a service.
      *
-     * @param locks asked for the service at each check, not before: Spring Boot makes all indicators at start-up, also those of what
-     *     is made lazily
+     * @param locks supplies the service; called only by a check. Spring Boot creates all indicators at start-up, including those
+     *     of lazy beans
      */
     public static LockHealthIndicator of(Supplier<LockService> locks) {
         return new LockHealthIndicator(locks);

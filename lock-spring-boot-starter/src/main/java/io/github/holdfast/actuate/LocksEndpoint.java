@@ -1,7 +1,7 @@
 package io.github.holdfast.actuate;
 
+import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.service.LockAdmin;
-import io.github.holdfast.service.LockInfo;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.NodeInfo;
 import io.github.holdfast.service.RunInfo;
@@ -19,19 +19,19 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
 
 /**
- * Who holds what, over HTTP; see {@code docs/observability.md} for requests and answers.
+ * The Actuator endpoint that lists locks, nodes and runs over HTTP; see {@code docs/observability.md} for requests and answers.
  *
  * <ul>
- *   <li>{@code GET locks} and {@code GET locks/held}: the locks that are held, in pages;
- *   <li>{@code GET locks/held?name=<name>}: one of them;
- *   <li>{@code GET locks/nodes}: the services that hold locks as long as they live, in pages;
+ *   <li>{@code GET locks} and {@code GET locks/held}: the held locks, in pages;
+ *   <li>{@code GET locks/held?name=<name>}: one held lock;
+ *   <li>{@code GET locks/nodes}: the nodes, one for each lock service, in pages;
  *   <li>{@code GET locks/runs}: the last run of each task, in pages;
  *   <li>{@code GET locks/runs?name=<name>}: the runs of one task, in pages;
- *   <li>{@code DELETE locks/held?name=<name>&fencingToken=<token>&reason=<why>}: takes a lock away, if that is {@linkplain
- *       ForcedRelease allowed}.
+ *   <li>{@code DELETE locks/held?name=<name>&fencingToken=<token>&reason=<why>}: releases a lock by force, if that is
+ *       {@linkplain ForcedRelease allowed}.
  * </ul>
  *
- * <p>Each answer is one statement on the database. Thread-safe.
+ * <p>Each {@code GET} costs one statement. Thread-safe.
  */
 @WebEndpoint(id = "locks")
 public final class LocksEndpoint {
@@ -51,25 +51,25 @@ public final class LocksEndpoint {
         this.forcedRelease = forcedRelease;
     }
 
-    /** Returns the endpoint for the database of this service. */
+    /** Returns the endpoint for the database of a service. */
     public static LocksEndpoint of(LockService locks, ForcedRelease forcedRelease) {
         return new LocksEndpoint(locks, forcedRelease);
     }
 
-    /** Whether locks may be taken away over HTTP: {@code holdfast.endpoint.force-release}. */
+    /** Whether an HTTP request may release locks by force: {@code holdfast.endpoint.force-release}. */
     public enum ForcedRelease {
         /** No; the default. */
         DISABLED,
 
-        /** By whoever has logged in and may send the request. */
+        /** Yes, by any authenticated user who may send the request. */
         ENABLED
     }
 
     /**
      * One page.
      *
-     * @param entries in the order of their names or ids; the runs of one task from the last one to the first
-     * @param next what to send as {@code after} for the next page; null if this is the last
+     * @param entries sorted by name or id; the runs of one task from the newest to the oldest
+     * @param next the value of {@code after} for the next page; null if this is the last page
      * @param <T> locks, nodes or runs
      */
     public record Page<T>(List<T> entries, @Nullable String next) {
@@ -79,13 +79,13 @@ public final class LocksEndpoint {
         }
     }
 
-    /** What is told of a request that is not done. */
+    /** The body of the response to a refused request. */
     public record Refusal(String error) {}
 
     /**
-     * Returns the locks that are held.
+     * Returns the held locks.
      *
-     * @param after the last name of the page before; the first page if it is missing
+     * @param after the last name of the previous page; the first page if it is missing
      * @param limit 1 to {@link LockAdmin#MAX_PAGE_SIZE}; 100 if it is missing
      */
     @ReadOperation
@@ -95,14 +95,14 @@ public final class LocksEndpoint {
     }
 
     /**
-     * Returns the locks that are held, one of them, the nodes, the last run of each task, or the runs of one task. Names are parameters,
-     * not part of the path: that loses slashes, and would lead to another lock.
+     * Returns the held locks, one held lock, the nodes, the last run of each task, or the runs of one task. Names are query
+     * parameters, because a path may lose slashes and would then mean another lock.
      *
      * @param what {@code held}, {@code nodes} or {@code runs}
-     * @param name the only lock or task that is wanted; all of them if it is missing
-     * @param after what the page before said as {@code next}; the first page if it is missing
+     * @param name the lock or task to return; all of them if it is missing
+     * @param after the value of {@code next} in the previous page; the first page if it is missing
      * @param limit 1 to {@link LockAdmin#MAX_PAGE_SIZE}; 100 if it is missing
-     * @return null, which is answered by 404, for anything else, or if nobody holds the lock
+     * @return null for any other {@code what}, or if the lock is not held; the response is then 404
      */
     @ReadOperation
     public @Nullable Object some(
@@ -129,32 +129,32 @@ public final class LocksEndpoint {
     }
 
     /**
-     * Takes a lock from its holder; the caller's name is put before the reason.
+     * Releases a lock by force. The recorded reason begins with the caller's name.
      *
      * @param what {@code held}
-     * @param name of the lock
-     * @param fencingToken of the holder that was seen, so that the lock is not taken from a later one; from whoever holds it if it
-     *     is missing
-     * @param reason why, for the record in {@code lock_audit}
-     * @return 200 with who held it, 404 if nobody did, 409 if somebody else did, 403 if it is not allowed, or it is not known who the
-     *     caller is; a missing or unusable reason is answered by 400
+     * @param name the name of the lock
+     * @param fencingToken the token of the holder that the caller has seen, so that a later holder keeps the lock; without it,
+     *     any holder loses the lock
+     * @param reason the reason, for the record in {@code lock_audit}
+     * @return 200 with the former holder; 400 if the reason is missing or invalid; 403 if forced releases are not allowed or the
+     *     caller is not authenticated; 404 if the lock was not held; 409 if another holder has it
      * @see LockAdmin#forceRelease
      */
     @DeleteOperation
     public WebEndpointResponse<?> forceRelease(
             @Selector String what, String name, @Nullable Long fencingToken, String reason, SecurityContext caller) {
         if (forcedRelease == ForcedRelease.DISABLED) {
-            return refused("Locks may not be taken away: set holdfast.endpoint.force-release=enabled");
+            return refused("Forced release is disabled: set holdfast.endpoint.force-release=enabled");
         }
         Principal principal = caller.getPrincipal();
         if (principal == null) {
-            return refused("Locks are taken away only by somebody who has logged in: secure the endpoint");
+            return refused("Forced release requires an authenticated user: secure the endpoint");
         }
         if (!what.equals(HELD)) {
             return new WebEndpointResponse<>(WebEndpointResponse.STATUS_NOT_FOUND);
         }
         if (reason.isBlank()) {
-            throw new InvalidEndpointRequestException("Give a reason, which is recorded", "The reason is blank");
+            throw new InvalidEndpointRequestException("Give a reason for the audit record", "The reason is blank");
         }
         String why = principal.getName() + ": " + reason;
         return checked(() -> fencingToken == null
@@ -166,7 +166,7 @@ public final class LocksEndpoint {
 
     private WebEndpointResponse<?> notForced(String name, @Nullable Long fencingToken) {
         return fencingToken != null && locks.find(name).isPresent()
-                ? new WebEndpointResponse<>(new Refusal("Somebody else holds it by now: look again"), 409)
+                ? new WebEndpointResponse<>(new Refusal("Another holder has the lock by now: look again"), 409)
                 : new WebEndpointResponse<>(WebEndpointResponse.STATUS_NOT_FOUND);
     }
 
@@ -182,7 +182,7 @@ public final class LocksEndpoint {
         return limit == null ? DEFAULT_PAGE_SIZE : limit;
     }
 
-    /** Bad input is answered by 400 and what is wrong. */
+    /** Runs the operation. The response to bad input is 400 with an explanation. */
     private static <T extends @Nullable Object> T checked(Supplier<T> operation) {
         try {
             return operation.get();

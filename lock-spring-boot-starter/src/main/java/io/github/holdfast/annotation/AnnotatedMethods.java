@@ -14,8 +14,9 @@ import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * Which methods of a class have an annotation, also those that no proxy can intercept. Each class is looked at once. What advises the
- * methods does not ask here, so that a mistake on one side shows on the other. Thread-safe.
+ * Finds the methods of a class that have an annotation, including those that no proxy can intercept. It reads each class once.
+ * The code that intercepts the methods does not use this class on purpose, so that a mistake in either becomes visible.
+ * Thread-safe.
  */
 final class AnnotatedMethods {
 
@@ -41,20 +42,20 @@ final class AnnotatedMethods {
                         LockedAnnotations.specific(method, type), ScheduledLock.class));
     }
 
-    /** As it is written. */
+    /** Returns the annotation as it appears in source code. */
     String annotation() {
         return "@" + annotation.getSimpleName();
     }
 
-    /** Whether the annotation is on the method or on one that it overrides, not only on its class. */
+    /** Returns whether the method or an overridden method has the annotation. The annotation of a class does not count. */
     boolean isOnMethod(Method method) {
         return AnnotatedElementUtils.hasAnnotation(method, annotation);
     }
 
     /**
-     * The methods of a class, as it declares or inherits them.
+     * Returns the annotated methods that a class declares or inherits.
      *
-     * @param type a bean's class, or that of its proxy
+     * @param type the class of a bean or of its proxy
      */
     Set<Method> of(Class<?> type) {
         return known.computeIfAbsent(Proxy.isProxyClass(type) ? type : ClassUtils.getUserClass(type), this::find);

@@ -1,7 +1,7 @@
 package io.github.holdfast.annotation;
 
 import io.github.holdfast.annotation.Locked.OnContention;
-import io.github.holdfast.service.LockNotAcquiredException;
+import io.github.holdfast.lock.LockNotAcquiredException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.Arrays;
@@ -18,10 +18,10 @@ import org.springframework.core.Nullness;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
-/** What is done instead of running a method, when somebody else holds its lock. */
+/** The action that replaces a method call when another owner holds the method's lock. */
 interface Contention {
 
-    /** What is returned instead of null. */
+    /** The empty results that replace null, by type. */
     Map<Class<?>, Object> EMPTY = Map.of(
             Optional.class, Optional.empty(),
             OptionalInt.class, OptionalInt.empty(),
@@ -29,26 +29,25 @@ interface Contention {
             OptionalDouble.class, OptionalDouble.empty());
 
     /**
-     * Answers the caller.
+     * Returns a result to the caller, or throws.
      *
-     * @param target the bean; null only in a proxy without one
+     * @param target the bean; null only for a proxy without a bean
      */
     @Nullable
     Object answer(LockNotAcquiredException contention, @Nullable Object target, @Nullable Object[] arguments)
             throws Throwable;
 
     /**
-     * Reads what the annotations of one method say.
+     * Reads the action from the annotations of one method.
      *
-     * @throws IllegalArgumentException if that is wrong; says why and what to do
+     * @throws IllegalArgumentException if the annotations are wrong; the message says why and what to do
      */
     static Contention of(List<Locked> annotations, Method method, Class<?> targetClass) {
         Locked first = annotations.get(0);
         for (Locked other : annotations) {
             if (other.onContention() != first.onContention()
                     || !other.fallback().equals(first.fallback())) {
-                throw new IllegalArgumentException(
-                        "of several locks all must say the same for onContention and fallback");
+                throw new IllegalArgumentException("its @Locked annotations must agree on onContention and fallback");
             }
         }
         if (!first.fallback().isEmpty()) {
@@ -82,14 +81,13 @@ interface Contention {
         boolean mayBeNull =
                 type == void.class || type == Void.class || Nullness.forMethodReturnType(method) == Nullness.NULLABLE;
         if (empty == null && !mayBeNull) {
-            throw new IllegalArgumentException(
-                    "it would return null when it is skipped, which its result, a " + type.getTypeName()
-                            + ", does not say: annotate that as @Nullable, return an Optional, or name a fallback");
+            throw new IllegalArgumentException("it would return null when it is skipped, but its result, a "
+                    + type.getTypeName() + ", is not @Nullable: add @Nullable, return an Optional, or name a fallback");
         }
         return () -> empty;
     }
 
-    /** A new one each time: whoever gets it may complete it otherwise. */
+    /** Returns a new stage each time, because a caller may complete it with another value. */
     @SuppressWarnings("FutureReturnValueIgnored") // it is the value that is returned
     private static Object emptyStage() {
         return CompletableFuture.completedFuture(null);
@@ -105,16 +103,16 @@ interface Contention {
         }
         if (found == null) {
             throw new IllegalArgumentException("there is no fallback method " + name + " in "
-                    + targetClass.getTypeName() + " with the same parameters, or these and a LockNotAcquiredException");
+                    + targetClass.getTypeName()
+                    + " with the same parameters, optionally followed by a LockNotAcquiredException");
         }
         if (found.equals(method)) {
             throw new IllegalArgumentException("it is its own fallback: name another method");
         }
         if (!ClassUtils.isAssignable(method.getReturnType(), found.getReturnType())) {
-            throw new IllegalArgumentException(
-                    "the result of fallback method " + LockedMethod.describe(found) + " is a "
-                            + found.getReturnType().getTypeName() + ", not a "
-                            + method.getReturnType().getTypeName());
+            throw new IllegalArgumentException("the result of fallback method " + name + " is a "
+                    + found.getReturnType().getTypeName() + ", not a "
+                    + method.getReturnType().getTypeName());
         }
         ReflectionUtils.makeAccessible(found);
         return found;

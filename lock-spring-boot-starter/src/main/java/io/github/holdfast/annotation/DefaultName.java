@@ -11,30 +11,30 @@ import java.util.HexFormat;
 import java.util.stream.Collectors;
 import org.springframework.util.ClassUtils;
 
-/** What a method without a name locks. The same in every process that runs the same code. */
+/** Builds the default lock name of a method. Every process with the same code gets the same name. */
 final class DefaultName {
 
     private static final int MAX_LENGTH = 255;
 
-    /** Of a hash, in hexadecimal digits: two methods by chance have the same about once in 2 to the 64th. */
+    /** The length of a hash in hexadecimal digits. A collision becomes likely only among about 2 to the 64th methods. */
     private static final int HASH_LENGTH = 32;
 
     private DefaultName() {}
 
     /**
-     * Returns class, method and parameter types.
+     * Returns a name of class, method and parameter types.
      *
      * @param method the most specific one
-     * @param targetClass the bean's
-     * @throws IllegalArgumentException if the class is made at run time, and called differently in each process
+     * @param targetClass the class of the bean
+     * @throws IllegalArgumentException if the class is generated at run time, because its name then differs in each process
      */
     static String of(Method method, Class<?> targetClass) {
         Class<?> named = Modifier.isAbstract(method.getModifiers())
                 ? method.getDeclaringClass()
                 : ClassUtils.getUserClass(targetClass);
         if (named.isHidden() || named.isSynthetic()) {
-            throw new IllegalArgumentException("its class " + named.getTypeName()
-                    + " is called differently in each process: give the lock a name");
+            throw new IllegalArgumentException(
+                    "its class " + named.getTypeName() + " has a different name in each process: give the lock a name");
         }
         String parameters = Arrays.stream(method.getParameterTypes())
                 .map(Class::getTypeName)
@@ -42,13 +42,13 @@ final class DefaultName {
         return shortened(named.getTypeName() + "." + method.getName() + parameters);
     }
 
-    /** A name that is too long keeps its beginning, and ends with a hash of the whole. */
+    /** Shortens a name that is too long. The result is the beginning of the name and a hash of the whole name. */
     static String shortened(String name) {
         if (name.length() <= MAX_LENGTH) {
             return name;
         }
         int kept = MAX_LENGTH - HASH_LENGTH - 1;
-        // Half a character cannot be stored.
+        // Databases cannot store half a surrogate pair.
         String beginning = name.substring(0, Character.isHighSurrogate(name.charAt(kept - 1)) ? kept - 1 : kept);
         return beginning + "~" + hash(name);
     }

@@ -30,9 +30,9 @@ import org.springframework.transaction.interceptor.TransactionAspectSupport;
 import org.springframework.util.ClassUtils;
 
 /**
- * Refuses beans in which a method has an annotation, but is called without the interceptor that heeds it. Looks at each bean when it has
- * been made, after all other post-processors, whose proxies it is to see; and at those that were there before, or were registered as they
- * are, when the application has been made.
+ * Refuses beans with annotated methods that the annotation's interceptor does not intercept. It checks each bean after all other
+ * post-processors, so that it sees their proxies. When the application context is complete, it also checks earlier beans, and
+ * beans registered as finished objects.
  */
 final class InterceptionCheck
         implements SmartInstantiationAwareBeanPostProcessor,
@@ -42,7 +42,7 @@ final class InterceptionCheck
 
     private static final Logger LOG = LoggerFactory.getLogger(InterceptionCheck.class);
 
-    /** What Spring's tests register where they put something else in the place of beans. */
+    /** Spring's test framework registers this bean when a test replaces beans. */
     private static final String OVERRIDES =
             "org.springframework.test.context.bean.override.internalBeanOverrideRegistry";
 
@@ -56,8 +56,8 @@ final class InterceptionCheck
     /**
      * A check for one annotation.
      *
-     * @param interceptor what must be around the methods
-     * @param validator throws an {@link IllegalStateException} if what an annotation says is wrong
+     * @param interceptor the interceptor that must intercept the methods
+     * @param validator throws an {@link IllegalStateException} if an annotation is wrong
      */
     InterceptionCheck(
             ConfigurableListableBeanFactory beans,
@@ -71,7 +71,7 @@ final class InterceptionCheck
         this.madeBefore = Set.of(beans.getSingletonNames());
     }
 
-    /** This processor is of a kind that comes after all others; this method has nothing to do with it. */
+    /** Does nothing. This class implements the interface only to run after all other post-processors. */
     @Override
     public void postProcessMergedBeanDefinition(RootBeanDefinition definition, Class<?> type, String name) {}
 
@@ -80,7 +80,7 @@ final class InterceptionCheck
         return LOWEST_PRECEDENCE;
     }
 
-    /** Of a bean that others need while it is being made: its proxy exists already, and only here it is seen. */
+    /** Checks a bean that other beans need during its creation. Its proxy already exists, and only this method sees it. */
     @Override
     public Object getEarlyBeanReference(Object bean, String name) {
         checkedEarly.add(name);
@@ -109,12 +109,12 @@ final class InterceptionCheck
         }
     }
 
-    /** Of what tests put in the place of beans, nothing is locked, nor needs to be. */
+    /** Returns whether a test has replaced the bean. Such a bean needs no locks. */
     private boolean isReplacedByTest(String name) {
         return madeBefore.contains(name) && beans.containsSingleton(OVERRIDES);
     }
 
-    /** What a factory has made before is not seen without asking for it. */
+    /** Checks the product of a factory bean. The only way to see an existing product is to request it. */
     private void checkProduct(String name, FactoryBean<?> factory) {
         Class<?> type = factory.getObjectType();
         if (factory.isSingleton() && type != null && !annotatedMethods(type).isEmpty()) {
@@ -139,7 +139,10 @@ final class InterceptionCheck
         }
     }
 
-    /** The bean's proxies from the outermost, and the bean. Empty if the target is a bean too, which is looked at by itself. */
+    /**
+     * Returns the bean's proxies from the outermost inwards, and then the bean. Empty if the target is a bean itself, because
+     * that bean has its own check.
+     */
     private static List<Object> layers(Object bean) {
         List<Object> layers = new ArrayList<>();
         Object current = bean;
@@ -158,8 +161,8 @@ final class InterceptionCheck
         try {
             return annotated.of(type);
         } catch (IllegalStateException | LinkageError unknown) {
-            // Its methods need classes that are not there: nobody can call it, nor make a proxy of it.
-            LOG.debug("The methods of {} are not known", type, unknown);
+            // The methods need missing classes. So nobody can call them, or create a proxy of the bean.
+            LOG.debug("The methods of {} could not be read", type, unknown);
             return Set.of();
         }
     }
@@ -176,9 +179,9 @@ final class InterceptionCheck
                         }
                     } else if (!isProxy && advisor.getAdvice() instanceof TransactionAspectSupport) {
                         throw new IllegalStateException("its " + annotated.annotation()
-                                + " methods would be locked inside their transactions, and released before the commit. Let its"
-                                + " transactions be advised by @EnableTransactionManagement, or give their advisor an order greater"
-                                + " than " + LockedAdvisor.DEFAULT_ORDER);
+                                + " methods would be locked inside their transactions, and released before the commit."
+                                + " Use @EnableTransactionManagement for these transactions, or give their advisor an"
+                                + " order greater than " + LockedAdvisor.DEFAULT_ORDER);
                     }
                 }
             }
@@ -193,7 +196,7 @@ final class InterceptionCheck
                         .anyMatch(call -> ours.getPointcut().getMethodMatcher().matches(call, target));
     }
 
-    /** As what the proxy is called when this method is meant. */
+    /** Returns the methods of the proxy through which a caller can reach this method. */
     private static Stream<Method> calls(Method method, Advised proxy) {
         if (!Proxy.isProxyClass(proxy.getClass())) {
             return isOverridable(method, proxy.getClass()) ? Stream.of(method) : Stream.of();
@@ -222,24 +225,24 @@ final class InterceptionCheck
         Object bean = layers.get(0);
         if (!isProxy) {
             throw new IllegalStateException("its " + annotation + " methods, such as " + LockedMethod.describe(method)
-                    + ", would not be locked, because it is not behind Spring's proxy. Perhaps a BeanPostProcessor or an advisor"
-                    + " needs it, so that it was made too early: move them to another bean. Perhaps it was registered as it is,"
-                    + " or belongs to the infrastructure of Spring itself: let it be made by a @Bean method or as a @Component. If"
-                    + " it is a proxy of an interface itself, put the annotation on that");
+                    + ", would run without their locks, because Spring's proxy does not wrap the bean. If a"
+                    + " BeanPostProcessor or an advisor needs the bean, Spring created it too early: move the methods"
+                    + " to another bean. If it was registered as a finished object, or belongs to Spring's own"
+                    + " infrastructure: declare it by a @Bean method or as a @Component. If it is itself a proxy of an"
+                    + " interface: annotate the interface");
         }
         String why;
         if (!Proxy.isProxyClass(bean.getClass())) {
             why = Modifier.isFinal(method.getModifiers())
-                    ? "it is final, so that Spring's proxy cannot intercept its calls: make it overridable"
-                    : "it is only visible in its package, where Spring's proxy is not: make it public or protected";
+                    ? "it is final, so Spring's proxy cannot intercept its calls: make it overridable"
+                    : "it is package-private, and Spring's proxy is in another package: make it public or protected";
         } else if (annotated.isOnMethod(method)) {
-            why =
-                    "Spring's proxy of the bean has its interfaces only, none of which has the method: declare it in one, or have"
-                            + " classes proxied (proxyTargetClass = true)";
+            why = "Spring's proxy has only the bean's interfaces, and none of them declares the method: declare it in"
+                    + " one, or use a proxy of the class (proxyTargetClass = true)";
         } else {
             return;
         }
         throw new IllegalStateException(annotation + " cannot be used on " + LockedMethod.describe(method)
-                + ", which would not be locked: " + why);
+                + ", which would run without its lock: " + why);
     }
 }

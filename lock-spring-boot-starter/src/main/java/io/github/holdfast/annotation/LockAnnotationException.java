@@ -2,7 +2,7 @@ package io.github.holdfast.annotation;
 
 import org.jspecify.annotations.Nullable;
 
-/** An application would not lock what its annotations say; it says which bean and method, why, and what to do. */
+/** Thrown for an annotation that cannot lock its method. The message names the bean, the method, the reason and the remedy. */
 final class LockAnnotationException extends IllegalStateException {
 
     private static final long serialVersionUID = 1L;

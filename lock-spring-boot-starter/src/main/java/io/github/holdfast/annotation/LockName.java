@@ -22,7 +22,7 @@ import org.springframework.expression.spel.ast.VariableReference;
 import org.springframework.expression.spel.standard.SpelExpression;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
 
-/** A name with expressions in it; parsed once, evaluated for each call. Thread-safe. */
+/** A lock name that may contain expressions. It is parsed once, and evaluated for each call. Thread-safe. */
 final class LockName {
 
     private static final SpelExpressionParser PARSER = new SpelExpressionParser();
@@ -34,15 +34,15 @@ final class LockName {
         this.parts = parts;
     }
 
-    /** A name that is the same for each call. */
+    /** Returns a name without expressions. */
     static LockName fixed(String name) {
         return new LockName(List.of(new LiteralExpression(name)));
     }
 
     /**
-     * Parses a name in which all properties were replaced.
+     * Parses a name. Its properties must already be replaced.
      *
-     * @throws IllegalArgumentException if it is wrong; says why and what to do
+     * @throws IllegalArgumentException if the name is wrong; the message says why and what to do
      */
     static LockName parsed(String template, Method method, ParameterNameDiscoverer parameterNames) {
         if (template.startsWith("#")) {
@@ -66,7 +66,7 @@ final class LockName {
         }
     }
 
-    /** SpEL takes a variable that it does not know for null. */
+    /** Checks that all variables exist, because SpEL would silently evaluate an unknown variable to null. */
     private void checkVariables(Method method, @Nullable String @Nullable [] names) {
         Set<String> known = new HashSet<>(List.of("root", "this"));
         for (int i = 0; i < method.getParameterCount(); i++) {
@@ -79,9 +79,9 @@ final class LockName {
         for (String variable : variables()) {
             if (!known.contains(variable)) {
                 String why = names == null && method.getParameterCount() > 0
-                        ? "the names of the parameters are not known: compile the class with -parameters, or use #p0"
+                        ? "the class has no parameter names; compile it with -parameters, or use #p0"
                         : "there is no such parameter";
-                throw new IllegalArgumentException("'#" + variable + "' is unknown, " + why);
+                throw new IllegalArgumentException("'#" + variable + "' is unknown: " + why);
             }
         }
     }
@@ -105,7 +105,7 @@ final class LockName {
         }
     }
 
-    /** The name if it is the same for each call. */
+    /** Returns the name if it contains no expressions. */
     Optional<String> fixed() {
         return parts.size() == 1 && parts.get(0) instanceof LiteralExpression literal
                 ? Optional.of(literal.getExpressionString())
@@ -115,7 +115,7 @@ final class LockName {
     /**
      * Returns the name for a call.
      *
-     * @throws IllegalArgumentException if a part of it has no value that tells what is to be locked
+     * @throws IllegalArgumentException if the value of an expression does not identify what to lock
      */
     String of(EvaluationContext call) {
         StringBuilder name = new StringBuilder();
@@ -142,7 +142,10 @@ final class LockName {
         return text;
     }
 
-    /** What a container holds may not tell itself, and a date tells it in the zone of the process. */
+    /**
+     * Returns whether the text of a value identifies the value. The elements of a container may have no such text. The text of a
+     * date depends on the time zone of the process.
+     */
     private static boolean tellsItself(Object value) {
         if (value instanceof Iterable || value instanceof Map || value instanceof Optional || value instanceof Date) {
             return false;

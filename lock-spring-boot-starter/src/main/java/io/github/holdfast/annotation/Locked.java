@@ -17,41 +17,43 @@ import org.springframework.core.annotation.AliasFor;
  * public void ship(Order order) { ... }
  * }</pre>
  *
- * <p>The lock is acquired before the method's transaction begins, in whichever order the annotations are written, and released
- * after that has ended. If a transaction is active already when the method is called, the lock stays held until that
- * has ended. An exception of the method is thrown as it is; if the method succeeded but the lock was lost before its end, {@link
- * io.github.holdfast.service.LockLostException}.
+ * <p>The caller's thread acquires the lock before the method's transaction begins, and releases it after that transaction has
+ * ended. The order of the annotations does not matter. If the caller already has an active transaction, the lock stays held until
+ * that transaction has ended. The caller gets the method's exceptions unchanged. It gets a {@link
+ * io.github.holdfast.lock.LockLostException} if the method succeeded, but the lock was lost before the end of the method and
+ * no transaction has committed under it.
  *
- * <p><strong>Only calls from outside the bean are locked:</strong> they go through Spring's proxy, a call of {@code
- * this.ship(order)} does not. Move the method to a bean of its own, or use {@link io.github.holdfast.service.LockService}.
- * For the same reason private, static and (unless the proxy is an interface's) final methods are refused at start-up, methods that
- * Spring calls before there is a proxy ({@code @PostConstruct}), and each bean of which a method with the annotation is not
- * intercepted: one that was made before Spring made proxies, that was registered as it is, or that is itself a proxy which hides the
- * annotation. A bean that is made later is refused when it is made.
+ * <p><strong>Only calls from outside the bean are locked:</strong> they go through Spring's proxy. A call of {@code
+ * this.ship(order)} does not. Move the method to another bean, or use {@link io.github.holdfast.service.LockService}. For the
+ * same reason, the start-up fails if an annotated method is private or static. It also fails for a final method, unless the proxy
+ * implements an interface, and for a method that Spring calls before the proxy exists ({@code @PostConstruct}). Finally, it fails
+ * if an annotated method of a bean is not intercepted. Such a bean was created before Spring's proxies, or was registered as a
+ * finished object, or is itself a proxy that hides the annotation. For a bean that Spring creates later, the creation fails
+ * instead.
  *
- * <p><strong>Where it may stand.</strong> On a method; on a class, for all methods that it and its subclasses declare and that a
- * proxy can intercept, but not {@code @PostConstruct} and the like; on an interface, or a method of one, for what implements it, a Spring Data repository too; on an
- * annotation, whose attributes may stand in for those of this one by {@link AliasFor}. On a class or an interface it does not mean
- * what that inherits, such as {@code save} of a repository. What stands on the method replaces what stands on the class, and the
- * method's own replaces what it overrides.
+ * <p><strong>Where to put it.</strong> On a method. On a class: it then applies to all methods of the class and its subclasses
+ * that a proxy can intercept, except {@code @PostConstruct} and similar methods. On an interface or its method: it then applies
+ * to the implementations, including Spring Data repositories. On another annotation, whose attributes can replace those of this
+ * one by {@link AliasFor}. On a class or an interface, it does not apply to inherited methods, such as {@code save} of a
+ * repository. An annotation on a method replaces the one on the class, and the one on an overridden method.
  *
- * <p><strong>Several.</strong> Repeated, the method runs under all of the locks, or none: they are acquired together, as by
- * {@link io.github.holdfast.service.LockService#acquireAll}, within the shortest of the wait times, and two whose names turn
- * out to be equal are one, which is held as the first says.
+ * <p><strong>Several locks.</strong> If you repeat the annotation, the method runs only under all of the locks. The call acquires
+ * them together, as {@link io.github.holdfast.service.LockService#acquireAll} does, within the shortest of the wait times. If two
+ * names evaluate to the same text, they mean one lock, and the first annotation decides how it is held.
  *
- * <p><strong>Asynchronous results.</strong> If the method returns a {@link java.util.concurrent.CompletionStage} or {@link
- * java.util.concurrent.CompletableFuture}, the lock is held until that is complete, and released by the thread that completes it
- * before whoever waits for the returned stage goes on. It is waited for in the calling thread. Such a lock belongs to the stage:
- * the thread cannot re-enter it, nor does it re-enter one that the thread holds, and transactions that begin
- * elsewhere are not checked before their commit. Other asynchronous results are refused at start-up: {@link
+ * <p><strong>Asynchronous results.</strong> The method may return a {@link java.util.concurrent.CompletionStage} or {@link
+ * java.util.concurrent.CompletableFuture}. The lock is then held until the stage is complete. The calling thread waits for the
+ * lock. The completing thread releases it before code that waits for the returned stage continues. Such a lock belongs to the
+ * stage. So the calling thread cannot re-enter it, and it does not re-enter a lock of the calling thread. Holdfast does not check
+ * transactions of other threads before their commit. Other asynchronous results make the start-up fail: {@link
  * java.util.concurrent.Future}, reactive types, coroutines, and {@code @Async} methods, which return before their work is done.
  *
- * <p><strong>Interrupts.</strong> If the thread is interrupted while it waits, nothing is held and the method does not run. If it
- * declares {@link InterruptedException}, that is thrown; otherwise the thread's interrupt flag is set again, and an {@link
- * IllegalStateException} is thrown whose cause it is.
+ * <p><strong>Interrupts.</strong> If the thread is interrupted while it waits, it acquires no lock and the method does not run.
+ * If the method declares {@link InterruptedException}, the caller gets one. Otherwise the caller gets an {@link
+ * IllegalStateException} with that cause, and the thread's interrupt flag is set again.
  *
- * <p>Mistakes fail at start-up, by an {@link IllegalStateException} that names bean, method and cure. {@link
- * LockedConfiguration}, which Spring Boot applies by itself, has it heeded.
+ * <p>Mistakes fail at start-up, with an {@link IllegalStateException} that names the bean, the method and the remedy. {@link
+ * LockedConfiguration} enables this annotation; Spring Boot applies it automatically.
  */
 @Documented
 @Retention(RetentionPolicy.RUNTIME)
@@ -64,89 +66,99 @@ public @interface Locked {
     String value() default "";
 
     /**
-     * What to lock: text, in which <code>${...}</code> is a property, replaced at start-up, and <code>{...}</code> an
-     * expression in SpEL, evaluated at each call. An expression knows the parameters by their names ({@code #order}, if the
-     * class was compiled with {@code -parameters}) or positions ({@code #p0}), {@code #root.method}, {@code #root.args},
-     * {@code #root.target}, {@code #root.targetClass}, and beans ({@code @tenants.current()}). A value that is null, empty,
-     * a collection, map, {@code Optional} or {@link java.util.Date}, or has no {@code toString()} of its own is refused by an {@link IllegalArgumentException}, and so is a name that {@link
-     * io.github.holdfast.service.LockRequest#of} refuses.
+     * The name of the lock. In this text, <code>${...}</code> is a property, which is replaced at start-up. <code>{...}</code> is
+     * an expression in SpEL, which is evaluated at each call. An expression can use parameters by name ({@code #order}, if the
+     * class was compiled with {@code -parameters}) or by position ({@code #p0}). It can also use {@code #root.method}, {@code
+     * #root.args}, {@code #root.target}, {@code #root.targetClass}, and beans ({@code @tenants.current()}).
      *
-     * <p>Without a name it is the bean's class, the method and the types of its parameters, shortened if that is longer than
-     * 255 characters: overloads have locks of their own. Renaming them changes the name; give one where old and new versions
-     * run side by side.
+     * <p>Some values of expressions cause an {@link IllegalArgumentException}: null, an empty value, a collection, map, {@code
+     * Optional} or {@link java.util.Date}, and a value whose class does not override {@code toString()}. So does a name that
+     * {@link io.github.holdfast.lock.LockRequest#of} refuses.
+     *
+     * <p>The default name consists of the bean's class, the method and the parameter types, so overloads have separate locks. It
+     * is shortened if it is longer than 255 characters. Renaming the class, the method or a type changes the default name. Set a
+     * name if old and new versions of your application run side by side.
      */
     @AliasFor("value")
     String name() default "";
 
     /**
-     * How long to wait for the lock, in Spring's syntax: {@code 500ms}, {@code 1m30s}, {@code PT2S}, or a property; {@code
-     * 0s} makes one decision. By default {@link io.github.holdfast.service.LockRequest#DEFAULT_WAIT}.
+     * How long to wait for the lock, in Spring's syntax: {@code 500ms}, {@code 1m30s}, {@code PT2S}, or a property; {@code 0s}
+     * means a single attempt. The default is {@link io.github.holdfast.lock.LockRequest#DEFAULT_WAIT}.
      */
     String waitAtMost() default "";
 
     /**
-     * How long the lock is held at the most, as for {@link #waitAtMost}. By default as long as the method takes, the process
-     * lives and reaches the database.
+     * How long the lock is held at most, in the syntax of {@link #waitAtMost}. By default the lock is held while the method runs,
+     * as long as the process lives and reaches the database.
      *
-     * @see io.github.holdfast.service.LockRequest#lease
+     * @see io.github.holdfast.lock.LockRequest#lease
      */
     String lease() default "";
 
     /**
-     * Holds the lock by having its row locked: in the caller's transaction if one is active, and otherwise in one of
-     * the lock's own, not the method's, which takes a connection besides that. Not with a {@link #lease}, nor on a method
-     * that returns a stage.
+     * Holds the lock by locking its row. If the caller has an active transaction, the row is locked in that transaction.
+     * Otherwise the lock has a separate transaction, which is not the method's and uses another connection. You cannot combine
+     * this with a {@link #lease}, or with a method that returns a stage.
      *
-     * @see io.github.holdfast.service.LockRequest#rowLock
+     * @see io.github.holdfast.lock.LockRequest#rowLock
      */
     boolean rowLock() default false;
 
     /** Whether transactions under the lock commit only while it is held. */
     Fence fence() default Fence.IF_POSSIBLE;
 
-    /** What to do when somebody else holds the lock until the wait time is over. Of several locks all must say the same. */
+    /**
+     * What to do if another owner still holds the lock when the wait time is over. Repeated annotations must have the same value.
+     */
     OnContention onContention() default OnContention.THROW;
 
     /**
-     * A method to call instead, when somebody else holds the lock until the wait time is over: of the same class, with the same
-     * parameters or these and a {@link io.github.holdfast.service.LockNotAcquiredException} as the last one, and a result
-     * that fits. It is called on the bean itself, so that its own annotations have no effect. Of several locks all must say
-     * the same.
+     * A method to call instead, if another owner still holds the lock when the wait time is over. It belongs to the same class
+     * and has a compatible result. It has the same parameters, optionally followed by a {@link
+     * io.github.holdfast.lock.LockNotAcquiredException}. The call goes to the bean itself, so the fallback's own annotations
+     * have no effect. Repeated annotations must have the same value.
      */
     String fallback() default "";
 
     /** Whether transactions under a lock commit only while it is held. */
     enum Fence {
-        /** Those that the lock service's transaction manager begins. */
+        /** Yes, for transactions that the lock service's transaction manager begins. */
         IF_POSSIBLE,
 
-        /** As {@link io.github.holdfast.service.LockRequest#requireFence}: the method is not run where they cannot be checked. */
+        /**
+         * Yes, as for {@link io.github.holdfast.lock.LockRequest#requireFence}: the method does not run where transactions
+         * cannot be checked.
+         */
         REQUIRED,
 
-        /** As {@link io.github.holdfast.service.LockRequest#withoutFence}: for locks that protect nothing in the database. */
+        /**
+         * No, as for {@link io.github.holdfast.lock.LockRequest#withoutFence}: for locks that protect nothing in the
+         * database.
+         */
         NONE
     }
 
     /** What to do instead of running the method. */
     enum OnContention {
-        /** Throws {@link io.github.holdfast.service.LockNotAcquiredException}. */
+        /** Throws {@link io.github.holdfast.lock.LockNotAcquiredException}. */
         THROW,
 
         /**
-         * Returns at once: nothing, an empty {@code Optional}, a stage that is complete with null, or null. Refused at start-up on
-         * methods that return a primitive, or an object that is not said to be nullable (by an annotation named {@code Nullable}, or in
-         * Kotlin by its type).
+         * Returns at once: nothing, null, an empty {@code Optional}, or a stage completed with null. The start-up fails if the
+         * method returns a primitive, or an object that is not marked as nullable. An annotation named {@code Nullable} marks it,
+         * or in Kotlin the type.
          */
         SKIP
     }
 
-    /** Several of them. */
+    /** The container of repeated annotations. */
     @Documented
     @Retention(RetentionPolicy.RUNTIME)
     @Target({ElementType.METHOD, ElementType.TYPE})
     @interface List {
 
-        /** All of them. */
+        /** The repeated annotations. */
         Locked[] value();
     }
 }

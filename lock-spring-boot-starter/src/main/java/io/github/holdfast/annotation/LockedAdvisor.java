@@ -11,14 +11,14 @@ import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.transaction.interceptor.BeanFactoryTransactionAttributeSourceAdvisor;
 
 /**
- * Puts the interceptor around the methods that have the annotation: outside their transactions, whatever order these were
- * given, but otherwise as far inside as it can, so that whoever is refused by Spring Security never waits for a lock.
+ * Applies the interceptor to the annotated methods. The interceptor is always outside the transaction interceptor, whatever its
+ * order, but otherwise as far inside as possible. So a caller whom Spring Security refuses never waits for a lock.
  */
 final class LockedAdvisor extends AbstractPointcutAdvisor {
 
     private static final long serialVersionUID = 1L;
 
-    /** Outside what has the default order: transactions, caches. */
+    /** Outside advisors with the default order, such as those of transactions and caches. */
     static final int DEFAULT_ORDER = Ordered.LOWEST_PRECEDENCE - 1000;
 
     private final transient ConfigurableListableBeanFactory beans;
@@ -33,8 +33,8 @@ final class LockedAdvisor extends AbstractPointcutAdvisor {
     private static final class AnnotatedMethods extends StaticMethodMatcherPointcut {
 
         AnnotatedMethods() {
-            // The classes of Java itself cannot have it. All others are looked at: a name says nothing of what a class
-            // is.
+            // Java's own classes cannot have the annotation. All others are checked, because a name shows nothing
+            // about annotations.
             setClassFilter(type -> AnnotationUtils.isCandidateClass(type, Locked.class));
         }
 
@@ -54,7 +54,7 @@ final class LockedAdvisor extends AbstractPointcutAdvisor {
         return advice;
     }
 
-    /** Asked for when a bean gets its proxy; all advisors exist by then. */
+    /** Called by Spring when it creates a bean's proxy. By then all advisors exist. */
     @Override
     public int getOrder() {
         int order = DEFAULT_ORDER;
@@ -70,8 +70,8 @@ final class LockedAdvisor extends AbstractPointcutAdvisor {
     private static int outside(BeanFactoryTransactionAttributeSourceAdvisor transactions) {
         if (transactions.getOrder() == Ordered.HIGHEST_PRECEDENCE) {
             throw new IllegalStateException(
-                    "@Locked methods cannot be locked outside their transactions, whose advisor has the order"
-                            + " Ordered.HIGHEST_PRECEDENCE: give @EnableTransactionManagement a greater one");
+                    "@Locked methods cannot be locked outside their transactions, because the transaction advisor has"
+                            + " the order Ordered.HIGHEST_PRECEDENCE: give @EnableTransactionManagement a greater one");
         }
         return transactions.getOrder() - 1;
     }

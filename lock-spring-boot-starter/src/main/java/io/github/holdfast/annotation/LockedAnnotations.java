@@ -11,12 +11,12 @@ import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.util.ReflectionUtils;
 
-/** Finds what is written on methods, on their classes and interfaces. */
+/** Finds the annotations of methods: on the methods themselves, and on their classes and interfaces. */
 final class LockedAnnotations {
 
     private LockedAnnotations() {}
 
-    /** The annotations of a method, or if it has none, of the class that declares it; empty if there are none. */
+    /** Returns the annotations of a method. If it has none, returns those of its declaring class, which may be empty. */
     static List<Locked> of(Method method, Class<?> targetClass) {
         Method specific = specific(method, targetClass);
         List<Locked> ofMethod = ofMethod(specific);
@@ -24,11 +24,13 @@ final class LockedAnnotations {
             return ofMethod;
         }
         List<Locked> ofClass = ofClass(specific);
-        // The bean's class may have inherited the method from one that does not know the interface.
+        // The bean's class may inherit the method from a class that does not implement the interface.
         return ofClass.isEmpty() && !specific.equals(method) ? ofMethodOrClass(method) : ofClass;
     }
 
-    /** The method as the bean declares it; of a bean that is a proxy of interfaces itself, as the interface does. */
+    /**
+     * Returns the method as the bean declares it. If the bean is itself a proxy of interfaces, this is the interface's method.
+     */
     static Method specific(Method method, Class<?> targetClass) {
         return Proxy.isProxyClass(targetClass) ? method : AopUtils.getMostSpecificMethod(method, targetClass);
     }
@@ -38,7 +40,7 @@ final class LockedAnnotations {
         return ofMethod.isEmpty() ? ofClass(method) : ofMethod;
     }
 
-    /** The annotations on this method itself, or the next one that it overrides. */
+    /** Returns the annotations on this method. If it has none, returns those of the nearest overridden method. */
     static List<Locked> ofMethod(Method method) {
         return nearest(method);
     }
@@ -51,7 +53,9 @@ final class LockedAnnotations {
         return isForProxies ? nearest(method.getDeclaringClass()) : List.of();
     }
 
-    /** One element may have several; those of what it overrides or extends do not add to them. */
+    /**
+     * Returns all annotations of the nearest element with at least one. It adds none of overridden methods or superclasses.
+     */
     private static List<Locked> nearest(AnnotatedElement element) {
         List<MergedAnnotation<Locked>> found = MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY).stream(
                         Locked.class)

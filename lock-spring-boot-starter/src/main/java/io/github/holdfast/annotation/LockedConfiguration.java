@@ -14,8 +14,8 @@ import org.springframework.context.annotation.Role;
 import org.springframework.core.type.AnnotationMetadata;
 
 /**
- * Has {@link Locked} methods locked, by the one {@link LockService} bean, or the primary one of several. Spring Boot applies
- * it by itself; elsewhere:
+ * Enables {@link Locked} methods. They use the only {@link LockService} bean, or the primary one of several. Spring Boot applies
+ * this configuration automatically. Other applications import it:
  *
  * <pre>{@code
  * @Configuration
@@ -36,7 +36,7 @@ public final class LockedConfiguration {
 
     LockedConfiguration() {}
 
-    // Made before all other beans: the lock service is only looked for when a method is called.
+    // Spring creates these beans before all others, so they look up the lock service only when a method is called.
 
     @Bean
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
@@ -64,7 +64,7 @@ public final class LockedConfiguration {
         return new InterceptionCheck(beans, AnnotatedMethods.locked(), LockedInterceptor.class, methods::get);
     }
 
-    /** Where nothing else needs proxies, nobody makes them. */
+    /** Registers Spring's creator of proxies. It is missing if nothing else needs proxies. */
     static final class Proxies implements ImportBeanDefinitionRegistrar {
 
         @Override

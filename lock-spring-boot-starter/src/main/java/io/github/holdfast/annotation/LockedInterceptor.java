@@ -1,9 +1,9 @@
 package io.github.holdfast.annotation;
 
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockHandles;
-import io.github.holdfast.service.LockNotAcquiredException;
-import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockHandles;
+import io.github.holdfast.lock.LockNotAcquiredException;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.service.LockService;
 import java.util.Arrays;
 import java.util.Collection;
@@ -14,7 +14,7 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
 
-/** Acquires, runs the method, releases. Thread-safe. */
+/** Acquires the locks of a method, calls the method, and releases the locks. Thread-safe. */
 final class LockedInterceptor implements MethodInterceptor {
 
     private final LockedMethods methods;
@@ -28,7 +28,7 @@ final class LockedInterceptor implements MethodInterceptor {
     @Override
     public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
         Object target = invocation.getThis();
-        // As the advisor was asked for it: of a target that is a proxy, that.
+        // Spring has called the advisor with the same class. If the target is a proxy, this is the class of the proxy.
         Class<?> targetClass = target == null ? invocation.getMethod().getDeclaringClass() : target.getClass();
         LockedMethod method = methods.get(invocation.getMethod(), targetClass);
         LockHandles acquired;
@@ -64,7 +64,7 @@ final class LockedInterceptor implements MethodInterceptor {
         }
     }
 
-    /** Releases at the end of a block, or later. */
+    /** Releases the locks at the end of a block, or later. */
     private static final class Release implements AutoCloseable {
 
         private final LockHandles acquired;
@@ -74,7 +74,7 @@ final class LockedInterceptor implements MethodInterceptor {
             this.acquired = acquired;
         }
 
-        /** Returns a stage that is complete after the release, and fails if the lock was lost although the work succeeded. */
+        /** Returns a stage that completes after the release, and fails if the lock was lost although the work succeeded. */
         CompletionStage<?> after(CompletionStage<?> work) {
             acquired.handles().forEach(LockHandle::detach);
             CompletionStage<?> released = work.whenComplete((result, failure) -> acquired.close());

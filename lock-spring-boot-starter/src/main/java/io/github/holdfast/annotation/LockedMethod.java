@@ -1,6 +1,6 @@
 package io.github.holdfast.annotation;
 
-import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.lock.LockRequest;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.Collection;
@@ -16,7 +16,7 @@ import org.springframework.core.DefaultParameterNameDiscoverer;
 import org.springframework.core.ParameterNameDiscoverer;
 import org.springframework.util.ClassUtils;
 
-/** A method, under which locks it runs, and what is done if these are not acquired. Immutable. */
+/** A method with its locks, and the action if another owner holds a lock. Immutable. */
 final class LockedMethod {
 
     private static final ParameterNameDiscoverer PARAMETER_NAMES = new DefaultParameterNameDiscoverer();
@@ -33,7 +33,7 @@ final class LockedMethod {
         this.beans = beans;
     }
 
-    /** What an expression calls {@code #root}. */
+    /** The value of {@code #root} in an expression. */
     record Root(
             Method method,
             List<@Nullable Object> args,
@@ -44,7 +44,7 @@ final class LockedMethod {
      * Reads and checks annotations.
      *
      * @param method the most specific one
-     * @throws IllegalStateException if something is wrong; says why and what to do
+     * @throws IllegalStateException if an annotation is wrong; the message says why and what to do
      */
     static LockedMethod of(
             Method method, Class<?> targetClass, List<Locked> annotations, ConfigurableBeanFactory beans) {
@@ -70,7 +70,7 @@ final class LockedMethod {
                 : LockName.parsed(resolved(locked.name(), beans), method, PARAMETER_NAMES);
     }
 
-    /** Without Spring Boot, a property that does not exist is left as it was written. */
+    /** Replaces properties. Without Spring Boot, Spring leaves an unknown property unchanged. */
     private static String resolved(String text, ConfigurableBeanFactory beans) {
         String resolved = beans.resolveEmbeddedValue(text);
         if (resolved == null || resolved.contains("${")) {
@@ -86,20 +86,20 @@ final class LockedMethod {
                         .collect(Collectors.joining(", ", "(", ")"));
     }
 
-    /** The method as the bean declares it. */
+    /** Returns the method as the bean declares it. */
     Method method() {
         return method;
     }
 
-    /** What is done if the locks are not acquired. */
+    /** Returns the action if another owner holds a lock. */
     Contention contention() {
         return contention;
     }
 
     /**
-     * Returns what one call asks for, each name once.
+     * Returns the requests of one call, one for each name.
      *
-     * @throws IllegalArgumentException if a name is not one; says of which method
+     * @throws IllegalArgumentException if a name is not valid; the message names the method
      */
     Collection<LockRequest> requests(@Nullable Object target, Class<?> targetClass, @Nullable Object[] arguments) {
         Root root = new Root(method, Arrays.asList(arguments), target, targetClass);

@@ -7,7 +7,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.core.MethodClassKey;
 
-/** The locked methods of the beans, each read once. Thread-safe. */
+/** A cache of the beans' locked methods. It reads the annotations of each method once. Thread-safe. */
 final class LockedMethods {
 
     private final ConfigurableBeanFactory beans;
@@ -18,9 +18,9 @@ final class LockedMethods {
     }
 
     /**
-     * Returns how a method that has an annotation is locked.
+     * Returns an annotated method with its locks.
      *
-     * @throws IllegalStateException if its annotations are wrong; says why and what to do
+     * @throws IllegalStateException if the annotations are wrong; the message says why and what to do
      */
     LockedMethod get(Method method, Class<?> targetClass) {
         MethodClassKey key = new MethodClassKey(method, targetClass);

@@ -1,12 +1,12 @@
 package io.github.holdfast.annotation;
 
-import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.lock.LockRequest;
 import java.time.Duration;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.springframework.format.datetime.standard.DurationFormatterUtils;
 
-/** One annotation: which lock, and how. Immutable. */
+/** The content of one annotation: the lock, and how the method holds it. Immutable. */
 record LockedSpec(
         LockName name,
         @Nullable Duration waitAtMost,
@@ -15,7 +15,7 @@ record LockedSpec(
         Locked.Fence fence,
         Reentry reentry) {
 
-    /** Whether the lock belongs to the calling thread. */
+    /** Whether the calling thread owns the lock and may re-enter it. */
     enum Reentry {
         BY_THREAD,
         NONE
@@ -25,7 +25,7 @@ record LockedSpec(
      * Reads an annotation.
      *
      * @param properties replaces properties by their values
-     * @throws IllegalArgumentException if it is wrong; says why
+     * @throws IllegalArgumentException if the annotation is wrong; the message says why
      */
     static LockedSpec of(Locked locked, LockName name, Reentry reentry, UnaryOperator<String> properties) {
         LockedSpec spec = new LockedSpec(
@@ -37,7 +37,8 @@ record LockedSpec(
                 reentry);
         if (spec.rowLock && reentry == Reentry.NONE) {
             throw new IllegalArgumentException(
-                    "a row lock belongs to its thread's transaction and cannot last as long as a stage: do without rowLock");
+                    "a row lock belongs to its thread's transaction, and cannot be held until a stage completes: remove"
+                            + " rowLock");
         }
         LockRequest unused = spec.request(name.fixed().orElse("known at each call"));
         return spec;
@@ -57,9 +58,9 @@ record LockedSpec(
     }
 
     /**
-     * Returns what to ask the lock service for.
+     * Returns the request for the lock service.
      *
-     * @throws IllegalArgumentException if the name or the rest is not valid
+     * @throws IllegalArgumentException if the name or another value is not valid
      */
     LockRequest request(String lockName) {
         LockRequest request = LockRequest.of(lockName);

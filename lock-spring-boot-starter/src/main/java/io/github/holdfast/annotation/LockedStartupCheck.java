@@ -17,8 +17,8 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.util.ClassUtils;
 
 /**
- * Refuses to start an application in which an annotation is wrong or there is nothing to lock with. Looks at the classes of all beans,
- * also of those that are made later; it makes none.
+ * Makes the start-up fail if an annotation is wrong or the lock service is missing. It checks the classes of all beans, including
+ * those created later. It creates no bean.
  */
 final class LockedStartupCheck implements SmartInitializingSingleton {
 
@@ -49,14 +49,14 @@ final class LockedStartupCheck implements SmartInitializingSingleton {
         }
     }
 
-    /** Without making it. */
+    /** Checks that a lock service is defined, without creating it. */
     private void checkLockService() {
         String[] names = BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, LockService.class, true, false);
         if (names.length == 0) {
             throw new LockAnnotationException(
-                    "There are @Locked methods, but no LockService: declare one as a bean, made by LockService.builder(...). With"
-                            + " Spring Boot, holdfast.enabled=false leaves it out: tests of such an application have to put a mock in its"
-                            + " place");
+                    "There are @Locked methods, but no LockService: declare one as a bean, built by"
+                            + " LockService.builder(...). With Spring Boot, holdfast.enabled=false removes it: tests of"
+                            + " such an application must provide a mock");
         }
         boolean isAnyPrimary = Arrays.stream(names)
                 .anyMatch(name -> beans.containsBeanDefinition(name)
@@ -71,7 +71,7 @@ final class LockedStartupCheck implements SmartInitializingSingleton {
         try {
             return AutoProxyUtils.determineTargetClass(beans, name);
         } catch (RuntimeException | LinkageError unknown) {
-            LOG.debug("The class of bean '{}' is not known", name, unknown);
+            LOG.debug("The class of bean '{}' could not be determined", name, unknown);
             return null;
         }
     }
@@ -80,7 +80,7 @@ final class LockedStartupCheck implements SmartInitializingSingleton {
         try {
             return annotated.of(type);
         } catch (IllegalStateException | LinkageError unknown) {
-            LOG.debug("The methods of {} are not known", type, unknown);
+            LOG.debug("The methods of {} could not be read", type, unknown);
             return Set.of();
         }
     }
@@ -90,7 +90,7 @@ final class LockedStartupCheck implements SmartInitializingSingleton {
             LockedMethod read = methods.get(method, type);
             if (Modifier.isFinal(read.method().getModifiers()) && !isCalledThroughInterface(name, method, type)) {
                 throw new IllegalStateException("@Locked cannot be used on " + LockedMethod.describe(method)
-                        + ": it is final, so that Spring's proxy cannot intercept its calls: make it overridable");
+                        + ": it is final, so Spring's proxy cannot intercept its calls: make it overridable");
             }
         } catch (IllegalStateException wrong) {
             throw new LockAnnotationException("Bean '" + name + "': " + wrong.getMessage(), wrong);

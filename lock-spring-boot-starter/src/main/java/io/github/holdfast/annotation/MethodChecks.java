@@ -14,7 +14,7 @@ import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.scheduling.annotation.Async;
 
-/** Which methods can run under a lock. */
+/** Checks which methods can run under a lock. */
 final class MethodChecks {
 
     private static final Set<String> LIFECYCLE =
@@ -23,42 +23,42 @@ final class MethodChecks {
     private MethodChecks() {}
 
     /**
-     * Checks that a lock would be held as long as the method works, and that calls of it can be intercepted.
+     * Checks that a lock would last until the method's work is done, and that a proxy can intercept its calls.
      *
-     * @throws IllegalArgumentException if not; says why and what to do
+     * @throws IllegalArgumentException if not; the message says why and what to do
      */
     static void check(Method method, Class<?> targetClass) {
         int modifiers = method.getModifiers();
         if (Modifier.isPrivate(modifiers) || Modifier.isStatic(modifiers)) {
             throw new IllegalArgumentException("a " + (Modifier.isStatic(modifiers) ? "static" : "private")
-                    + " method is called without Spring's proxy, and would not be locked: make it an instance method that"
-                    + " is not private, and call it from another bean");
+                    + " method is called without Spring's proxy, and would run without its lock: make it a non-private"
+                    + " instance method, and call it from another bean");
         }
         if (AnnotatedElementUtils.hasAnnotation(method, Async.class)
                 || AnnotatedElementUtils.hasAnnotation(method.getDeclaringClass(), Async.class)
                 || AnnotatedElementUtils.hasAnnotation(targetClass, Async.class)) {
             throw new IllegalArgumentException(
-                    "it is @Async: the lock would be released before the work begins. Let the @Async method call a @Locked"
-                            + " one of another bean");
+                    "it is @Async: the lock would be released before the work begins. Call a @Locked method of another"
+                            + " bean from the @Async method");
         }
         checkCaller(method, targetClass);
         checkResult(method);
     }
 
     /**
-     * Checks that it is not one that Spring calls before there is a proxy.
+     * Checks that Spring does not call the method before the bean's proxy exists.
      *
-     * @throws IllegalArgumentException if it is; says what to do
+     * @throws IllegalArgumentException if Spring does; the message says what to do
      */
     static void checkCaller(Method method, Class<?> targetClass) {
         if (isCalledOnTheBeanItself(method, targetClass)) {
             throw new IllegalArgumentException(
-                    "Spring calls it on the bean itself, not through its proxy, and it would not be locked:"
-                            + " let it call a method of another bean that is");
+                    "Spring calls it on the bean itself, not through its proxy, so it would run without its lock: let"
+                            + " it call an annotated method of another bean");
         }
     }
 
-    /** Whether it belongs to the life cycle of the bean. */
+    /** Returns whether Spring calls the method as part of the bean's life cycle. */
     static boolean isCalledOnTheBeanItself(Method method, Class<?> targetClass) {
         return isAfterPropertiesSet(method, targetClass)
                 || MergedAnnotations.from(method).stream()
@@ -76,17 +76,18 @@ final class MethodChecks {
         Class<?> type = method.getReturnType();
         if (KotlinDetector.isSuspendingFunction(method) || isReactive(type)) {
             throw new IllegalArgumentException("its result is reactive (" + type.getTypeName()
-                    + "): the work is done after the method has returned, and the lock released. Put the work into a method"
-                    + " that blocks or returns a CompletionStage");
+                    + "): the work would be done after the method has returned and its lock was released. Put the work"
+                    + " into a method that blocks or returns a CompletionStage");
         }
         boolean isStage = CompletionStage.class.isAssignableFrom(type);
         if (isStage && !returnsStage(method)) {
             throw new IllegalArgumentException("it returns a " + type.getTypeName()
-                    + ", which cannot be made to wait for the release: declare CompletionStage or CompletableFuture");
+                    + ", and Holdfast cannot delay its completion until the release: declare CompletionStage or"
+                    + " CompletableFuture");
         }
         if (Future.class.isAssignableFrom(type) && !isStage) {
             throw new IllegalArgumentException("it returns a " + type.getTypeName()
-                    + ", which does not tell when it is done: return a CompletionStage");
+                    + ", which does not report its completion: return a CompletionStage");
         }
     }
 
@@ -96,7 +97,7 @@ final class MethodChecks {
                         || ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null);
     }
 
-    /** Whether the method says that it returns a stage. */
+    /** Returns whether the method is declared to return a stage. */
     static boolean returnsStage(Method method) {
         Class<?> type = method.getReturnType();
         return type == CompletionStage.class || type == CompletableFuture.class;

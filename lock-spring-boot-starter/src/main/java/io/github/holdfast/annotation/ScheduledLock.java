@@ -7,8 +7,8 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Lets a method of a Spring bean, which all nodes call at the same time, be run by one of them: once in each period, or not before
- * some time has passed since the last run began, and never twice at once. Calls that are not due return at once.
+ * Runs a scheduled method of a Spring bean on one node, although all nodes call it. The method runs once in each period, or at
+ * most once in a minimum time, and never twice at once. A call that is not due returns at once.
  *
  * <pre><code>
  * &#64;Scheduled(cron = "0 0 2 * * *", zone = "Europe/Vienna")
@@ -16,18 +16,19 @@ import java.lang.annotation.Target;
  * void writeReport() { ... }
  * </code></pre>
  *
- * <p>Any call through the bean counts, not only those of the scheduler, but none by the bean itself ({@code this}). The lock is taken
- * before a transaction of the method begins and given back after its commit; the method must not be called inside a transaction. Each
- * run is written down, see {@code LockAdmin.runs}.
+ * <p>The lock applies to every call from outside the bean, not only to those of the scheduler. It does not apply to calls by the
+ * bean itself ({@code this}). The lock is acquired before a transaction of the method begins, and released after its commit. Do
+ * not call the method inside a transaction. Each run is recorded; see {@code LockAdmin.runs}.
  *
- * <p>One of {@link #every} and {@link #atLeastFor} is needed.
+ * <p>Set at least one of {@link #every} and {@link #atLeastFor}.
  *
- * <p>A call that is not due returns null, an empty {@code Optional}, or nothing. The method must be done when it returns: one that
- * returns a primitive, a {@code Future}, a {@code CompletionStage} or a {@code Publisher}, or that is not intercepted, is refused when
- * the bean is made or the application has started, as is a value that cannot be understood. Methods with the same name take turns.
+ * <p>A call that is not due returns null, an empty {@code Optional}, or nothing. The method must not return before its work is
+ * done. The creation of the bean or the start-up fails if the method returns a primitive, a {@code Future}, a {@code
+ * CompletionStage} or a {@code Publisher}. It also fails if the method is not intercepted, or a value cannot be parsed. Methods
+ * with the same lock name share one lock and its runs.
  *
- * <p>Values may have placeholders ({@code ${report.period}}). Durations are written as in {@code 10m}, {@code PT10M} or a number of
- * milliseconds.
+ * <p>Values may contain placeholders ({@code ${report.period}}). Write durations as {@code 10m}, as {@code PT10M}, or as a number
+ * of milliseconds.
  */
 @Target({ElementType.METHOD, ElementType.ANNOTATION_TYPE})
 @Retention(RetentionPolicy.RUNTIME)
@@ -38,21 +39,22 @@ public @interface ScheduledLock {
     String name();
 
     /**
-     * The length of the periods, of which each has one run: see {@code TaskRequest.every}. Periods are counted in UTC by the
-     * database's clock, those of a day from midnight: for methods that are called all the time. For those that are called at a time of
-     * day, {@link #atLeastFor} is better: two of these can be in one day of UTC when summer time begins. By default there are none.
+     * The length of the periods; each period has one run: see {@code TaskRequest.every}. The periods follow the database's clock
+     * in UTC, and periods of one day begin at midnight. Use this for methods that are called frequently. For methods that are
+     * called at a time of day, prefer {@link #atLeastFor}. When summer time begins, two such calls can fall into the same day of
+     * UTC. By default there are no periods.
      */
     String every() default "";
 
     /**
-     * How long the lock is held at the most: see {@code TaskRequest.lease}. By default it is held for as long as the method runs and the
-     * process lives and reaches the database.
+     * How long the lock is held at most: see {@code TaskRequest.lease}. By default the lock is held while the method runs, as
+     * long as the process lives and reaches the database.
      */
     String atMostFor() default "";
 
     /**
-     * How long after the beginning of a run the next one begins at the earliest: see {@code TaskRequest.minimumHold}. Longer than the
-     * clocks of the nodes differ from each other; {@code 0s} if the method may run whenever nobody else runs it.
+     * The shortest time from the beginning of one run to the beginning of the next: see {@code TaskRequest.minimumHold}. Choose a
+     * time longer than the difference between the nodes' clocks. {@code 0s} lets the method run whenever no other node runs it.
      */
     String atLeastFor() default "";
 

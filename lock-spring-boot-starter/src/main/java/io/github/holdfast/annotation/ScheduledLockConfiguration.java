@@ -7,14 +7,14 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Role;
 
 /**
- * Makes {@link ScheduledLock} work, for an application context with one {@code LockService}, or a primary one. Spring Boot
- * applications have it by themselves; others import it.
+ * Enables {@link ScheduledLock} methods. They use the only {@code LockService} bean, or the primary one of several. Spring Boot
+ * applies this configuration automatically; other applications import it.
  */
 @Configuration(proxyBeanMethods = false)
 @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
 public final class ScheduledLockConfiguration {
 
-    /** For Spring. */
+    /** Called by Spring. */
     public ScheduledLockConfiguration() {}
 
     @Bean

@@ -1,8 +1,8 @@
 package io.github.holdfast.annotation;
 
 import io.github.holdfast.service.LockService;
-import io.github.holdfast.service.TaskLock;
-import io.github.holdfast.service.TaskOutcome;
+import io.github.holdfast.task.TaskLock;
+import io.github.holdfast.task.TaskOutcome;
 import java.lang.reflect.Method;
 import java.lang.reflect.UndeclaredThrowableException;
 import java.util.Map;
@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.core.MethodClassKey;
 
-/** Runs what {@link ScheduledLock} is on, if it is due. Thread-safe. */
+/** Runs methods with {@link ScheduledLock} if they are due. Thread-safe. */
 final class ScheduledLockInterceptor implements MethodInterceptor {
 
     private static final Logger LOG = LoggerFactory.getLogger(ScheduledLock.class);
@@ -29,9 +29,10 @@ final class ScheduledLockInterceptor implements MethodInterceptor {
     private final Map<MethodClassKey, TaskLock> taskLocks = new ConcurrentHashMap<>();
 
     /**
-     * An interceptor that knows no method yet.
+     * Creates an interceptor without any methods yet.
      *
-     * @param locks asked for when the first task runs, so that the database is not needed before the application's beans are there
+     * @param locks supplies the service; called when the first task runs, so that the application's beans can exist before the
+     *     database is needed
      */
     ScheduledLockInterceptor(Supplier<LockService> locks) {
         this.locks = locks;

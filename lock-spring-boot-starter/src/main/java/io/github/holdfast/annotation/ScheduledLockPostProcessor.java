@@ -18,8 +18,8 @@ import org.springframework.core.Ordered;
 import org.springframework.util.StringValueResolver;
 
 /**
- * Lets calls of methods with {@link ScheduledLock} go through the {@link ScheduledLockInterceptor}, outside all other interceptors of
- * the bean: a transaction begins after the lock was taken, and ends before it is given back.
+ * Routes calls of methods with {@link ScheduledLock} through the {@link ScheduledLockInterceptor}, outside all other interceptors
+ * of the bean. So a transaction begins after the lock is acquired, and ends before the lock is released.
  */
 final class ScheduledLockPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor
         implements SmartInitializingSingleton {
@@ -31,10 +31,10 @@ final class ScheduledLockPostProcessor extends AbstractBeanFactoryAwareAdvisingP
     private final transient ScheduledLockInterceptor interceptor = new ScheduledLockInterceptor(this::locks);
 
     ScheduledLockPostProcessor() {
-        // Before the processor of @Async, which then comes outside: the lock is held while the method runs.
+        // Before the processor of @Async. Then @Async is outside, and the lock is held while the method runs.
         setOrder(Ordered.LOWEST_PRECEDENCE - 1);
         setBeforeExistingAdvisors(true);
-        // As Spring Boot does: a proxy of the bean's interfaces would not have its other methods.
+        // The same as Spring Boot's default. A proxy of interfaces would lack the bean's other methods.
         setProxyTargetClass(true);
         advisor = new DefaultPointcutAdvisor(
                 new AnnotationMatchingPointcut(null, ScheduledLock.class, true), interceptor);
@@ -51,7 +51,7 @@ final class ScheduledLockPostProcessor extends AbstractBeanFactoryAwareAdvisingP
         return Objects.requireNonNull(services, "services").getObject();
     }
 
-    /** What cannot be followed fails here, with the bean that it is on. */
+    /** Reads the annotations of a bean. A wrong annotation fails here, and the message names the bean. */
     @Override
     public Object postProcessAfterInitialization(Object bean, String beanName) {
         Class<?> beanClass = AopUtils.getTargetClass(bean);
@@ -66,7 +66,7 @@ final class ScheduledLockPostProcessor extends AbstractBeanFactoryAwareAdvisingP
         return MethodIntrospector.selectMethods(beanClass, lookup).values();
     }
 
-    /** Without a lock service, or with several, the application is not to start. */
+    /** Makes the start-up fail without a lock service, or with several. */
     @Override
     public void afterSingletonsInstantiated() {
         if (interceptor.hasTasks()) {

@@ -1,6 +1,6 @@
 package io.github.holdfast.annotation;
 
-import io.github.holdfast.service.TaskRequest;
+import io.github.holdfast.task.TaskRequest;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.time.Duration;
@@ -14,14 +14,14 @@ import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.format.datetime.standard.DurationFormatterUtils;
 import org.springframework.util.StringValueResolver;
 
-/** What {@link ScheduledLock} says of one method. */
+/** The content of a method's {@link ScheduledLock} annotation. */
 record ScheduledTask(Method method, TaskRequest request) {
 
     /**
      * Reads the annotation.
      *
      * @return empty if the method has none
-     * @throws IllegalStateException if the annotation is not one that can be followed; the message names bean and method
+     * @throws IllegalStateException if the annotation is wrong; the message names bean and method
      */
     static Optional<ScheduledTask> of(Method method, String beanName, StringValueResolver values) {
         ScheduledLock annotation = AnnotatedElementUtils.findMergedAnnotation(method, ScheduledLock.class);
@@ -45,7 +45,7 @@ record ScheduledTask(Method method, TaskRequest request) {
         int modifiers = method.getModifiers();
         if (Modifier.isPrivate(modifiers) || Modifier.isFinal(modifiers) || Modifier.isStatic(modifiers)) {
             throw new IllegalArgumentException(
-                    "a private, final or static method cannot be intercepted, so that it would run without the lock");
+                    "a private, final or static method cannot be intercepted, so it would run without its lock");
         }
     }
 
@@ -59,7 +59,7 @@ record ScheduledTask(Method method, TaskRequest request) {
                 || CompletionStage.class.isAssignableFrom(type)
                 || ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null) {
             throw new IllegalArgumentException(
-                    "the lock is given back when the method returns, but a %s may be done later: wait for it, and return void"
+                    "the lock is released when the method returns, but a %s may end later: wait for it, and return void"
                             .formatted(type.getSimpleName()));
         }
     }
@@ -70,8 +70,8 @@ record ScheduledTask(Method method, TaskRequest request) {
         Optional<Duration> atLeastFor = duration("atLeastFor", annotation.atLeastFor(), values);
         if (every.isEmpty() && atLeastFor.isEmpty()) {
             throw new IllegalArgumentException(
-                    "it would run on every node in turn: say how often with every, or how long one"
-                            + " run keeps the others from following with atLeastFor");
+                    "it would run on every node in turn: set its period with every, or the shortest time from one run"
+                            + " to the next with atLeastFor");
         }
         request = with(request, "every", every, TaskRequest::every);
         request = with(request, "atLeastFor", atLeastFor, TaskRequest::minimumHold);

@@ -1,4 +1,4 @@
-/** Locks by annotation, on the methods of Spring beans. */
+/** Annotations that lock the methods of Spring beans. */
 @NullMarked
 package io.github.holdfast.annotation;
 

@@ -4,8 +4,8 @@ import io.github.holdfast.autoconfigure.LockLiquibase.History;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.Arrays;
-import java.util.List;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import javax.sql.DataSource;
 import liquibase.exception.LiquibaseException;
 import liquibase.integration.spring.SpringLiquibase;
@@ -15,8 +15,9 @@ import org.springframework.beans.DirectFieldAccessor;
 import org.springframework.beans.factory.ListableBeanFactory;
 
 /**
- * The application's own Liquibase, where it may go on in another thread after its bean was made. Liquibase's lock does not keep the two
- * apart in an empty database: each creates the table of what was applied before it takes the lock, and who comes second fails.
+ * Waits for the application's own Liquibase, which may run in another thread after the creation of its bean. In an empty
+ * database, Liquibase's lock does not prevent conflicts between two instances. Each creates the changelog table before it takes
+ * the lock, and the second one fails.
  */
 final class BackgroundLiquibase {
 
@@ -24,25 +25,35 @@ final class BackgroundLiquibase {
 
     private static final Duration PATIENCE = Duration.ofMinutes(2);
 
-    /** So long it may take its time between creating the tables and writing to them; for a changelog that does nothing, it is lost. */
+    /**
+     * The longest wait between the creation of the tables and the first entry. An empty changelog uses up this time.
+     */
     private static final Duration PATIENCE_WHEN_EMPTY = Duration.ofSeconds(30);
 
     private static final Duration POLL = Duration.ofMillis(100);
 
-    private final List<String> running;
+    private final Map<String, LockLiquibase> running;
 
-    private BackgroundLiquibase(List<String> running) {
+    private BackgroundLiquibase(Map<String, LockLiquibase> running) {
         this.running = running;
     }
 
-    /** Finds those that run on the same database. Their beans exist, see {@link LockSchemaInitializerDetector}. */
+    /** Finds the Liquibase beans for the same database. They already exist; see {@link LockSchemaInitializerDetector}. */
     static BackgroundLiquibase on(DataSource dataSource, ListableBeanFactory beans) {
-        return new BackgroundLiquibase(Arrays.stream(beans.getBeanNamesForType(SpringLiquibase.class, true, false))
-                .filter(name -> mayRun(beans.getBean(name, SpringLiquibase.class), dataSource))
-                .toList());
+        Map<String, LockLiquibase> running = new LinkedHashMap<>();
+        for (String name : beans.getBeanNamesForType(SpringLiquibase.class, true, false)) {
+            SpringLiquibase liquibase = beans.getBean(name, SpringLiquibase.class);
+            if (mayRun(liquibase, dataSource)) {
+                running.put(name, LockLiquibase.beside(liquibase, dataSource));
+            }
+        }
+        return new BackgroundLiquibase(running);
     }
 
-    /** What overrides the method that runs Liquibase may have another thread do it. Those of Liquibase and Spring do not. */
+    /**
+     * Returns whether a bean may run Liquibase in another thread. A subclass may do so; the classes of Liquibase and Spring Boot
+     * do not.
+     */
     private static boolean mayRun(SpringLiquibase liquibase, DataSource dataSource) {
         String definedIn = liquibase.getClass().getPackageName();
         boolean isItself = definedIn.startsWith("liquibase.") || definedIn.startsWith("org.springframework.boot.");
@@ -55,12 +66,20 @@ final class BackgroundLiquibase {
         if (one == other) {
             return true;
         }
-        try (Connection first = one.getConnection();
-                Connection second = other.getConnection()) {
-            return first.getMetaData().getURL().equals(second.getMetaData().getURL());
+        try {
+            return url(one).equals(url(other));
         } catch (SQLException ended) {
-            // It closes a data source of its own when it is done.
+            // If Liquibase has a separate data source, it closes that when it has finished.
             return false;
+        }
+    }
+
+    /**
+     * Reads the URL, and returns the connection at once. Both data sources may use the same pool of one connection.
+     */
+    private static String url(DataSource dataSource) throws SQLException {
+        try (Connection connection = dataSource.getConnection()) {
+            return connection.getMetaData().getURL();
         }
     }
 
@@ -68,28 +87,31 @@ final class BackgroundLiquibase {
         return !running.isEmpty();
     }
 
-    /** For a message. */
+    /** Returns the names of the beans, for a message. */
     String names() {
-        return String.join(", ", running);
+        return String.join(", ", running.keySet());
     }
 
-    /** Returns when it has ended or at least taken its lock for good, or has not begun for two minutes. */
-    void await(LockLiquibase ours) throws LiquibaseException {
-        if (running.isEmpty()) {
-            return;
-        }
+    /** Waits for each bean until its changelog is applied. Gives up after two minutes, or earlier if the tables stay empty. */
+    void await() throws LiquibaseException {
         long begin = System.nanoTime();
-        long emptySince = begin;
+        for (Map.Entry<String, LockLiquibase> each : running.entrySet()) {
+            await(each.getKey(), each.getValue(), begin);
+        }
+    }
+
+    private static void await(String name, LockLiquibase tables, long begin) throws LiquibaseException {
+        long emptySince = System.nanoTime();
         boolean isFirst = true;
-        for (History history = ours.history(); history != History.WRITTEN; history = ours.history()) {
+        for (History history = tables.history(); history != History.WRITTEN; history = tables.history()) {
             if (isFirst) {
-                LOG.info("Waiting for the application's Liquibase, which may run in the background: {}", names());
+                LOG.info("Waiting for the application's Liquibase, which may run in the background: {}", name);
                 isFirst = false;
             }
             long now = System.nanoTime();
             emptySince = history == History.EMPTY ? emptySince : now;
             if (now - begin > PATIENCE.toNanos() || now - emptySince > PATIENCE_WHEN_EMPTY.toNanos()) {
-                LOG.info("Not waiting any longer for {}, whose tables are {}", names(), history);
+                LOG.info("No longer waiting for {}: its tables are {}", name, history);
                 return;
             }
             pause();

@@ -6,12 +6,12 @@ import java.util.List;
 import javax.sql.DataSource;
 import org.springframework.beans.factory.ListableBeanFactory;
 
-/** Finds data sources, also those that are no candidates for injection by type alone. */
+/** Finds data source beans, including those that are not default candidates for injection. */
 final class DataSourceBeans {
 
     private DataSourceBeans() {}
 
-    /** Returns the names of those that are marked so; makes no bean. */
+    /** Returns the names of the data source beans with this annotation; creates no bean. */
     static List<String> annotatedWith(Class<? extends Annotation> mark, ListableBeanFactory beans) {
         return Arrays.stream(beans.getBeanNamesForType(DataSource.class, true, false))
                 .filter(name -> beans.findAnnotationOnBean(name, mark, false) != null)

@@ -1,38 +1,34 @@
 package io.github.holdfast.autoconfigure;
 
 import io.github.holdfast.actuate.LocksEndpoint;
-import io.github.holdfast.console.LockConsole;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * What the application's properties say. Ranges are checked by those who are given the values, so that they are the same as
- * without Spring Boot.
+ * The application's properties. The receiving classes check the ranges, so that the same limits apply without Spring Boot.
  *
  * @param enabled whether Holdfast is configured at all
- * @param application which application this is, for those who look who holds a lock: up to 100 characters; by default
- *     spring.application.name
- * @param nodeLease how long a dead process keeps its locks, and a live one without a connection: 1 second to 1 day
- * @param lockDelay how long nobody may have a lock that a dead or expired holder left: up to 365 days. All processes should
- *     have the same
- * @param clockTolerance for how long a lease must have been over by the database's clock before anybody takes the lock from its
- *     holder: zero to 1 minute, longer than the clocks differ of the machines that may become the database. All processes should have
+ * @param application the name of the application, which appears in the description of a lock's holder: up to 100 characters; by
+ *     default spring.application.name
+ * @param nodeLease how long a process keeps its locks after it has died or lost its connection: 1 second to 1 day
+ * @param lockDelay how long a lock stays unavailable after a dead or expired holder: up to 365 days. All processes should have
  *     the same
- * @param maxRowLocks how many row locks may be held or waited for at a time outside the callers' transactions, each with one
- *     of the application's connections
- * @param singleWriter whether all processes write to one and the same server of a Galera cluster, or of several primaries, at a
- *     time, so that row locks are safe there
- * @param wakeUpByNotification whether waiting threads are woken when another process releases the lock; on PostgreSQL only. All
- *     processes should have the same
- * @param housekeeping how the lock tables are tidied up
- * @param jpa where the locks are
+ * @param clockTolerance how long a lease must be over by the database's clock before a takeover: zero to 1 minute, and more than
+ *     the clock difference between machines that may run the database. All processes should have the same
+ * @param maxRowLocks the limit of row locks that are held or awaited at a time outside the callers' transactions; each
+ *     uses one of the application's connections
+ * @param singleWriter whether all processes write to the same server of a Galera cluster, or of a group with several primaries;
+ *     row locks are safe only then
+ * @param wakeUpByNotification whether a release wakes waiting threads of other processes; on PostgreSQL only. All processes
+ *     should have the same
+ * @param housekeeping how the lock tables are cleaned
+ * @param jpa the persistence unit of the locks
  * @param schema who creates the tables of the locks
- * @param datasource connections that only lock operations use; any of these properties makes a pool of its own
+ * @param datasource connections for lock operations only; any of these properties creates a separate pool
  * @param shutdown how the application stops
  * @param endpoint what the Actuator endpoint may do
- * @param console the page that shows what is locked
  */
 @ConfigurationProperties("holdfast")
 record HoldfastProperties(
@@ -49,15 +45,14 @@ record HoldfastProperties(
         @DefaultValue Schema schema,
         @DefaultValue Datasource datasource,
         @DefaultValue Shutdown shutdown,
-        @DefaultValue Endpoint endpoint,
-        @DefaultValue Console console) {
+        @DefaultValue Endpoint endpoint) {
 
     /**
-     * How the tables are tidied up.
+     * How the lock tables are cleaned.
      *
-     * @param enabled whether this process takes its turn at it
-     * @param period how often, by one of all processes: 1 second to 365 days
-     * @param retention how long the rows of locks that nobody uses, and of dead nodes, are kept: 1 hour to 365 days
+     * @param enabled whether this process takes part in housekeeping
+     * @param period how often housekeeping runs, in one of all processes: 1 second to 365 days
+     * @param retention how long the rows of unused locks and of dead nodes are kept: 1 hour to 365 days
      */
     record Housekeeping(
             @DefaultValue("true") boolean enabled,
@@ -65,7 +60,7 @@ record HoldfastProperties(
             @DefaultValue("7d") Duration retention) {}
 
     /**
-     * Where the locks are.
+     * The persistence unit of the locks.
      *
      * @param persistenceUnit the name of the persistence unit whose database has the locks; needed if there are several
      */
@@ -74,9 +69,9 @@ record HoldfastProperties(
     /**
      * Who creates the tables.
      *
-     * @param management who creates the tables of the locks. By default nobody does if Hibernate creates the application's
-     *     (ddl-auto); else Liquibase if it is there; else they are expected if Flyway is there or Liquibase is disabled;
-     *     else the SQL that ships is run for those that are missing
+     * @param management who creates the lock tables. By default none if Hibernate creates the application's tables
+     *     (ddl-auto); else liquibase if Liquibase is present and enabled; else validate if Liquibase or Flyway is
+     *     present; else sql, which creates missing tables
      */
     record Schema(@Nullable SchemaManagement management) {}
 
@@ -86,8 +81,8 @@ record HoldfastProperties(
      * @param url JDBC URL; the application's by default
      * @param username user; the application's by default
      * @param password password; the application's by default
-     * @param maximumPoolSize how many connections: two, and one for each thread that often locks
-     * @param connectionTimeout how long a thread waits for a connection: 250 milliseconds or longer, best shorter than a
+     * @param maximumPoolSize the number of connections: two, and one for each thread that often acquires locks
+     * @param connectionTimeout how long a thread waits for a connection: 250 milliseconds or longer, preferably shorter than a
      *     third of the node lease and than the wait times of requests
      */
     record Datasource(
@@ -97,7 +92,7 @@ record HoldfastProperties(
             @DefaultValue("5") int maximumPoolSize,
             @DefaultValue("5s") Duration connectionTimeout) {
 
-        /** Without the password. */
+        /** Omits the password. */
         @Override
         public String toString() {
             return "Datasource[url=%s, username=%s, maximumPoolSize=%d]".formatted(url, username, maximumPoolSize);
@@ -107,7 +102,7 @@ record HoldfastProperties(
     /**
      * How the application stops.
      *
-     * @param gracePeriod how long those who hold a lock may go on, after the web server and the schedulers have stopped, before
+     * @param gracePeriod how long holders of locks may continue, after the web server and the schedulers have stopped, before
      *     the locks are lost: up to 365 days
      */
     record Shutdown(@DefaultValue("10s") Duration gracePeriod) {}
@@ -115,19 +110,7 @@ record HoldfastProperties(
     /**
      * What the Actuator endpoint may do.
      *
-     * @param forceRelease whether the Actuator endpoint locks may take locks away from their holders
+     * @param forceRelease whether the Actuator endpoint locks may release locks by force
      */
     record Endpoint(@DefaultValue("disabled") LocksEndpoint.ForcedRelease forceRelease) {}
-
-    /**
-     * The page that shows what is locked, in applications with Spring MVC. Secure it.
-     *
-     * @param enabled whether there is a console
-     * @param path where it is, after the context path
-     * @param forceRelease whether those who have logged in may take locks away from their holders on the page
-     */
-    record Console(
-            @DefaultValue("false") boolean enabled,
-            @DefaultValue("/holdfast") String path,
-            @DefaultValue("disabled") LockConsole.ForcedRelease forceRelease) {}
 }

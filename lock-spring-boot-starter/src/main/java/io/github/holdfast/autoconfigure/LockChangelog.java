@@ -22,12 +22,13 @@ import org.springframework.jdbc.datasource.SimpleDriverDataSource;
 import org.springframework.util.ClassUtils;
 
 /**
- * The changelog that ships, applied as the application's own is. Not by a bean of type {@code SpringLiquibase}: for that Spring
- * Boot would do without the application's, and take the schema for one that is managed by migrations.
+ * Applies the bundled changelog with the settings of the application's own changelog. It defines no bean of type {@code
+ * SpringLiquibase}. With such a bean, Spring Boot would not create the application's own, and would assume that migrations manage
+ * the schema.
  */
 final class LockChangelog {
 
-    /** What of {@code spring.liquibase} says where, and not what. */
+    /** The properties of {@code spring.liquibase} about the target of a changelog, not about its content. */
     record Settings(
             @Nullable String defaultSchema,
             @Nullable String liquibaseSchema,
@@ -43,24 +44,25 @@ final class LockChangelog {
     private static final Logger LOG = LoggerFactory.getLogger(LockChangelog.class);
 
     private static final String APPLY = """
-            Let a user apply it who may create tables (spring.liquibase.user, spring.liquibase.password), or include it in a \
-            changelog that is applied elsewhere, and set
+            Apply it as a user with the right to create tables (spring.liquibase.user, spring.liquibase.password), or \
+            include it in a changelog that is applied elsewhere, and set
 
                 holdfast.schema.management=validate""";
 
     private static final String RACE = """
-            The application's own Liquibase may run in the background, and at the same time: %s. Let it end before the application \
-            goes on; in applications made by JHipster
+            The application's own Liquibase may run in the background at the same time: %s. Make the application wait \
+            until it ends; in applications made by JHipster
 
                 application.liquibase.async-start=false
 
-            Or have the tables created without Liquibase:
+            Or create the tables without Liquibase:
 
                 holdfast.schema.management=sql""";
 
     private static final String LOCKED = """
-            Another process is applying its changelog, perhaps the application's own Liquibase in the background: wait for it. If \
-            nobody does, whoever held Liquibase's lock has died: release it by the command release-locks of Liquibase, or by
+            Another process is applying its changelog, perhaps the application's own Liquibase in the background: wait \
+            for it. If there is none, the holder of Liquibase's lock has died: release the lock with Liquibase's \
+            command release-locks, or by
 
                 update DATABASECHANGELOGLOCK set LOCKED = false, LOCKEDBY = null, LOCKGRANTED = null""";
 
@@ -88,7 +90,7 @@ final class LockChangelog {
         }
         liquibase.setAnalyticsEnabled(false);
         try {
-            others.await(liquibase);
+            others.await();
             run(liquibase);
         } catch (LiquibaseException failed) {
             refuseUnsupported(target);
@@ -99,7 +101,10 @@ final class LockChangelog {
         }
     }
 
-    /** Once more if another has created Liquibase's tables meanwhile: that is done without its lock, and who comes second fails. */
+    /**
+     * Runs Liquibase, and repeats it once if another process has created Liquibase's tables meanwhile. Liquibase creates them
+     * without its lock, so the second process fails.
+     */
     private static void run(LockLiquibase liquibase) throws LiquibaseException {
         boolean isFirst = liquibase.history() == LockLiquibase.History.MISSING;
         try {
@@ -108,19 +113,19 @@ final class LockChangelog {
             if (!isFirst || liquibase.history() == LockLiquibase.History.MISSING) {
                 throw failed;
             }
-            LOG.info("Liquibase failed, perhaps because another was creating its tables; trying again", failed);
+            LOG.info("Liquibase failed, perhaps because another run was creating its tables; trying again", failed);
             liquibase.afterPropertiesSet();
         }
     }
 
-    /** It is not Liquibase that knows why the changelog does not suit the database. */
+    /** Refuses an unsupported database. Liquibase's own error would not explain the reason. */
     private static void refuseUnsupported(DataSource target) {
         try {
             LockSchema.on(target).validate();
         } catch (UnsupportedDatabaseException unsupported) {
             throw LockSetupException.of(unsupported);
         } catch (IllegalStateException missing) {
-            LOG.debug("The tables are not there", missing);
+            LOG.debug("The lock tables are missing", missing);
         }
     }
 
@@ -131,7 +136,7 @@ final class LockChangelog {
         return others.isThere() ? RACE.formatted(others.names()) : APPLY;
     }
 
-    /** As Spring Boot chooses for the application's changelog. */
+    /** Returns the data source for migrations, by the same rules as Spring Boot for the application's changelog. */
     private static DataSource migrating(ConfigurableListableBeanFactory beans, Settings settings, DataSource target) {
         if (ClassUtils.isPresent(
                 "org.springframework.boot.liquibase.autoconfigure.LiquibaseDataSource", beans.getBeanClassLoader())) {

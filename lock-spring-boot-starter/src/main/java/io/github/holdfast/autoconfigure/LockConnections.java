@@ -5,7 +5,9 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
 
-/** The connections that only lock operations use, if there are any: of a bean that is marked, or of {@code holdfast.datasource.*}. */
+/**
+ * The separate connections for lock operations, if any. They come from an annotated bean, or from {@code holdfast.datasource.*}.
+ */
 final class LockConnections {
 
     private final ObjectProvider<DataSource> marked;

@@ -8,12 +8,12 @@ import java.lang.annotation.Target;
 import org.springframework.beans.factory.annotation.Qualifier;
 
 /**
- * Marks the {@code DataSource} bean whose connections lock operations use, instead of those of the persistence unit: mostly a
- * small pool of its own on the same database, so that heartbeats go on while the application has all its connections in use.
- * The tables of the locks are created through it too, if the starter creates them. That it leads to the database of the
- * persistence unit is checked at start-up.
+ * Marks the {@code DataSource} bean for lock operations. They use this bean instead of the persistence unit's data source.
+ * Usually it is a small separate pool on the same database. Then heartbeats continue even if all of the application's connections
+ * are in use. If the starter creates the tables of the locks, it uses this bean, too. A check at start-up verifies that the bean
+ * leads to the database of the persistence unit.
  *
- * <p>{@code holdfast.datasource.*} makes such a pool without a bean; a bean takes precedence over that.
+ * <p>{@code holdfast.datasource.*} creates such a pool without a bean. A bean takes precedence over these properties.
  *
  * <pre>{@code
  * @Bean(defaultCandidate = false)

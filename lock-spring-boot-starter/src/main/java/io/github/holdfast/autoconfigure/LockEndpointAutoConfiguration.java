@@ -11,14 +11,14 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandi
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 
-/** The endpoint {@code locks}, where Actuator is there and it is exposed. */
+/** Configures the endpoint {@code locks}, if Actuator is present and the endpoint is exposed. */
 @AutoConfiguration(after = LockServiceAutoConfiguration.class)
 @ConditionalOnBooleanProperty(name = "holdfast.enabled", matchIfMissing = true)
 @ConditionalOnClass(ConditionalOnAvailableEndpoint.class)
 @ConditionalOnAvailableEndpoint(LocksEndpoint.class)
 @ConditionalOnSingleCandidate(LockService.class)
 @EnableConfigurationProperties(HoldfastProperties.class)
-public final class LockEndpointAutoConfiguration {
+final class LockEndpointAutoConfiguration {
 
     LockEndpointAutoConfiguration() {}
 

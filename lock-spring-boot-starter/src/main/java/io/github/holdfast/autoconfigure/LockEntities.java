@@ -14,10 +14,10 @@ import java.util.stream.Stream;
 import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.orm.jpa.persistenceunit.MutablePersistenceUnitInfo;
 
-/** What a persistence unit needs for the locks. */
+/** The entities that a persistence unit needs for the locks. */
 final class LockEntities {
 
-    /** The same as in {@code META-INF/holdfast-orm.xml}. */
+    /** The same entities as in {@code META-INF/holdfast-orm.xml}. */
     static final List<Class<?>> ALL = List.of(LockEntity.class, LockNode.class, LockAudit.class, LockRun.class);
 
     private LockEntities() {}
@@ -33,7 +33,7 @@ final class LockEntities {
                 .containsAll(ALL);
     }
 
-    /** Their tables, as named without the application's naming strategy. */
+    /** Returns the names of their tables, before any naming strategy of the application. */
     static Stream<String> tables() {
         return ALL.stream()
                 .map(entity -> AnnotationUtils.getAnnotation(entity, Table.class))

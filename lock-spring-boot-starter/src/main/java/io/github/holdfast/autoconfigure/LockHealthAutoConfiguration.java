@@ -11,13 +11,13 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandi
 import org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEnabledHealthIndicator;
 import org.springframework.context.annotation.Bean;
 
-/** The health indicator {@code locks}, unless {@code management.health.locks.enabled} is false. */
+/** Configures the health indicator {@code locks}, unless {@code management.health.locks.enabled} is false. */
 @AutoConfiguration(after = LockServiceAutoConfiguration.class)
 @ConditionalOnBooleanProperty(name = "holdfast.enabled", matchIfMissing = true)
 @ConditionalOnClass(ConditionalOnEnabledHealthIndicator.class)
 @ConditionalOnEnabledHealthIndicator("locks")
 @ConditionalOnSingleCandidate(LockService.class)
-public final class LockHealthAutoConfiguration {
+final class LockHealthAutoConfiguration {
 
     LockHealthAutoConfiguration() {}
 

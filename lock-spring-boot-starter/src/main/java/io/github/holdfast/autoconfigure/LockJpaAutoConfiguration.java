@@ -15,8 +15,8 @@ import org.springframework.context.annotation.Conditional;
 import org.springframework.orm.jpa.persistenceunit.PersistenceUnitPostProcessor;
 
 /**
- * Adds the entities of the locks to the application's persistence unit, whatever it scans, sees to their tables, and makes
- * the pool of {@code holdfast.datasource.*}.
+ * Adds the entities of the locks to the application's persistence unit, whatever packages the application scans. It also prepares
+ * their tables, and creates the pool of {@code holdfast.datasource.*}.
  */
 @AutoConfiguration(
         after = DataSourceAutoConfiguration.class,
@@ -24,7 +24,7 @@ import org.springframework.orm.jpa.persistenceunit.PersistenceUnitPostProcessor;
         afterName = "org.springframework.boot.liquibase.autoconfigure.LiquibaseAutoConfiguration")
 @ConditionalOnBooleanProperty(name = "holdfast.enabled", matchIfMissing = true)
 @EnableConfigurationProperties(HoldfastProperties.class)
-public final class LockJpaAutoConfiguration {
+final class LockJpaAutoConfiguration {
 
     LockJpaAutoConfiguration() {}
 
@@ -43,7 +43,7 @@ public final class LockJpaAutoConfiguration {
         try {
             builder.addPersistenceUnitPostProcessors(entities);
         } catch (NoSuchMethodError before41) {
-            // Spring Boot 4.0 can have only those of one customizer.
+            // Spring Boot 4.0 applies the post-processors of only one customizer.
             builder.setPersistenceUnitPostProcessors(entities);
         }
     }

@@ -4,33 +4,50 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import javax.sql.DataSource;
 import liquibase.database.Database;
 import liquibase.exception.LiquibaseException;
 import liquibase.integration.spring.SpringLiquibase;
 import org.jspecify.annotations.Nullable;
 
-/** Liquibase, which can also be asked how far others are that write to the same tables. */
+/** Runs Liquibase, and can read the progress of other processes from Liquibase's tables. */
 final class LockLiquibase extends SpringLiquibase {
 
-    /** What the tables of Liquibase tell. */
+    /** The progress according to Liquibase's tables. */
     enum History {
-        /** Nobody has begun, or is only just creating the tables. */
+        /** No process has begun, or a process is still creating the tables. */
         MISSING,
 
-        /** Somebody has begun, and has written nothing down yet. */
+        /** A process has begun, but has not recorded any change yet. */
         EMPTY,
 
-        /** Somebody holds the lock. */
+        /** A process holds the lock. */
         LOCKED,
 
-        /** Something was applied, and nobody holds the lock. */
+        /** A changelog was applied, and no process holds the lock. */
         WRITTEN
     }
 
     private @Nullable Tables tables;
 
-    /** Where Liquibase writes what it applied, and where its lock is; qualified and quoted. */
+    /** The qualified and quoted names of Liquibase's changelog table and lock table. */
     private record Tables(String changes, String lock) {}
+
+    /**
+     * Returns an instance that only reads the tables of another Liquibase. Do not run it.
+     *
+     * @param dataSource leads to the database of the other Liquibase, whose own data source may already be closed
+     */
+    static LockLiquibase beside(SpringLiquibase other, DataSource dataSource) {
+        LockLiquibase beside = new LockLiquibase();
+        beside.setDataSource(dataSource);
+        beside.setResourceLoader(other.getResourceLoader());
+        beside.setDefaultSchema(other.getDefaultSchema());
+        beside.setLiquibaseSchema(other.getLiquibaseSchema());
+        beside.setDatabaseChangeLogTable(other.getDatabaseChangeLogTable());
+        beside.setDatabaseChangeLogLockTable(other.getDatabaseChangeLogLockTable());
+        return beside;
+    }
 
     History history() throws LiquibaseException {
         try {
@@ -44,7 +61,7 @@ final class LockLiquibase extends SpringLiquibase {
         }
     }
 
-    /** On a connection of its own, whose settings Liquibase changes and puts back. */
+    /** Finds the tables on a separate connection. Liquibase changes the settings of that connection and restores them. */
     private Tables findTables() throws LiquibaseException, SQLException {
         Database database = createDatabase(getDataSource().getConnection(), createResourceOpener());
         try {
@@ -60,7 +77,7 @@ final class LockLiquibase extends SpringLiquibase {
         return database.escapeTableName(database.getLiquibaseCatalogName(), database.getLiquibaseSchemaName(), name);
     }
 
-    /** Without Liquibase, which would write a line to the log for each look. */
+    /** Reads the progress by plain SQL, because Liquibase would log a line for each poll. */
     private static History history(Connection connection, Tables tables) {
         boolean isWritten;
         try {

@@ -13,7 +13,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.annotation.Bean;
 
-/** Records meters of the lock service where there is a {@link MeterRegistry}. */
+/** Records the meters of the lock service if there is a {@link MeterRegistry}. */
 @AutoConfiguration(
         afterName = {
             "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration",
@@ -22,11 +22,11 @@ import org.springframework.context.annotation.Bean;
 @ConditionalOnBooleanProperty(name = "holdfast.enabled", matchIfMissing = true)
 @ConditionalOnClass(MeterRegistry.class)
 @ConditionalOnBean(MeterRegistry.class)
-public final class LockMetricsAutoConfiguration {
+final class LockMetricsAutoConfiguration {
 
     LockMetricsAutoConfiguration() {}
 
-    /** A listener, which the lock service is made with. */
+    /** The lock service gets this listener at its creation. */
     @Bean
     @ConditionalOnMissingBean
     LockMeters holdfastMeters(MeterRegistry registry, ObjectProvider<LockGroup> groups) {
@@ -38,7 +38,10 @@ public final class LockMetricsAutoConfiguration {
         return new Observer(meters);
     }
 
-    /** The service is made with the meters, which cannot ask it before; and it is not made for their sake. */
+    /**
+     * Registers the gauges after the creation of the service, because the service needs the meters first. It does not trigger
+     * that creation.
+     */
     static final class Observer implements BeanPostProcessor {
 
         private final ObjectProvider<LockMeters> meters;

@@ -13,17 +13,17 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
-/** Observes acquisitions where there is an {@link ObservationRegistry}. */
+/** Observes acquisitions if there is an {@link ObservationRegistry}. */
 @AutoConfiguration(
         afterName = "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration")
 @ConditionalOnBooleanProperty(name = "holdfast.enabled", matchIfMissing = true)
 @ConditionalOnClass(ObservationRegistry.class)
 @ConditionalOnBean(ObservationRegistry.class)
-public final class LockObservationAutoConfiguration {
+final class LockObservationAutoConfiguration {
 
     LockObservationAutoConfiguration() {}
 
-    /** A listener, which the lock service is made with. */
+    /** The lock service gets this listener at its creation. */
     @Bean
     @ConditionalOnMissingBean
     LockObservations holdfastObservations(ObservationRegistry registry, ObjectProvider<LockGroup> groups) {
@@ -34,7 +34,7 @@ public final class LockObservationAutoConfiguration {
     @ConditionalOnClass(MeterFilter.class)
     static class WithMeters {
 
-        /** Spring Boot has a meter made of each observation, but these acquisitions have their own. */
+        /** By default, Spring Boot creates a meter for each observation. Acquisitions already have meters of their own. */
         @Bean
         static MeterFilter holdfastObservationsAreNotMeters() {
             return MeterFilter.denyNameStartsWith(LockObservations.NAME);

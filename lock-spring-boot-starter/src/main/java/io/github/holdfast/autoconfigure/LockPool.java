@@ -18,8 +18,8 @@ import org.springframework.context.annotation.ConfigurationCondition;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 
 /**
- * The pool of {@code holdfast.datasource.*}: the application's once more, but small. Its {@code DataSource} is no bean: test slices
- * replace the only one that there is, or none.
+ * The pool of {@code holdfast.datasource.*}: a small copy of the application's pool. Its {@code DataSource} is not a bean. Test
+ * slices replace a data source bean only if there is exactly one.
  */
 final class LockPool implements AutoCloseable {
 
@@ -64,7 +64,9 @@ final class LockPool implements AutoCloseable {
         return new LockPool(pool);
     }
 
-    /** With all settings of the application's, of which some must be the same: autoCommit, schema, driver properties. */
+    /**
+     * Copies all settings of the application's pool, because both pools must agree on autoCommit, schema and driver properties.
+     */
     private static HikariDataSource copyOf(@Nullable DataSource application, HoldfastProperties.Datasource properties) {
         HikariDataSource hikari = application == null
                 ? null
@@ -83,10 +85,10 @@ final class LockPool implements AutoCloseable {
                     .build();
         } catch (RuntimeException underivable) {
             throw new LockSetupException(
-                    "The pool for lock operations cannot be made from the application's data source, a "
+                    "The pool for lock operations cannot be derived from the application's data source, a "
                             + application.getClass().getName(),
                     """
-                    Say where it leads to:
+                    Set its connection:
 
                         holdfast.datasource.url=<JDBC URL of the same database>
                         holdfast.datasource.username=<user>
@@ -98,8 +100,8 @@ final class LockPool implements AutoCloseable {
     }
 
     /**
-     * Whether any of the properties is set, and there is no bean instead. {@code @ConditionalOnMissingBean} overlooks beans that
-     * are no default candidates.
+     * Matches if any of the properties is set, and no bean takes precedence. {@code @ConditionalOnMissingBean} would ignore beans
+     * that are not default candidates.
      */
     static final class IsWanted extends SpringBootCondition implements ConfigurationCondition {
 

@@ -15,8 +15,9 @@ import org.springframework.core.env.Environment;
 import org.springframework.util.ClassUtils;
 
 /**
- * Sees to the tables of the locks before any persistence unit is made, but after the application's own Liquibase, Flyway or
- * scripts (see {@link LockSchemaInitializerDetector}), which may create them too, or drop everything first.
+ * Prepares the tables of the locks before the creation of any persistence unit. It runs after the application's own Liquibase,
+ * Flyway or scripts (see {@link LockSchemaInitializerDetector}), because these may create the tables too, or drop everything
+ * first.
  */
 final class LockSchemaInitializer implements InitializingBean {
 
@@ -50,7 +51,8 @@ final class LockSchemaInitializer implements InitializingBean {
             withoutDataSource();
             return;
         }
-        // What Spring Boot lets Hibernate do depends on the application's own.
+        // Spring Boot's default for Hibernate depends on the application's data source, so the decision uses that one
+        // if it exists.
         SchemaManagement management =
                 chosen != null ? chosen : byDefault(application != null ? application : dataSource);
         LOG.debug("{}={}", PROPERTY, management);
@@ -64,11 +66,11 @@ final class LockSchemaInitializer implements InitializingBean {
 
     private void withoutDataSource() {
         if (chosen == null || chosen == SchemaManagement.NONE) {
-            LOG.debug("There is no data source, or none of several is primary: {}=none", PROPERTY);
+            LOG.debug("There is no data source, or several and no primary one: {}=none", PROPERTY);
             return;
         }
         throw new LockSetupException(
-                PROPERTY + " is set, but there is no data source for it, or several and none of them is primary",
+                PROPERTY + " is set, but there is no data source, or several and no primary one",
                 "Annotate the DataSource bean of the locks' persistence unit with @LockDataSource, or set\n\n    "
                         + PROPERTY + "=none");
     }
@@ -89,7 +91,9 @@ final class LockSchemaInitializer implements InitializingBean {
         return ClassUtils.isPresent(className, beans.getBeanClassLoader());
     }
 
-    /** It would drop what was created before, and Spring Boot lets it do so in an embedded database without being asked. */
+    /**
+     * Returns whether Hibernate creates the tables. It does so by default in an embedded database, and would drop existing ones.
+     */
     private boolean isCreatedByHibernate(DataSource target) {
         String ddl = firstProperty(
                 "spring.jpa.hibernate.ddl-auto",
@@ -131,7 +135,7 @@ final class LockSchemaInitializer implements InitializingBean {
         } catch (IllegalStateException failed) {
             throw new LockSetupException(
                     String.valueOf(failed.getMessage()),
-                    "Let a user who may create tables do it, and set\n\n    " + PROPERTY + "=validate",
+                    "Create the tables as a user with that right, and set\n\n    " + PROPERTY + "=validate",
                     failed);
         }
     }

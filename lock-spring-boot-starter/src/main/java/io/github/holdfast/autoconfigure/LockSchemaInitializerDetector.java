@@ -3,7 +3,7 @@ package io.github.holdfast.autoconfigure;
 import java.util.Set;
 import org.springframework.boot.sql.init.dependency.AbstractBeansOfTypeDatabaseInitializerDetector;
 
-/** Has everything that needs the database wait for {@link LockSchemaInitializer}, as for Liquibase and Flyway. */
+/** Makes all beans that need the database depend on {@link LockSchemaInitializer}, as they depend on Liquibase and Flyway. */
 final class LockSchemaInitializerDetector extends AbstractBeansOfTypeDatabaseInitializerDetector {
 
     @Override
@@ -11,7 +11,7 @@ final class LockSchemaInitializerDetector extends AbstractBeansOfTypeDatabaseIni
         return Set.of(LockSchemaInitializer.class);
     }
 
-    /** After Liquibase (0) and Flyway (1): they may create the tables too, want an empty schema, or drop all of it. */
+    /** After Liquibase (0) and Flyway (1). These may create the tables too, require an empty schema, or drop the whole schema. */
     @Override
     public int getOrder() {
         return 100;

@@ -1,7 +1,7 @@
 package io.github.holdfast.autoconfigure;
 
+import io.github.holdfast.lock.LockListener;
 import io.github.holdfast.service.LockAdmin;
-import io.github.holdfast.service.LockListener;
 import io.github.holdfast.service.LockService;
 import jakarta.persistence.EntityManagerFactory;
 import java.util.List;
@@ -20,18 +20,18 @@ import org.springframework.core.env.Environment;
 import org.springframework.transaction.PlatformTransactionManager;
 
 /**
- * Configures the {@link LockService} and its {@link LockAdmin}, unless the application has its own, and closes lock services
- * gracefully.
+ * Configures the {@link LockService} and its {@link LockAdmin}, unless the application defines its own. It also closes all lock
+ * services gracefully.
  */
 @AutoConfiguration(after = {HibernateJpaAutoConfiguration.class, LockJpaAutoConfiguration.class})
 @ConditionalOnBooleanProperty(name = "holdfast.enabled", matchIfMissing = true)
 @ConditionalOnBean(EntityManagerFactory.class)
 @EnableConfigurationProperties(HoldfastProperties.class)
-public final class LockServiceAutoConfiguration {
+final class LockServiceAutoConfiguration {
 
     LockServiceAutoConfiguration() {}
 
-    // Liquibase, too, has a LockService: hence the prefix.
+    // The prefix avoids a clash, because Liquibase also has a LockService.
     @Bean
     @ConditionalOnMissingBean
     LockService holdfastLockService(
@@ -57,7 +57,7 @@ public final class LockServiceAutoConfiguration {
         return locks.admin();
     }
 
-    // Not lazy: nobody asks for it, and it makes nothing that is.
+    // Not lazy, because no other bean injects it. It does not create lazy beans itself.
     @Bean
     @Lazy(false)
     LockShutdown holdfastShutdown(ConfigurableListableBeanFactory beans, HoldfastProperties properties) {

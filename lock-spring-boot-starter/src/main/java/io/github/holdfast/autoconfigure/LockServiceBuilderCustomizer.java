@@ -3,9 +3,9 @@ package io.github.holdfast.autoconfigure;
 import io.github.holdfast.service.LockServiceBuilder;
 
 /**
- * Changes how the auto-configured {@code LockService} is built. A bean of this type is called after {@code holdfast.*}, the
- * transaction manager, the lock data source and the {@code LockListener} beans have been set, and so has the last word; of
- * several, in their order.
+ * Customizes the builder of the auto-configured {@code LockService}. Define a bean of this type. Spring Boot calls it last, after
+ * it has set {@code holdfast.*}, the transaction manager, the lock data source and the {@code LockListener} beans. So the
+ * customizer can override them. Several customizers are called in their order.
  */
 @FunctionalInterface
 public interface LockServiceBuilderCustomizer {
@@ -13,7 +13,7 @@ public interface LockServiceBuilderCustomizer {
     /**
      * Changes the builder.
      *
-     * @param builder of the service; {@code build()} is called afterwards, not here
+     * @param builder the builder of the service; do not call {@code build()}, which follows later
      */
     void customize(LockServiceBuilder builder);
 }

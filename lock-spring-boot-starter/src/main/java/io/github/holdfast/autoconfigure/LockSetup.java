@@ -1,13 +1,13 @@
 package io.github.holdfast.autoconfigure;
 
+import io.github.holdfast.lock.LockListener;
+import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.UnsupportedDatabaseException;
-import io.github.holdfast.service.LockListener;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
-import io.github.holdfast.service.LockStoreException;
 import jakarta.persistence.EntityManagerFactory;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -25,7 +25,7 @@ import org.springframework.orm.jpa.EntityManagerFactoryInfo;
 import org.springframework.orm.jpa.JpaTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 
-/** Builds the service from what the application has. What is wrong is said in the application's terms: its properties and beans. */
+/** Builds the service from the application's properties and beans. Its errors name the property or bean at fault. */
 final class LockSetup {
 
     private static final Logger LOG = LoggerFactory.getLogger(LockSetup.class);
@@ -36,33 +36,33 @@ final class LockSetup {
                 holdfast.schema.management=sql
 
             (or =liquibase, which needs Liquibase on the class path), or create them yourself: include %s in your Liquibase \
-            changelog, or run the file for your database in db/holdfast of the jar lock-changelog, with Flyway for instance. If \
-            there are several data sources, the tables are created in the primary one: annotate that of the locks' persistence \
-            unit with @LockDataSource.""".formatted(LockSchema.CHANGELOG);
+            changelog, or run the file for your database in db/holdfast of the jar lock-changelog, with Flyway for \
+            instance. If there are several data sources, the starter creates the tables in the primary one: to select \
+            that of the locks' persistence unit, annotate it with @LockDataSource.""".formatted(LockSchema.CHANGELOG);
 
     private static final String ON_PRIMARY = """
-            Let lock operations have connections that may write, to the primary database:
+            Give lock operations writable connections to the primary database:
 
                 spring.datasource.hikari.read-only=false
 
-            or, if only the locks are to be written:
+            or, if the application writes only locks:
 
                 holdfast.datasource.url=<JDBC URL of the primary>
 
-            If the table is another than the one that ships, drop it, and set
+            If the table differs from the bundled one, drop it, and set
 
                 holdfast.schema.management=sql""";
 
     private static final String REACHABLE = """
-            Is the database up, and does this lead to it?
+            Check that the database is up, and that this is its URL:
 
                 spring.datasource.url=<JDBC URL>
 
-            Lock operations have connections of their own if any holdfast.datasource.* is set, or a bean is annotated with \
+            Lock operations use separate connections if any holdfast.datasource.* is set, or a bean is annotated with \
             @LockDataSource.""";
 
     private static final String AS_SAID = """
-            Change what the message says. If Hibernate created the tables of the locks, drop them, and set
+            Change what the message names. If Hibernate created the lock tables, drop them, and set
 
                 spring.jpa.hibernate.ddl-auto=validate
                 holdfast.schema.management=sql
@@ -108,7 +108,7 @@ final class LockSetup {
         return this;
     }
 
-    /** The builder knows the range; the property and where it was set are added to what it says. */
+    /** Sets a property. The builder checks the range. An error also names the property and its origin. */
     static <T> void set(String property, T value, Consumer<T> setter) {
         try {
             setter.accept(value);
@@ -117,7 +117,7 @@ final class LockSetup {
         }
     }
 
-    /** Takes that of the unit; others know nothing of the unit's transactions. */
+    /** Chooses the transaction manager of the persistence unit. Other managers do not see its transactions. */
     LockSetup transactionManager(List<PlatformTransactionManager> managers) {
         List<JpaTransactionManager> ofUnit = managers.stream()
                 .filter(JpaTransactionManager.class::isInstance)
@@ -133,8 +133,8 @@ final class LockSetup {
         }
         if (ofUnit.size() > 1) {
             LOG.warn(
-                    "There are {} JpaTransactionManagers of the locks' persistence unit: only the transactions of one commit with a"
-                            + " check that their locks are still held. A LockServiceBuilderCustomizer can name another one",
+                    "There are {} JpaTransactionManagers of the locks' persistence unit: Holdfast checks locks before"
+                            + " the commits of one of them only. A LockServiceBuilderCustomizer can name another one",
                     ofUnit.size());
         }
         builder.transactionManager(ofUnit.get(0));
@@ -143,7 +143,7 @@ final class LockSetup {
 
     private boolean isOfUnit(JpaTransactionManager manager) {
         EntityManagerFactory managed = manager.getEntityManagerFactory();
-        // Spring hands out proxies, perhaps several of the same factory.
+        // Spring returns proxies, and several proxies may belong to the same factory.
         return managed != null
                 && managed.unwrap(SessionFactoryImplementor.class) == unit.unwrap(SessionFactoryImplementor.class);
     }
@@ -174,7 +174,7 @@ final class LockSetup {
     /**
      * Builds the service.
      *
-     * @throws LockSetupException if it cannot work in this application
+     * @throws LockSetupException if the service cannot work in this application
      */
     LockService build() {
         try {

@@ -3,27 +3,27 @@ package io.github.holdfast.autoconfigure;
 import io.github.holdfast.repository.UnsupportedDatabaseException;
 import org.jspecify.annotations.Nullable;
 
-/** The application is not set up for locks; it says what to change. */
+/** Thrown if the application is not set up for locks. It says what to change. */
 final class LockSetupException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
 
     private static final String SUPPORTED = """
-            Use PostgreSQL, MySQL, MariaDB or H2. Tests may have H2 in the place of another:
+            Use PostgreSQL, MySQL, MariaDB or H2. Tests may use H2 in place of another database:
 
                 spring.datasource.url=jdbc:h2:mem:test
 
-            or do without Holdfast:
+            or disable Holdfast:
 
                 holdfast.enabled=false
 
-            There is no LockService then: beans that want one need a mock (@MockitoBean LockService), and so do @Locked methods, \
-            which are not run without their locks.""";
+            There is no LockService then: beans that need one need a mock (@MockitoBean LockService), and so do \
+            @Locked methods, which do not run without their locks.""";
 
     private final String action;
 
     /**
-     * The description and what to do.
+     * Creates an exception with a description and a remedy.
      *
      * @param problem what is wrong
      * @param action the line to add or to change

@@ -3,7 +3,7 @@ package io.github.holdfast.autoconfigure;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** Prints what is wrong and which line to change, instead of a stack trace. */
+/** Makes Spring Boot print the problem and the line to change, instead of a stack trace. */
 final class LockSetupFailureAnalyzer extends AbstractFailureAnalyzer<LockSetupException> {
 
     @Override

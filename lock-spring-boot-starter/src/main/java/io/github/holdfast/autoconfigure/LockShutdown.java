@@ -1,6 +1,6 @@
 package io.github.holdfast.autoconfigure;
 
-import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.service.LockService;
 import java.time.Duration;
 import java.util.Arrays;
@@ -10,21 +10,22 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
 import org.springframework.context.SmartLifecycle;
 
 /**
- * Closes the lock services when the application stops: after what takes locks, before what locks need.
+ * Closes the lock services when the application stops. It runs after the beans that acquire locks have stopped, and before the
+ * beans that locks need.
  *
  * <ol>
  *   <li>Message listeners stop (phases near {@link #DEFAULT_PHASE}); the web server finishes its requests (1024 phases lower) and
- *       stops (2048 lower). Their work may still acquire locks.
- *   <li>This phase: whoever waits for a lock stops waiting, whoever holds one may finish within the grace period, and may acquire
- *       others until then; then the node is ended. The grace period does not count into {@code
+ *       stops (2048 lower). Their work may still acquire new locks.
+ *   <li>In this phase, waiters stop waiting. Holders may finish within the grace period, and may acquire other locks until its
+ *       end. Then the service ends its node. The grace period does not count towards {@code
  *       spring.lifecycle.timeout-per-shutdown-phase}.
- *   <li>Lower phases, and all beans are destroyed: the {@code EntityManagerFactory} and the pools, too.
+ *   <li>Lower phases follow. Then Spring destroys all beans, including the {@code EntityManagerFactory} and the pools.
  * </ol>
  *
- * <p>Spring interrupts scheduled and asynchronous tasks when the application begins to stop and waits for none of them, or with
- * {@code spring.task.scheduling.shutdown.await-termination} waits while beans are destroyed, the last step. So what such a task,
- * or a thread of the application's own, does under a lock has the grace period: give it as long as those tasks have. What a
- * {@code @PreDestroy} method does is done without locks.
+ * <p>Spring interrupts scheduled and asynchronous tasks when the application begins to stop, and waits for none of them. With
+ * {@code spring.task.scheduling.shutdown.await-termination}, it waits only in the last step, when it destroys beans. So such a
+ * task, or a thread of the application's own, has only the grace period for its work under a lock. Set the grace period as long
+ * as the termination period of those tasks. A {@code @PreDestroy} method runs without locks.
  */
 final class LockShutdown implements SmartLifecycle {
 
@@ -56,7 +57,10 @@ final class LockShutdown implements SmartLifecycle {
         services().forEach(service -> service.close(gracePeriod));
     }
 
-    /** Those that were made, of the application too; a lazy one that nobody wanted is not made to be closed. */
+    /**
+     * Returns all existing lock services, including the application's own. It does not create an unused lazy service only to
+     * close it.
+     */
     private List<LockService> services() {
         return Arrays.stream(beans.getBeanNamesForType(LockService.class, false, false))
                 .filter(beans::containsSingleton)
@@ -74,7 +78,7 @@ final class LockShutdown implements SmartLifecycle {
         return PHASE;
     }
 
-    /** A context that is paused, as between two test classes, goes on later, which a closed service cannot. */
+    /** Not pauseable. A paused context, for example between two test classes, resumes later, but a closed service cannot. */
     @Override
     public boolean isPauseable() {
         return false;

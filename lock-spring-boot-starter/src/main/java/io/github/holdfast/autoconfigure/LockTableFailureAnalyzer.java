@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** Says what to do when Hibernate, which looks before Holdfast does, misses a table of the locks. */
+/** Prints the remedy if Hibernate does not find a table of the locks. Hibernate checks the tables before Holdfast does. */
 final class LockTableFailureAnalyzer extends AbstractFailureAnalyzer<SchemaManagementException> {
 
     @Override
@@ -13,7 +13,7 @@ final class LockTableFailureAnalyzer extends AbstractFailureAnalyzer<SchemaManag
         String message = String.valueOf(cause.getMessage());
         return LockEntities.tables().anyMatch(message::contains)
                 ? new FailureAnalysis(
-                        "Hibernate validates the tables of the locks: " + message, LockSetup.CREATE_TABLES, cause)
+                        "Hibernate could not validate the lock tables: " + message, LockSetup.CREATE_TABLES, cause)
                 : null;
     }
 }

@@ -8,12 +8,12 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.context.annotation.Import;
 
 /**
- * Has {@link Locked} and {@link ScheduledLock} methods locked. Also with {@code holdfast.enabled=false}: an application that has such methods does not start
- * then, rather than run them without their locks.
+ * Enables {@link Locked} and {@link ScheduledLock} methods. It also applies with {@code holdfast.enabled=false}. An application
+ * with such methods then does not start. Otherwise it would run them without their locks.
  */
 @AutoConfiguration(after = LockServiceAutoConfiguration.class)
 @Import({LockedConfiguration.class, ScheduledLockConfiguration.class})
-public final class LockedAutoConfiguration {
+final class LockedAutoConfiguration {
 
     LockedAutoConfiguration() {}
 }

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.orm.jpa.EntityManagerFactoryInfo;
 
-/** Which of the application's persistence units has the locks. */
+/** Finds the application's persistence unit for the locks. */
 final class PersistenceUnits {
 
     static final String PROPERTY = "holdfast.jpa.persistence-unit";
@@ -22,7 +22,7 @@ final class PersistenceUnits {
         this.chosen = properties.persistenceUnit();
     }
 
-    /** Whether the locks' entities belong into the unit of this name; asked before it is made. */
+    /** Returns whether the entities of the locks belong to the unit of this name. Called before the creation of the unit. */
     boolean isToHaveLocks(@Nullable String unit) {
         return chosen == null
                 ? beans.getBeanNamesForType(EntityManagerFactory.class, true, false).length <= 1
@@ -30,9 +30,10 @@ final class PersistenceUnits {
     }
 
     /**
-     * Returns the unit: the one that was chosen by its name, or the only one, or the only one that has the locks' entities.
+     * Returns the persistence unit for the locks. This is the unit chosen by name, or the only unit, or the only unit with the
+     * entities of the locks.
      *
-     * @throws LockSetupException if there is no such unit, or several, or it cannot have locks
+     * @throws LockSetupException if there is no such unit, or several, or the unit cannot have locks
      */
     EntityManagerFactory withLocks() {
         Map<String, EntityManagerFactory> units = beans.getBeansOfType(EntityManagerFactory.class);
@@ -68,19 +69,19 @@ final class PersistenceUnits {
                 .collect(Collectors.joining("\n"));
         String problem = chosen == null
                 ? "The locks must be in one persistence unit, and there are several: " + all
-                : "The locks are to be in the persistence unit '" + chosen
-                        + "', but not exactly one of these has that name: " + all;
+                : "The locks belong to the persistence unit '" + chosen
+                        + "', but none or several of these have that name: " + all;
         return new LockSetupException(
                 problem,
-                "Name the one whose transactions the locks protect:\n\n" + lines
-                        + "\n\nIf two have the same name, give them different ones by persistenceUnit(\"...\") where they are"
-                        + " built.");
+                "Name the unit whose transactions the locks protect:\n\n" + lines
+                        + "\n\nIf two units have the same name, give them different names with persistenceUnit(\"...\")"
+                        + " where they are built.");
     }
 
     private static LockSetupException withoutEntities(EntityManagerFactory unit) {
         return new LockSetupException(
                 "The persistence unit '" + nameOf(unit)
-                        + "' does not have the entities of the locks: it was not built by Spring Boot's"
+                        + "' lacks the entities of the locks: it was not built by Spring Boot's"
                         + " EntityManagerFactoryBuilder, to which Holdfast adds them",
                 """
                 Add this line where its LocalContainerEntityManagerFactoryBean is made:
@@ -99,12 +100,12 @@ final class PersistenceUnits {
     static LockSetupException jta(String what, @Nullable Throwable cause) {
         return new LockSetupException(
                 "Holdfast does not support JTA transactions, but " + what, """
-                Give the locks a persistence unit with transactions of its own (a JpaTransactionManager and \
+                Give the locks a persistence unit with resource-local transactions (a JpaTransactionManager and \
                 setDataSource instead of setJtaDataSource), and name it:
 
                     %s=<its name>
 
-                or do without Spring Boot's JTA support:
+                or disable Spring Boot's JTA support:
 
                     spring.jta.enabled=false""".formatted(PROPERTY), cause);
     }

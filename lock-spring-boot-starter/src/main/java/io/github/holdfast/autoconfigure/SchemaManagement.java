@@ -3,15 +3,17 @@ package io.github.holdfast.autoconfigure;
 /** Who creates the tables of the locks. */
 enum SchemaManagement {
 
-    /** Liquibase, from the changelog that ships, before the persistence unit is made and after the application's changelog. */
+    /**
+     * Liquibase, from the bundled changelog, after the application's changelog and before the creation of the persistence unit.
+     */
     LIQUIBASE,
 
-    /** The starter, by the SQL that ships, each table that is missing. */
+    /** The starter, which runs the bundled SQL for each missing table. */
     SQL,
 
-    /** Somebody else, and the application does not start without them. */
+    /** Someone else. The application does not start without the tables. */
     VALIDATE,
 
-    /** Somebody else, perhaps Hibernate. */
+    /** Someone else, for example Hibernate. */
     NONE
 }

@@ -7,8 +7,8 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.core.Ordered;
 
 /**
- * Refuses to start on a Spring Boot in which much is in other packages: what uses them would end in a {@code ClassNotFoundException}. Uses
- * nothing that moved, and runs before anything does that does.
+ * Makes the start-up fail on an old Spring Boot. There, many classes are in other packages, and using them would end in a {@code
+ * ClassNotFoundException}. This check uses none of the moved classes, and runs before the code that uses them.
  */
 final class SpringBootVersionCheck implements ApplicationContextInitializer<ConfigurableApplicationContext>, Ordered {
 
@@ -25,12 +25,15 @@ final class SpringBootVersionCheck implements ApplicationContextInitializer<Conf
         if (majorOf(version) < OLDEST) {
             throw new LockSetupException(
                     "lock-spring-boot-starter needs Spring Boot 4.0 or newer, but this is Spring Boot " + version,
-                    "Use Spring Boot 4.0 or newer, which brings the Hibernate and the Spring Data that Holdfast is made for, or remove"
-                            + " the dependency.");
+                    "Use Spring Boot 4.0 or newer, with the versions of Hibernate and Spring Data that Holdfast needs,"
+                            + " or remove the dependency.");
         }
     }
 
-    /** Of a version that is not known, as where all jars were made one, the newest. */
+    /**
+     * Returns the major version. An unknown version counts as the newest. The version is unknown, for example, if all jars are
+     * merged into one.
+     */
     private static int majorOf(@Nullable String version) {
         try {
             return version == null ? Integer.MAX_VALUE : Integer.parseInt(version.substring(0, version.indexOf('.')));

@@ -1,24 +1,27 @@
 package io.github.holdfast.metrics;
 
 /**
- * Says under which group a lock is counted. Each group is a meter of its own, and is kept as long as the process lives: there
- * should be tens of them, not one for each order. In Spring Boot, a bean of this type replaces {@link #byPrefix}.
+ * Maps a lock's name to a group for its meters. Each group has its own meters, which live as long as the process. Use tens of
+ * groups at most, not one for each order. In Spring Boot, a bean of this type replaces {@link #byPrefix}.
  */
 @FunctionalInterface
 public interface LockGroup {
 
-    /** The group of names that have none. */
+    /** The group for names that belong to no other group. */
     String NONE = "ungrouped";
 
     /**
-     * Returns the group of a lock. Called for every event, by any thread: be quick.
+     * Returns the group of a lock. Called for every event, by any thread, so implement it without delay.
      *
-     * @param lockName what is locked
-     * @return not empty
+     * @param lockName the name of the lock
+     * @return the group, not empty
      */
     String of(String lockName);
 
-    /** The text before the first colon: {@code order:1001} is in {@code order}. Names without one are in {@link #NONE}. */
+    /**
+     * Returns a mapping to the text before the first colon: {@code order:1001} belongs to {@code order}. Names without a colon
+     * belong to {@link #NONE}.
+     */
     static LockGroup byPrefix() {
         return lockName -> {
             int colon = lockName.indexOf(':');

@@ -1,10 +1,10 @@
 package io.github.holdfast.metrics;
 
-import io.github.holdfast.service.LockListener;
-import io.github.holdfast.service.LockLost;
+import io.github.holdfast.lock.LockListener;
+import io.github.holdfast.lock.LockLost;
+import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.service.LockService;
-import io.github.holdfast.service.LossCause;
-import io.github.holdfast.service.ReleaseOutcome;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -20,8 +20,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records what one lock service does. The meters are listed in {@code docs/observability.md}; none is tagged with the name of a
- * lock, only with its {@link LockGroup}. Thread-safe.
+ * Records the meters of one lock service. {@code docs/observability.md} lists them. Their tags contain the {@link LockGroup} of a
+ * lock, never its name. Thread-safe.
  *
  * <pre>{@code
  * LockMeters meters = LockMeters.of(registry, LockGroup.byPrefix());
@@ -36,7 +36,10 @@ public final class LockMeters implements LockListener {
     private final MeterRegistry registry;
     private final LockGroup groups;
 
-    /** How often each grant is held: of a row lock, the next holder may be told of before the last one's release. */
+    /**
+     * The number of holds of each grant. For a row lock, the next holder's event may come before the release event of the
+     * previous holder.
+     */
     private final Map<Held, Integer> held = new ConcurrentHashMap<>();
 
     private final Map<String, AtomicInteger> active = new ConcurrentHashMap<>();
@@ -45,9 +48,9 @@ public final class LockMeters implements LockListener {
 
     private enum Counted {
         SUSPECT("holdfast.lock.suspect", "Held locks whose heartbeat was overdue"),
-        TAKEN_OVER("holdfast.lock.takeover", "Locks acquired that a dead or expired holder had left"),
-        OVERTAKEN("holdfast.lock.conflict", "Races for a free lock that somebody else won"),
-        DEFERRED("holdfast.lock.deferred", "Releases put off until a transaction ends"),
+        TAKEN_OVER("holdfast.lock.takeover", "Takeovers of locks from dead or expired holders"),
+        OVERTAKEN("holdfast.lock.conflict", "Lost races for a free lock"),
+        DEFERRED("holdfast.lock.deferred", "Releases deferred until a transaction ends"),
         COMMIT_REFUSED("holdfast.commit.refused", "Transactions not committed because a lock was lost or not checked");
 
         private final String meter;
@@ -67,20 +70,23 @@ public final class LockMeters implements LockListener {
     /**
      * Returns a listener for one lock service.
      *
-     * @param groups under which locks are counted
+     * @param groups maps locks to the groups of their meters
      */
     public static LockMeters of(MeterRegistry registry, LockGroup groups) {
         return new LockMeters(registry, groups);
     }
 
-    /** Registers the gauges that ask the service itself: how many wait, and how old its heartbeat is. They ask no database. */
+    /**
+     * Registers the gauges that read the service itself: the number of waiters, and the age of its heartbeat. They cost no
+     * statements.
+     */
     public void observe(LockService locks) {
         Gauge.builder("holdfast.lock.waiting", locks, service -> service.admin().waiting())
                 .description("Acquisitions under way, most of them waiting")
                 .strongReference(true)
                 .register(registry);
         TimeGauge.builder("holdfast.heartbeat.age", locks, TimeUnit.NANOSECONDS, LockMeters::heartbeatAge)
-                .description("Time since the last confirmed heartbeat was sent; not a number if no node lives")
+                .description("Time since the last confirmed heartbeat was sent; not a number without a living node")
                 .strongReference(true)
                 .register(registry);
     }
@@ -139,7 +145,7 @@ public final class LockMeters implements LockListener {
                 .register(registry);
     }
 
-    /** A lock that is lost may be released afterwards: it counts once. */
+    /** Counts the end of a hold only once, because a lost lock may be released afterwards. */
     private void heldNoMore(String lockName, long fencingToken) {
         held.computeIfPresent(new Held(lockName, fencingToken), (key, times) -> {
             active(lockName).decrementAndGet();
@@ -159,12 +165,15 @@ public final class LockMeters implements LockListener {
         });
     }
 
-    /** Prometheus sees a rise only of what it has seen before: the first loss would go unnoticed. */
+    /**
+     * Registers the counters at zero. Prometheus detects an increase only in a known series, and would otherwise miss the first
+     * loss.
+     */
     private void countersAtZero(String group) {
         for (Counted what : Counted.values()) {
             var unused = counter(group, what);
         }
-        // Nobody is told of a row lock whose connection broke.
+        // If the connection of a row lock breaks, no event reports it.
         for (LossCause cause : EnumSet.complementOf(EnumSet.of(LossCause.DISCONNECTED))) {
             var unused = lost(group, cause);
         }

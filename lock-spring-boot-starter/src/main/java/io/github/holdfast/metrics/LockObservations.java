@@ -1,7 +1,7 @@
 package io.github.holdfast.metrics;
 
-import io.github.holdfast.service.LockListener;
-import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.lock.LockListener;
+import io.github.holdfast.lock.LockRequest;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
 import java.time.Duration;
@@ -9,8 +9,8 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * Observes the acquisitions of one lock service, each as {@value #NAME}, on the thread that acquires: in a trace, as a span with
- * the statements of the acquisition inside. See {@code docs/observability.md}. Thread-safe.
+ * Observes the acquisitions of one lock service, on the acquiring thread. Each observation has the name {@value #NAME}. In a
+ * trace, each acquisition is a span that contains its statements. See {@code docs/observability.md}. Thread-safe.
  *
  * <pre>{@code
  * LockService locks = LockService.builder(entityManagerFactory)
@@ -20,7 +20,7 @@ import java.util.Deque;
  */
 public final class LockObservations implements LockListener {
 
-    /** What an acquisition is called. Not as the timer of {@link LockMeters}, which has other tags. */
+    /** The name of the observation. It differs from the name of the timer in {@link LockMeters}, because that has other tags. */
     public static final String NAME = "holdfast.lock.acquisition";
 
     private static final String OUTCOME = "outcome";
@@ -28,7 +28,7 @@ public final class LockObservations implements LockListener {
     private final ObservationRegistry registry;
     private final LockGroup groups;
 
-    /** Of the current thread, the innermost one first. */
+    /** The open acquisitions of the current thread, the innermost one first. */
     private final ThreadLocal<Deque<Acquisition>> open = ThreadLocal.withInitial(ArrayDeque::new);
 
     private record Acquisition(LockRequest request, Observation observation, Observation.Scope scope) {}
@@ -41,7 +41,7 @@ public final class LockObservations implements LockListener {
     /**
      * Returns a listener for one lock service.
      *
-     * @param groups under which acquisitions are observed; the lock's name is a value of high cardinality
+     * @param groups maps locks to the groups of their observations; the lock's name itself is a value of high cardinality
      */
     public static LockObservations of(ObservationRegistry registry, LockGroup groups) {
         return new LockObservations(registry, groups);
@@ -97,7 +97,7 @@ public final class LockObservations implements LockListener {
     public void acquisitionEnded(LockRequest request) {
         Deque<Acquisition> acquisitions = open.get();
         Acquisition current = acquisitions.peek();
-        // Not if its beginning has thrown.
+        // The observation is missing if its start has thrown an exception.
         if (current != null && current.request() == request) {
             acquisitions.pop();
             current.scope().close();

@@ -1,4 +1,4 @@
-/** What happens to locks as Micrometer meters, with or without Spring Boot. */
+/** Micrometer meters and observations for locks, with or without Spring Boot. */
 @NullMarked
 package io.github.holdfast.metrics;
 

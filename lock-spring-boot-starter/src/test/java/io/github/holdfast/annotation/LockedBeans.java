@@ -4,8 +4,8 @@ import static java.util.Objects.requireNonNull;
 
 import io.github.holdfast.annotation.Locked.OnContention;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.service.LockListener;
-import io.github.holdfast.service.LockNotAcquiredException;
+import io.github.holdfast.lock.LockListener;
+import io.github.holdfast.lock.LockNotAcquiredException;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.time.Duration;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.holdfast.annotation.Locked.Fence;
 import io.github.holdfast.annotation.Locked.OnContention;
-import io.github.holdfast.service.LockNotAcquiredException;
+import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.service.LockService;
 import java.util.Map;
 import java.util.Optional;
@@ -60,30 +60,30 @@ class LockedStartupTest {
                 Arguments.of(PrototypeBadSpel.class, "text with SpEL expressions in braces"),
                 Arguments.of(OpenBrace.class, "text with SpEL expressions in braces"),
                 Arguments.of(NoBraces.class, "put expressions in braces, such as '{#id}'"),
-                Arguments.of(UnknownParameter.class, "'#order' is unknown, there is no such parameter"),
+                Arguments.of(UnknownParameter.class, "'#order' is unknown: there is no such parameter"),
                 Arguments.of(UnknownProperty.class, "names a property that is not set"),
                 Arguments.of(BadWait.class, "waitAtMost 'soon' is not a duration: write '500ms'"),
                 Arguments.of(NegativeWait.class, "The wait time must be from PT0S"),
                 Arguments.of(BadLease.class, "The lease must be from"),
                 Arguments.of(BadName.class, "name"),
                 Arguments.of(LeasedRow.class, "it cannot have a lease"),
-                Arguments.of(StagedRow.class, "do without rowLock"),
+                Arguments.of(StagedRow.class, "remove rowLock"),
                 Arguments.of(PrivateMethod.class, "call it from another bean"),
                 Arguments.of(StaticMethod.class, "call it from another bean"),
                 Arguments.of(FinalMethod.class, "make it overridable"),
                 Arguments.of(FinalUnderClass.class, "make it overridable"),
-                Arguments.of(AsyncMethod.class, "Let the @Async method call a @Locked one of another bean"),
-                Arguments.of(AsyncClass.class, "Let the @Async method call a @Locked one of another bean"),
+                Arguments.of(AsyncMethod.class, "Call a @Locked method of another bean from the @Async method"),
+                Arguments.of(AsyncClass.class, "Call a @Locked method of another bean from the @Async method"),
                 Arguments.of(Reactive.class, "its result is reactive"),
                 Arguments.of(PlainFuture.class, "return a CompletionStage"),
                 Arguments.of(OwnFuture.class, "declare CompletionStage or CompletableFuture"),
                 Arguments.of(SkippedPrimitive.class, "return an object, or name a fallback"),
-                Arguments.of(SkippedObject.class, "annotate that as @Nullable, return an Optional, or name a fallback"),
+                Arguments.of(SkippedObject.class, "add @Nullable, return an Optional, or name a fallback"),
                 Arguments.of(NoFallback.class, "there is no fallback method missing"),
                 Arguments.of(WrongFallback.class, "is a java.lang.Integer, not a java.lang.String"),
                 Arguments.of(OwnFallback.class, "it is its own fallback"),
                 Arguments.of(SkipAndFallback.class, "leave one of them out"),
-                Arguments.of(DifferentPolicies.class, "all must say the same"));
+                Arguments.of(DifferentPolicies.class, "must agree on onContention and fallback"));
     }
 
     @ParameterizedTest
@@ -127,7 +127,7 @@ class LockedStartupTest {
     void beanThatIsMadeTooEarlyIsRefused() {
         assertThatThrownBy(() -> start(NeedsRight.class, Right.class).close())
                 .hasMessageContaining("Bean 'lockedStartupTest.Right'")
-                .hasMessageContaining("made too early");
+                .hasMessageContaining("created it too early");
     }
 
     static class BadSpel {

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.holdfast.annotation.Tills.Till;
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Database;
 import java.util.ArrayList;

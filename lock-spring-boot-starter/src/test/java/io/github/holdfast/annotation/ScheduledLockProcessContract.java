@@ -28,9 +28,11 @@ import org.springframework.jdbc.core.JdbcTemplate;
 abstract class ScheduledLockProcessContract {
 
     /** How long both are watched. */
-    private static final int SECONDS = Integer.getInteger("holdfast.test.scheduled-seconds", 15);
+    private static final int SECONDS = Integer.getInteger("holdfast.test.scheduled-seconds", 24);
 
-    private static final Duration NODE_LEASE = ofSeconds(3);
+    /** Long enough that the heartbeat of a loaded machine is in time. */
+    private static final Duration NODE_LEASE = ofSeconds(5);
+
     private static final Duration SOON = ofMinutes(2);
 
     /** Each of both tells ten times in a second that it is awake; in a second with fewer than these the machine had no time. */

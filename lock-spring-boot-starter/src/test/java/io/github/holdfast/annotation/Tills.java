@@ -1,7 +1,7 @@
 package io.github.holdfast.annotation;
 
-import io.github.holdfast.service.LockListener;
-import io.github.holdfast.service.ReleaseOutcome;
+import io.github.holdfast.lock.LockListener;
+import io.github.holdfast.lock.ReleaseOutcome;
 import jakarta.persistence.EntityManager;
 import java.time.Duration;
 import java.util.List;

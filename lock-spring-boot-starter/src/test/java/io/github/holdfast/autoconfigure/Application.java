@@ -3,9 +3,9 @@ package io.github.holdfast.autoconfigure;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.example.shop.Order;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.service.LockAdmin;
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockRequest;
 import io.github.holdfast.service.LockService;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;

@@ -23,13 +23,17 @@ import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionTimeoutException;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
+import org.springframework.core.env.Environment;
 import org.springframework.core.io.ResourceLoader;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
@@ -37,6 +41,8 @@ import org.springframework.jdbc.datasource.DelegatingDataSource;
 /** An application whose own Liquibase runs in the background, as those made by JHipster do in development. */
 @ExtendWith(OutputCaptureExtension.class)
 class BackgroundLiquibaseTest {
+
+    private static final String LOG_OF_WAITING = "logging.level.io.github.holdfast.autoconfigure=info";
 
     @TempDir
     private Path directory;
@@ -57,6 +63,64 @@ class BackgroundLiquibaseTest {
                     assertThatLocksProtect(context);
                 }
             }
+        }
+    }
+
+    /** Those that are not told are what Liquibase calls them, where it puts them. */
+    @ParameterizedTest
+    @CsvSource({
+        "true, shop_changes, shop_lock,",
+        "true, shop_changes,, archive",
+        "false, shop_changes, shop_lock, archive",
+    })
+    void itIsSeenToEndInTablesOfItsOwn(
+            boolean isSynchronous,
+            String changes,
+            @Nullable String lock,
+            @Nullable String schema,
+            CapturedOutput output) {
+        try (ConfigurableApplicationContext context = Application.of(ShopWithTablesOfItsOwn.class)
+                .with("spring.datasource.url=jdbc:h2:mem:" + changes + lock + schema
+                        + ";init=create schema if not exists archive")
+                .with(LOG_OF_WAITING)
+                .with("spring.jpa.hibernate.ddl-auto=none", "synchronous=" + isSynchronous, "changes=" + changes)
+                .with(lock == null ? "unused=" : "lock=" + lock, schema == null ? "unused=" : "schema=" + schema)
+                .run()) {
+            assertThat(context.getBean(JdbcTemplate.class)
+                            .queryForList(
+                                    "select distinct author from " + (schema == null ? "" : schema + ".") + changes,
+                                    String.class))
+                    .containsExactly("shop");
+        }
+        assertThat(output.getOut()).doesNotContain("No longer waiting");
+    }
+
+    /** The changelog's tables are elsewhere too. */
+    @Test
+    void itIsSeenToEndInASchemaOfItsOwn(CapturedOutput output) {
+        try (ConfigurableApplicationContext context = Application.of(ShopWithTablesOfItsOwn.class)
+                .with("spring.datasource.url=jdbc:h2:mem:elsewhere;init=create schema if not exists archive")
+                .with(LOG_OF_WAITING)
+                .with("spring.jpa.hibernate.ddl-auto=none", "synchronous=true", "default-schema=archive")
+                .run()) {
+            assertThat(context.getBean(JdbcTemplate.class)
+                            .queryForList("select distinct author from archive.databasechangelog", String.class))
+                    .containsExactly("shop");
+        }
+        assertThat(output.getOut()).doesNotContain("No longer waiting");
+    }
+
+    @Test
+    @Timeout(300)
+    void onePooledConnectionIsEnough() throws Exception {
+        try (ConfigurableApplicationContext context = Application.of(ShopWithTablesOfItsOwn.class)
+                .with(
+                        "spring.datasource.hikari.maximum-pool-size=1",
+                        "spring.datasource.hikari.connection-timeout=600000")
+                .with("spring.jpa.hibernate.ddl-auto=none", "synchronous=false")
+                .run()) {
+            context.getBean(InTheBackground.class).ended.get(1, TimeUnit.MINUTES);
+            assertThatLocksProtect(context);
         }
     }
 
@@ -99,6 +163,27 @@ class BackgroundLiquibaseTest {
             return liquibase;
         }
     }
+
+    /** Names that are not told are null. */
+    @Import(Shop.class)
+    static class ShopWithTablesOfItsOwn {
+        @Bean
+        SpringLiquibase liquibase(DataSource dataSource, ResourceLoader resources, Environment told) {
+            SpringLiquibase liquibase =
+                    told.getRequiredProperty("synchronous", Boolean.class) ? new AtOnce() : new InTheBackground();
+            liquibase.setDataSource(new DelegatingDataSource(dataSource));
+            liquibase.setResourceLoader(resources);
+            liquibase.setChangeLog("classpath:com/example/shop/changelog.xml");
+            liquibase.setDatabaseChangeLogTable(told.getProperty("changes"));
+            liquibase.setDatabaseChangeLogLockTable(told.getProperty("lock"));
+            liquibase.setLiquibaseSchema(told.getProperty("schema"));
+            liquibase.setDefaultSchema(told.getProperty("default-schema"));
+            return liquibase;
+        }
+    }
+
+    /** Nobody knows that it is as synchronous as what it extends. */
+    static class AtOnce extends SpringLiquibase {}
 
     static class InTheBackground extends SpringLiquibase {
 

@@ -47,7 +47,7 @@ class FailureTest {
     @Test
     void unitMadeByHandWithoutTheEntities(CapturedOutput output) {
         assertThat(reportOf(Application.of(UnitByHand.class), output))
-                .contains("The persistence unit 'default' does not have the entities of the locks")
+                .contains("The persistence unit 'default' lacks the entities of the locks")
                 .contains("factory.setMappingResources(\"META-INF/holdfast-orm.xml\");");
     }
 
@@ -82,8 +82,8 @@ class FailureTest {
     @ParameterizedTest
     @CsvSource({
         "validate, validate, these tables are missing: distributed_lock",
-        "none, validate, Hibernate validates the tables of the locks",
-        "none, none, 'lock_audit and lock_run are not all there'"
+        "none, validate, Hibernate could not validate the lock tables",
+        "none, none, 'lock_audit and lock_run is missing, or lacks a column'"
     })
     void tablesThatAreMissing(String management, String ddlAuto, String problem, CapturedOutput output) {
         assertThat(reportOf(
@@ -123,7 +123,7 @@ class FailureTest {
                                 .with("spring.datasource.url=" + url + ";ACCESS_MODE_DATA=r")
                                 .with("spring.liquibase.enabled=false", "spring.jpa.hibernate.ddl-auto=none"),
                         output))
-                .contains("The data source gives read-only connections")
+                .contains("The data source provides read-only connections")
                 .contains("    spring.datasource.hikari.read-only=false\n");
     }
 
@@ -141,7 +141,7 @@ class FailureTest {
     void poolThatCannotBeCopied(CapturedOutput output) {
         assertThat(reportOf(
                         Application.of(OwnDataSource.class).with("holdfast.datasource.maximum-pool-size=2"), output))
-                .contains("cannot be made from the application's data source")
+                .contains("cannot be derived from the application's data source")
                 .contains("    holdfast.datasource.url=<JDBC URL of the same database>\n");
     }
 
@@ -159,7 +159,7 @@ class FailureTest {
     void lockedMethodsWithoutAService(CapturedOutput output) {
         assertThat(reportOf(Application.of(LockedMethodTest.ShopWithDesk.class).with("holdfast.enabled=false"), output))
                 .contains("There are @Locked methods, but no LockService")
-                .contains("holdfast.enabled=false leaves it out")
+                .contains("holdfast.enabled=false removes it")
                 .doesNotContain("\tat ");
     }
 

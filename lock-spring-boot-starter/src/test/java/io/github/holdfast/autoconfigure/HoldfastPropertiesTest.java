@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.example.shop.Shop;
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockInfo;
-import io.github.holdfast.service.LockListener;
-import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.lock.LockListener;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.service.LockService;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -76,9 +76,6 @@ class HoldfastPropertiesTest {
                 "holdfast.housekeeping.period=1ms",
                 "holdfast.housekeeping.retention=1m",
                 "holdfast.shutdown.grace-period=-1s",
-                "holdfast.console.path=holdfast",
-                "holdfast.console.path=/holdfast/",
-                "holdfast.console.path=/{name}",
                 "holdfast.datasource.maximum-pool-size=0",
                 "holdfast.datasource.connection-timeout=1ms"
             })
@@ -97,7 +94,6 @@ class HoldfastPropertiesTest {
     private static void use(HoldfastProperties properties) {
         new LockSetup(context.getBean(EntityManagerFactory.class)).properties(properties, new StandardEnvironment());
         new LockShutdown(context.getBeanFactory(), properties.shutdown());
-        LockConsoleAutoConfiguration.checkedPath(properties.console());
         LockPool.create(properties.datasource(), null).close();
     }
 

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.example.shop.Shop;
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockRequest;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Database;
 import java.sql.Connection;

@@ -7,7 +7,7 @@ import com.example.shop.Order;
 import com.example.shop.OrderRepository;
 import com.example.shop.Shop;
 import io.github.holdfast.annotation.Locked;
-import io.github.holdfast.service.LockInfo;
+import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.service.LockService;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;

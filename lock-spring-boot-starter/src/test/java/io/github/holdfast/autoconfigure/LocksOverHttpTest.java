@@ -4,13 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.repository.LockSchema;
-import io.github.holdfast.service.LockHandle;
-import io.github.holdfast.service.LockRequest;
 import io.github.holdfast.service.LockService;
-import io.github.holdfast.service.TaskLock;
-import io.github.holdfast.service.TaskOutcome;
-import io.github.holdfast.service.TaskRequest;
+import io.github.holdfast.task.TaskLock;
+import io.github.holdfast.task.TaskOutcome;
+import io.github.holdfast.task.TaskRequest;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
@@ -218,7 +218,7 @@ class LocksOverHttpTest {
         assertThat(allowed.delete().uri(TAKE_AWAY + "&reason=alice: stuck"))
                 .hasStatus(403)
                 .bodyText()
-                .contains("logged in");
+                .contains("authenticated");
         assertThat(allowed.delete().uri(TAKE_AWAY).principal(ALICE)).hasStatus(400);
         assertThat(allowed.delete().uri(TAKE_AWAY + "&reason= ").principal(ALICE))
                 .hasStatus(400);
@@ -237,7 +237,7 @@ class LocksOverHttpTest {
                         .principal(ALICE))
                 .hasStatus(409)
                 .bodyText()
-                .contains("Somebody else holds it");
+                .contains("Another holder has the lock");
         assertThat(locks.find("order:3")).isPresent();
 
         assertThat(allowed.delete()

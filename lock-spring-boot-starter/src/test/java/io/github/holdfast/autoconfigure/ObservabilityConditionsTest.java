@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.holdfast.actuate.LockHealthIndicator;
 import io.github.holdfast.actuate.LocksEndpoint;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.metrics.LockMeters;
 import io.github.holdfast.metrics.LockObservations;
-import io.github.holdfast.service.LockRequest;
 import io.github.holdfast.service.LockService;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.config.MeterFilter;

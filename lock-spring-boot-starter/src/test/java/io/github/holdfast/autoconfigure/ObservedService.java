@@ -5,7 +5,7 @@ import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNode;
 import io.github.holdfast.entity.LockRun;
-import io.github.holdfast.service.LockListener;
+import io.github.holdfast.lock.LockListener;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
 import io.github.holdfast.test.Database;

@@ -93,8 +93,8 @@ class ReadmeTest {
     private static final String IMPORTS = """
             package example;
 
-            import io.github.holdfast.service.LockHandle;
-            import io.github.holdfast.service.LockRequest;
+            import io.github.holdfast.lock.LockHandle;
+            import io.github.holdfast.lock.LockRequest;
             import io.github.holdfast.service.LockService;
             import org.springframework.stereotype.Service;
 

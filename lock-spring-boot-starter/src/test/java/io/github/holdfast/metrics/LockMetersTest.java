@@ -3,9 +3,9 @@ package io.github.holdfast.metrics;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.entry;
 
-import io.github.holdfast.service.LockLost;
-import io.github.holdfast.service.LossCause;
-import io.github.holdfast.service.ReleaseOutcome;
+import io.github.holdfast.lock.LockLost;
+import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;

@@ -8,10 +8,11 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts what is asked of another data source.
+ * A data source that counts the calls on another data source.
  *
- * <p>Under a pool, as its {@code dataSource}, {@link #connections()} are physical ones; around a pool they are borrowed ones.
- * What a driver sends on its own account (such as a switch of the isolation level) is not seen. Thread-safe.
+ * <p>Under a pool, as its {@code dataSource}, {@link #connections()} counts physical connections. Around a pool, it counts
+ * borrowed connections. It does not count statements that a driver sends by itself, such as a switch of the isolation level.
+ * Thread-safe.
  *
  * <pre>{@code
  * CountingDataSource counting = new CountingDataSource(database.dataSource());
@@ -30,14 +31,14 @@ public final class CountingDataSource extends InterceptedDataSource {
     /**
      * Wraps a data source.
      *
-     * @param real where the connections come from
+     * @param real the source of the connections
      */
     public CountingDataSource(DataSource real) {
         super(real);
     }
 
     /**
-     * How many statements were executed; a batch is one.
+     * Returns the number of executed statements; a batch counts as one.
      *
      * @return the number of {@code execute...} calls, failed ones included
      */
@@ -46,16 +47,16 @@ public final class CountingDataSource extends InterceptedDataSource {
     }
 
     /**
-     * What was executed.
+     * Returns the SQL of the executed statements.
      *
-     * @return the SQL of each counted statement in order, that of a batch of different statements joined by semicolons
+     * @return the SQL of each counted statement, in order; semicolons join the statements of a batch
      */
     public synchronized List<String> sql() {
         return List.copyOf(sql);
     }
 
     /**
-     * How often {@code commit()} was called.
+     * Returns how often {@code commit()} was called.
      *
      * @return the number of calls
      */
@@ -64,16 +65,16 @@ public final class CountingDataSource extends InterceptedDataSource {
     }
 
     /**
-     * How often {@code rollback()} was called.
+     * Returns how often {@code rollback()} was called.
      *
-     * @return the number of calls, those to a savepoint included
+     * @return the number of calls, including those to a savepoint
      */
     public synchronized int rollbacks() {
         return rollbacks;
     }
 
     /**
-     * How often {@code getConnection()} was called.
+     * Returns how often {@code getConnection()} was called.
      *
      * @return the number of calls
      */
@@ -82,7 +83,7 @@ public final class CountingDataSource extends InterceptedDataSource {
     }
 
     /**
-     * How often {@code setAutoCommit} was called. It can cost a round trip.
+     * Returns how often {@code setAutoCommit} was called. Such a call can cost a round trip.
      *
      * @return the number of calls
      */
@@ -90,7 +91,7 @@ public final class CountingDataSource extends InterceptedDataSource {
         return autoCommitSwitches;
     }
 
-    /** Sets every number back to 0. */
+    /** Resets all counters to 0. */
     public synchronized void reset() {
         sql.clear();
         connections = 0;

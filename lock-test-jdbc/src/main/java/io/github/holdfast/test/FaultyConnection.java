@@ -7,17 +7,17 @@ import java.sql.SQLNonTransientConnectionException;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
-/** A connection of {@link FaultyDataSource}: works until it breaks. */
+/** A connection of {@link FaultyDataSource}, which works until the fault. */
 final class FaultyConnection extends InterceptedConnection {
 
     private final FaultyDataSource owner;
 
-    /** Held while the real connection works, so that {@link #cut()} knows how to end it. */
+    /** Held during each call on the real connection. So {@link #cut()} knows whether another thread is using the connection. */
     private final ReentrantLock inUse = new ReentrantLock();
 
     private volatile boolean broken;
 
-    /** Broken after an answer, whose rows stay readable until this is closed. */
+    /** Whether the connection broke after an answer. The rows of that answer stay readable until this connection is closed. */
     private boolean answered;
 
     FaultyConnection(FaultyDataSource owner, Connection real) {
@@ -29,7 +29,7 @@ final class FaultyConnection extends InterceptedConnection {
     @Nullable
     Object intercept(Call call) throws Throwable {
         if (call.name().equals("cancel")) {
-            // It is for a statement that is being executed.
+            // Another thread is executing the statement that this call cancels, so it must not wait for that thread.
             return call.proceed();
         }
         inUse.lock();
@@ -59,7 +59,8 @@ final class FaultyConnection extends InterceptedConnection {
             throw failure(null);
         }
         if (fault == Fault.DELAYED && real.getAutoCommit()) {
-            // Executed but not committed it is as one that has not arrived, except that it has the row locked.
+            // For others, an executed but uncommitted statement looks as if it had not arrived yet. But it has the row
+            // locked.
             real.setAutoCommit(false);
             call.proceed();
             owner.delay(real);
@@ -84,7 +85,7 @@ final class FaultyConnection extends InterceptedConnection {
         throw failure(null);
     }
 
-    /** A call that nothing was planned for, but {@link #cut()} can come in between. */
+    /** Passes a call without a planned fault. {@link #cut()} may still interrupt it. */
     private @Nullable Object pass(Call call) throws Throwable {
         Throwable cause = null;
         Object result = null;
@@ -119,7 +120,7 @@ final class FaultyConnection extends InterceptedConnection {
         };
     }
 
-    /** Breaks this connection from another thread than the one that perhaps uses it. */
+    /** Breaks this connection. Another thread may be using it. */
     void cut() {
         broken = true;
         owner.forget(this);
@@ -133,7 +134,7 @@ final class FaultyConnection extends InterceptedConnection {
             try {
                 real.abort(Runnable::run);
             } catch (SQLException e) {
-                // The thread that uses it ends it when its call returns.
+                // The using thread ends the connection when its call returns.
             }
         }
     }
@@ -147,7 +148,7 @@ final class FaultyConnection extends InterceptedConnection {
         try {
             real.rollback();
         } catch (SQLException e) {
-            // In autocommit mode, for instance.
+            // For example, in autocommit mode.
         }
     }
 
@@ -155,7 +156,7 @@ final class FaultyConnection extends InterceptedConnection {
         try {
             real.close();
         } catch (SQLException e) {
-            // It is gone in any case.
+            // The connection is gone in any case.
         }
     }
 

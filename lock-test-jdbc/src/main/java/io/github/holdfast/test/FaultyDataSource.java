@@ -10,13 +10,14 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Breaks connections at a chosen point, as a network or a dying database would.
+ * A data source whose connections break at a chosen point, as if the network or the database failed.
  *
  * <p>Every execution of a statement and every {@code commit()}, on any connection, is a <em>step</em>, numbered from 1 since
- * {@link #arm}. At the chosen step the {@link Fault} happens, once. From then on every call on that connection throws a
- * {@link java.sql.SQLNonTransientConnectionException} with SQLState {@code 08006}, except that {@code close} and
- * {@code rollback} do nothing, {@code isValid} is false and {@code isClosed} true; the server has rolled its transaction back.
- * Put it under a pool, as its {@code dataSource}: the pool then replaces the broken connection. Thread-safe.
+ * {@link #arm}. At the chosen step, the {@link Fault} happens once. From then on, every call on that connection throws a {@link
+ * java.sql.SQLNonTransientConnectionException} with SQLState {@code 08006}. There are exceptions: {@code close} and {@code
+ * rollback} do nothing, {@code isValid} returns false, and {@code isClosed} returns true. The server rolls the connection's
+ * transaction back. Put this data source under a pool, as its {@code dataSource}. The pool then replaces the broken connection.
+ * Thread-safe.
  *
  * <pre>{@code
  * faulty.arm(2, Fault.ANSWER_LOST);
@@ -36,9 +37,9 @@ public final class FaultyDataSource extends InterceptedDataSource {
     private @Nullable Connection delayed;
 
     /**
-     * Wraps a data source. Nothing is broken yet.
+     * Wraps a data source. No connection is broken yet.
      *
-     * @param real where the connections come from
+     * @param real the source of the connections
      */
     public FaultyDataSource(DataSource real) {
         super(real);
@@ -49,24 +50,24 @@ public final class FaultyDataSource extends InterceptedDataSource {
         /** The step is not executed; the call throws. */
         BEFORE_SEND,
         /**
-         * The step is executed and answered, then the connection breaks, before anything else can be sent on it. A commit's
-         * call throws: for it this is the same as {@link #ANSWER_LOST}.
+         * The step is executed and answered. Then the connection breaks, before the next call. For a commit, this is the same as
+         * {@link #ANSWER_LOST}: the call throws.
          */
         AFTER_SEND,
         /** The step is executed (a commit commits), but the call throws. */
         ANSWER_LOST,
         /**
-         * The commit's call throws at once, but the server gets to it only at {@link #land()}; so for a statement that commits by
-         * itself. For any other this is the same as {@link #BEFORE_SEND}.
+         * The commit's call throws at once, but the server executes the commit only at {@link #land()}. The same holds for a
+         * statement that commits by itself. For any other step, this is the same as {@link #BEFORE_SEND}.
          */
         DELAYED
     }
 
     /**
-     * Chooses the step and what happens there, and starts to count from 1 again.
+     * Chooses the step and the fault, and restarts the count of steps from 1.
      *
-     * @param step the number of the step; one that never comes, such as {@link Integer#MAX_VALUE}, only counts
-     * @param fault what happens
+     * @param step the number of the step; to count only, choose an unreachable one, such as {@link Integer#MAX_VALUE}
+     * @param fault the fault at that step
      */
     public synchronized void arm(int step, Fault fault) {
         steps = 0;
@@ -76,42 +77,42 @@ public final class FaultyDataSource extends InterceptedDataSource {
         armed = fault;
     }
 
-    /** Lets all further steps pass. Connections that are broken already stay so. */
+    /** Lets all further steps pass. Broken connections stay broken. */
     public synchronized void disarm() {
         armed = null;
     }
 
     /**
-     * Whether the fault has happened.
+     * Returns whether the fault has happened.
      *
-     * @return true since the armed step
+     * @return true after the armed step
      */
     public synchronized boolean fired() {
         return fired;
     }
 
     /**
-     * Whether the fault has happened, and the step was a {@code commit()}.
+     * Returns whether the fault has happened at a {@code commit()}.
      *
-     * @return true since the armed step, if it was one
+     * @return true after the armed step, if that was a commit
      */
     public synchronized boolean firedAtCommit() {
         return firedAtCommit;
     }
 
     /**
-     * How many steps there were.
+     * Returns the number of steps.
      *
-     * @return the number of steps since {@link #arm}, that of the fault included
+     * @return the number of steps since {@link #arm}, including the step of the fault
      */
     public synchronized int steps() {
         return steps;
     }
 
     /**
-     * The server executes the delayed commit.
+     * Lets the server execute the delayed commit.
      *
-     * @throws SQLException if it refuses
+     * @throws SQLException if the server refuses
      * @throws IllegalStateException if no commit is delayed
      */
     public void land() throws SQLException {
@@ -121,9 +122,9 @@ public final class FaultyDataSource extends InterceptedDataSource {
     }
 
     /**
-     * The server never sees the delayed commit and rolls back.
+     * Rolls back instead of the delayed commit, as if the server had never received it.
      *
-     * @throws SQLException if it cannot
+     * @throws SQLException if the rollback fails
      * @throws IllegalStateException if no commit is delayed
      */
     public void sink() throws SQLException {
@@ -132,7 +133,9 @@ public final class FaultyDataSource extends InterceptedDataSource {
         }
     }
 
-    /** Until {@link #up()} nobody can connect (SQLState {@code 08001}); all connections break, also those in use. */
+    /**
+     * Makes the database unreachable until {@link #up()} (SQLState {@code 08001}). All connections break, including those in use.
+     */
     public void down() {
         List<FaultyConnection> broken;
         synchronized (this) {
@@ -142,12 +145,12 @@ public final class FaultyDataSource extends InterceptedDataSource {
         broken.forEach(FaultyConnection::cut);
     }
 
-    /** Ends what {@link #down()} began. Broken connections stay so. */
+    /** Makes the database reachable again after {@link #down()}. Broken connections stay broken. */
     public synchronized void up() {
         down = false;
     }
 
-    /** Counts a step and says what goes wrong at it, if anything. */
+    /** Counts a step and returns its fault, if any. */
     synchronized @Nullable Fault step(InterceptedConnection.Call call) {
         steps++;
         if (armed == null || steps != armedStep) {

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** A connection that shows each call on itself and on its statements to {@link #intercept}. */
+/** A connection that passes each call on itself, and on its statements, to {@link #intercept}. */
 abstract class InterceptedConnection {
 
     final Connection real;
@@ -26,7 +26,7 @@ abstract class InterceptedConnection {
         return proxy;
     }
 
-    /** Does the call with {@link Call#proceed()}, or does something else instead. */
+    /** Executes the call with {@link Call#proceed()}, or replaces it. */
     abstract @Nullable Object intercept(Call call) throws Throwable;
 
     private @Nullable Object onConnection(Connection connection, Method method, @Nullable Object @Nullable [] arguments)
@@ -71,7 +71,7 @@ abstract class InterceptedConnection {
     private static <T> T proxy(Class<T> type, InvocationHandler handler) {
         return type.cast(Proxy.newProxyInstance(
                 InterceptedConnection.class.getClassLoader(), new Class<?>[] {type}, (self, method, arguments) -> {
-                    // Pools keep connections in sets: two proxies are never the same connection.
+                    // Pools keep connections in sets, so two proxies must never be equal.
                     if (method.getName().equals("equals")) {
                         return self == Objects.requireNonNull(arguments)[0];
                     }
@@ -99,7 +99,7 @@ abstract class InterceptedConnection {
             return method.getName();
         }
 
-        /** What is executed, if {@link #isExecution()}. */
+        /** Returns the executed SQL, if {@link #isExecution()}. */
         String sql() {
             return Objects.requireNonNullElse(sql, "");
         }

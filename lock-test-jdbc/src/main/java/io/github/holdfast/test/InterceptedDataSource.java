@@ -8,10 +8,10 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Wraps the connections of another data source; everything else is passed on, but for the login timeout. Each HikariCP pool sets that to
- * its connectionTimeout, which is not for those who have connections from the other data source directly.
+ * Wraps the connections of another data source. It passes on all other calls, except those that set the login timeout. Each
+ * HikariCP pool sets that timeout to its connectionTimeout, which should not affect direct users of the other data source.
  */
-abstract sealed class InterceptedDataSource implements DataSource permits CountingDataSource, FaultyDataSource {
+abstract class InterceptedDataSource implements DataSource {
 
     private final DataSource real;
     private volatile int loginTimeout;

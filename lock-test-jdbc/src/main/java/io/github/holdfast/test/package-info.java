@@ -1,4 +1,4 @@
-/** Data sources for tests: they wrap another one to count or to break what is sent. */
+/** Data sources for tests. They wrap another data source, to count statements or to break connections. */
 @NullMarked
 package io.github.holdfast.test;
 

@@ -7,12 +7,15 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Something of which any part can be read. */
+/** A sequence of bytes with random access. */
 interface Bytes {
 
     long size() throws IOException;
 
-    /** Reads from one position up to, not including, another. May end later: a reader must know when to stop. */
+    /**
+     * Reads from {@code from} up to, not including, {@code to}. The stream may continue beyond {@code to}, so the reader must
+     * know when to stop.
+     */
     InputStream range(long from, long to) throws IOException;
 
     static Bytes of(Path file) {

@@ -15,7 +15,7 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.PosixFilePermissions;
 import org.jspecify.annotations.Nullable;
 
-/** What is kept between runs: unpacked servers and initialised data directories. */
+/** The cache of files between runs: unpacked servers and initialised data directories. */
 final class Cache {
 
     private Cache() {}
@@ -24,7 +24,7 @@ final class Cache {
         Path home = Path.of(System.getProperty("user.home"), ".cache", "holdfast");
         Path cache = Path.of(System.getProperty("holdfast.test.cache", home.toString()));
         try {
-            // Private: programs are started from here.
+            // Private to this user, because tests start programs from here.
             return Files.createDirectories(
                     cache.toAbsolutePath(),
                     PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
@@ -34,8 +34,8 @@ final class Cache {
     }
 
     /**
-     * A directory that is filled once. It appears under its name only when it is complete, whatever happens to the JVM, and
-     * other JVMs that want it meanwhile wait.
+     * Returns a directory, and fills it if it does not exist. The directory gets its name only when it is complete, even if the
+     * JVM is killed before. Other JVMs that need it wait until then.
      */
     static synchronized Path filled(String name, Filler filler) {
         Path cache = directory();
@@ -86,7 +86,7 @@ final class Cache {
         Files.walkFileTree(from, new SimpleFileVisitor<>() {
             @Override
             public FileVisitResult preVisitDirectory(Path visited, BasicFileAttributes attributes) throws IOException {
-                // With its permissions: PostgreSQL insists on them.
+                // Copies the permissions too: PostgreSQL requires them.
                 Files.copy(visited, to.resolve(from.relativize(visited)), StandardCopyOption.COPY_ATTRIBUTES);
                 return FileVisitResult.CONTINUE;
             }
@@ -99,7 +99,7 @@ final class Cache {
         });
     }
 
-    /** Puts the contents into an empty directory. */
+    /** Fills an empty directory. */
     interface Filler {
         void fill(Path directory) throws IOException;
     }

@@ -12,12 +12,12 @@ import java.time.ZoneId;
 import java.time.ZoneOffset;
 
 /**
- * A database on a server of its own, whose clock and time zone are chosen: for the hour in which clocks change, or for a clock
- * that is set.
+ * A database on a separate server with a chosen clock and time zone. Use it to test changes of daylight saving time, and a clock
+ * that is set during operation.
  *
- * <p>For PostgreSQL, MariaDB and MySQL. PostgreSQL's sessions have the zone of the client's JVM nevertheless, because its driver
- * always asks for that one. Needs Linux and libfaketime; {@link #start} aborts the test without it (and fails with the
- * environment variable {@code CI=true}).
+ * <p>For PostgreSQL, MariaDB and MySQL. PostgreSQL's sessions still have the zone of the client's JVM, because the driver always
+ * sets it. Needs Linux and libfaketime. Without libfaketime, {@link #start} aborts the test, or fails with the environment
+ * variable {@code CI=true}.
  *
  * <pre>{@code
  * try (ClockedDatabase clocked = ClockedDatabase.start(
@@ -30,7 +30,7 @@ public final class ClockedDatabase implements AutoCloseable {
 
     private static final Duration LONGEST_START = Duration.ofMinutes(2);
 
-    /** How long until each process of the server looks at the clock's file again. */
+    /** The time within which each process of the server reads the clock's file again. */
     private static final Duration NOTICED = Duration.ofMillis(1100);
 
     private final JavaProcess process;
@@ -44,10 +44,10 @@ public final class ClockedDatabase implements AutoCloseable {
     }
 
     /**
-     * Starts a server and makes a database on it.
+     * Starts a server and creates a database on it.
      *
      * @param kind the kind of server, not H2
-     * @param utc what the server's clock shows, give or take a second, when this method returns; it runs on from there
+     * @param utc the time of the server's clock when this method returns, within a second; the clock continues from there
      * @param serverZone the server's time zone, a region such as {@code America/New_York}
      * @return the running server; the caller closes it
      * @throws org.opentest4j.TestAbortedException if libfaketime is missing or the server cannot start; with the environment
@@ -65,10 +65,11 @@ public final class ClockedDatabase implements AutoCloseable {
         Servers.requireWanted(kind);
         Path directory = Janitor.temporaryDirectory();
         Path clock = directory.resolve("clock");
-        // Only a step forward is to follow: nothing in the server shall wait for a time that was in its past.
+        // The clock starts early, so that the next step is forward. After a step back, something in the server could
+        // wait too long.
         write(clock, utc.minusMinutes(1).toInstant(ZoneOffset.UTC));
         JavaProcess process = JavaProcess.of(ClockedServer.class)
-                // It is killed, and zonky leaves a file behind then.
+                // The process is killed, and zonky then leaves a file in this directory.
                 .jvmArgs("-Djava.io.tmpdir=" + directory)
                 .env(FakeTime.environment(clock, kind))
                 .env("TZ", serverZone.getId())
@@ -76,7 +77,7 @@ public final class ClockedDatabase implements AutoCloseable {
                 .start();
         try {
             JdbcServer server = ClockedServer.await(process, kind, LONGEST_START);
-            ClockedDatabase clocked = new ClockedDatabase(process, clock, server.newDatabase());
+            ClockedDatabase clocked = new ClockedDatabase(process, clock, new Database(server));
             clocked.set(utc);
             clocked.checkZone(serverZone);
             return clocked;
@@ -90,7 +91,7 @@ public final class ClockedDatabase implements AutoCloseable {
     }
 
     /**
-     * The database, fresh and empty.
+     * Returns the database, fresh and empty.
      *
      * @return the database; this object closes it
      */
@@ -99,10 +100,10 @@ public final class ClockedDatabase implements AutoCloseable {
     }
 
     /**
-     * Sets the server's clock, as an administrator would. The server's other clocks make the same step, so that a wait that is
-     * under way in it can become too long or too short.
+     * Sets the server's clock, as an administrator would. The server's other clocks make the same step. So a wait in progress on
+     * the server can become too long or too short.
      *
-     * @param utc what the server's clock shows, give or take a second, when this method returns
+     * @param utc the time of the server's clock when this method returns, within a second
      * @throws InterruptedException if this thread is interrupted
      */
     public void set(LocalDateTime utc) throws InterruptedException {
@@ -127,7 +128,7 @@ public final class ClockedDatabase implements AutoCloseable {
 
     private void checkZone(ZoneId zone) {
         if (database.kind() == TestDatabase.POSTGRESQL) {
-            return; // It brings its own zones, and refuses to start with an unknown one.
+            return; // PostgreSQL has zones of its own, and refuses to start with an unknown one.
         }
         long seconds = database.queryForLong("select timestampdiff(second, utc_timestamp(), now())");
         if (seconds != zone.getRules().getOffset(now()).getTotalSeconds()) {

@@ -3,7 +3,7 @@ package io.github.holdfast.test;
 import java.time.Duration;
 import java.time.ZoneId;
 
-/** The program of the JVM that {@link ClockedDatabase} starts: a server, until its parent ends it. */
+/** The main class of the JVM that {@link ClockedDatabase} starts. It runs a server until the parent process ends it. */
 final class ClockedServer {
 
     private static final String READY = "ready ";

@@ -13,18 +13,18 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How many tests of this JVM ran on which database, how many on none, and how many were skipped for what reason. Told to the reader, and to
- * {@link DatabaseCoverage}, at the end.
+ * Counts the tests of this JVM: by database, without a database, and skipped, by reason. At the end it prints the numbers, and
+ * stores them for {@link DatabaseCoverage}.
  */
 final class Coverage {
 
-    /** Where the facts of a module are, seen from its directory. */
+    /** The directory of a module's results, relative to the module. */
     static final Path DIRECTORY = Path.of("target", "databases");
 
-    /** What the names of those properties begin with that are numbers of tests on no database; their class follows. */
+    /** The prefix of properties that count tests without a database. The test class follows the prefix. */
     static final String ELSEWHERE = "elsewhere.";
 
-    /** What the names of those properties begin with that are numbers of skipped tests; the reason follows. */
+    /** The prefix of properties that count skipped tests. The reason follows the prefix. */
     static final String SKIPPED = "skipped.";
 
     private static final Coverage INSTANCE = new Coverage();
@@ -37,6 +37,11 @@ final class Coverage {
 
     static Coverage ofThisJvm() {
         return INSTANCE;
+    }
+
+    /** Whether each test must run. This is so on a build server, marked by the environment variable {@code CI=true}. */
+    static boolean mustBeComplete() {
+        return Boolean.parseBoolean(System.getenv("CI"));
     }
 
     synchronized void started(TestDatabase kind, String version) {
@@ -54,17 +59,17 @@ final class Coverage {
         }
     }
 
-    /** Counts a test that ran on no {@link OnDatabase}. */
+    /** Counts a test that ran without an {@link OnDatabase} database. */
     synchronized void ran(String testClass) {
         elsewhere.merge(testClass, 1, Integer::sum);
     }
 
-    /** That tests will be skipped for this reason. */
+    /** Records a reason for skipping tests. */
     synchronized void missing(String reason) {
         skipped.putIfAbsent(reason, 0);
     }
 
-    /** Counts them, if the reason is that something is missing: other tests are skipped on purpose. */
+    /** Counts skipped tests if the reason is a recorded one. Other tests are skipped on purpose. */
     synchronized void skipped(String reason, int tests) {
         skipped.computeIfPresent(reason, (same, before) -> before + tests);
     }

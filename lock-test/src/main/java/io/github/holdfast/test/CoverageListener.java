@@ -17,9 +17,9 @@ import org.junit.platform.launcher.TestPlan;
 import org.opentest4j.TestAbortedException;
 
 /**
- * Counts the tests that ran, and those that were skipped because something is {@link Unavailable}, and has the {@link Coverage} told
- * at the end. JUnit finds it by its {@link java.util.ServiceLoader} file. An extension would not do: it does not see a class that
- * was skipped.
+ * Counts the tests that ran, and the tests skipped because something is {@link Unavailable}. Reports the {@link Coverage} at the
+ * end. JUnit finds this listener by its {@link java.util.ServiceLoader} file. An extension would not be enough, because it does
+ * not see skipped classes.
  */
 public final class CoverageListener implements LauncherSessionListener {
 
@@ -85,7 +85,7 @@ public final class CoverageListener implements LauncherSessionListener {
             Coverage.ofThisJvm().ran(outermost);
         }
 
-        /** How many there are in it, as far as is known: what repetitions it would have is not. */
+        /** Returns the number of tests in a container, as far as known. The number of repetitions is unknown. */
         private int tests(TestIdentifier test) {
             Set<TestIdentifier> children = plan().getChildren(test);
             return children.isEmpty()

@@ -12,10 +12,10 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A database of its own on one of the servers: empty at first, gone after {@link #close()}.
+ * A separate database on one of the servers. It is empty at first, and {@link #close()} drops it.
  *
- * <p>Its user is an ordinary one that owns this database and nothing else (on H2 there is only the administrator). Failing
- * statements throw {@link IllegalStateException} with the {@link java.sql.SQLException} as cause. Thread-safe.
+ * <p>Its user is an ordinary user that owns only this database. On H2, the only user is the administrator. A failing statement
+ * throws {@link IllegalStateException} with the {@link java.sql.SQLException} as cause. Thread-safe.
  */
 public final class Database implements AutoCloseable {
 
@@ -25,14 +25,28 @@ public final class Database implements AutoCloseable {
     private final List<HikariDataSource> pools = new CopyOnWriteArrayList<>();
     private boolean closed;
 
-    Database(DatabaseServer server, String name) {
+    /** Creates a database on a server. */
+    Database(DatabaseServer server) {
         this.server = server;
-        this.name = name;
-        this.dataSource = server.kind().dataSource(url(), user(), password());
+        this.name = server.newDatabase();
+        this.dataSource = DataSources.of(server.kind(), url(), user(), password());
     }
 
     /**
-     * The kind of this database.
+     * Creates a fresh, empty database. Starts the server first, if this JVM has not started it yet.
+     *
+     * @param kind the kind of server
+     * @return the database; the caller closes it
+     * @throws org.opentest4j.TestAbortedException if the server cannot start; with the environment variable {@code CI=true} it is
+     *     an {@link IllegalStateException}, so that a build server cannot skip tests silently. The same JVM does not repeat a
+     *     failed start
+     */
+    public static Database create(TestDatabase kind) {
+        return new Database(Servers.of(kind));
+    }
+
+    /**
+     * Returns the kind of this database.
      *
      * @return the kind
      */
@@ -41,7 +55,7 @@ public final class Database implements AutoCloseable {
     }
 
     /**
-     * The JDBC URL, plain, as an ordinary user would write it.
+     * Returns the plain JDBC URL, as an ordinary user would write it.
      *
      * @return the URL without user and password
      */
@@ -50,7 +64,7 @@ public final class Database implements AutoCloseable {
     }
 
     /**
-     * The user that owns this database.
+     * Returns the user that owns this database.
      *
      * @return the name of the user
      */
@@ -59,7 +73,7 @@ public final class Database implements AutoCloseable {
     }
 
     /**
-     * The password of {@link #user()}.
+     * Returns the password of {@link #user()}.
      *
      * @return the password, perhaps empty
      */
@@ -68,7 +82,7 @@ public final class Database implements AutoCloseable {
     }
 
     /**
-     * The version of the server.
+     * Returns the version of the server.
      *
      * @return for instance {@code "18.6"}
      */
@@ -77,9 +91,9 @@ public final class Database implements AutoCloseable {
     }
 
     /**
-     * A data source without a pool.
+     * Returns a data source without a pool.
      *
-     * @return a data source whose every {@code getConnection()} opens a new connection
+     * @return a data source that opens a new connection for each {@code getConnection()}
      */
     public DataSource dataSource() {
         return dataSource;
@@ -88,15 +102,17 @@ public final class Database implements AutoCloseable {
     /**
      * Opens a pool on this database.
      *
-     * @param customizer changes the configuration, which holds only the URL, user and password, before the pool starts; it may
-     *     set a {@code dataSource} instead
-     * @return the pool; the caller closes it, and {@link #close()} closes what was forgotten
+     * @param customizer changes the configuration before the pool starts. The configuration has the URL, user and password; you
+     *     may set a {@code dataSource} instead. It has a {@code minimumIdle} of 1, because most tests need few connections, and
+     *     PostgreSQL takes 20 ms to open one
+     * @return the pool; the caller closes it, and {@link #close()} closes forgotten pools
      */
     public HikariDataSource pool(Consumer<HikariConfig> customizer) {
         HikariConfig config = new HikariConfig();
         config.setJdbcUrl(url());
         config.setUsername(user());
         config.setPassword(password());
+        config.setMinimumIdle(1);
         customizer.accept(config);
         HikariDataSource pool = new HikariDataSource(config);
         pools.add(pool);
@@ -106,7 +122,7 @@ public final class Database implements AutoCloseable {
     /**
      * Executes statements as {@link #user()}.
      *
-     * @param statements the statements, each executed on a fresh autocommit connection
+     * @param statements the statements, executed on a fresh autocommit connection
      */
     public void execute(String... statements) {
         Sql.execute(dataSource, statements);
@@ -115,7 +131,7 @@ public final class Database implements AutoCloseable {
     /**
      * Executes a script as {@link #user()}.
      *
-     * @param sql statements, each ended by a semicolon at the end of a line; lines that start with {@code --} are left out
+     * @param sql statements; each ends with a semicolon at the end of a line. Lines that start with {@code --} are ignored
      */
     public void executeScript(String sql) {
         String withoutComments =
@@ -126,16 +142,16 @@ public final class Database implements AutoCloseable {
     }
 
     /**
-     * Executes statements as the administrator of the server, for what an ordinary user must not do.
+     * Executes statements as the administrator of the server, because an ordinary user lacks some privileges.
      *
-     * @param statements the statements, each executed on a fresh autocommit connection to this database
+     * @param statements the statements, executed on a fresh autocommit connection to this database
      */
     public void administer(String... statements) {
         server.administer(name, statements);
     }
 
     /**
-     * The first column of the first row of a query.
+     * Returns the first column of the first row of a query.
      *
      * @param sql the query
      * @return the value as a string, null if it is null in the database
@@ -146,7 +162,7 @@ public final class Database implements AutoCloseable {
     }
 
     /**
-     * The first column of the first row of a query.
+     * Returns the first column of the first row of a query.
      *
      * @param sql the query
      * @return the value as a number, 0 if it is null in the database
@@ -156,7 +172,7 @@ public final class Database implements AutoCloseable {
         return first(sql, row -> row.getLong(1));
     }
 
-    /** Closes the pools that are still open and drops this database with all that is connected to it, as far as possible. */
+    /** Closes all open pools, and drops this database with all its connections, as far as possible. */
     @Override
     public synchronized void close() {
         if (closed) {
@@ -167,7 +183,7 @@ public final class Database implements AutoCloseable {
         try {
             server.drop(name);
         } catch (IllegalStateException e) {
-            // It ends with its server at the latest.
+            // The database ends with its server at the latest.
             System.err.println(this + " was not dropped: " + e.getMessage());
         }
     }

@@ -18,22 +18,24 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Tells on which databases the tests of all modules ran, and which were skipped because something is missing, from what each test
- * run left in {@code target/databases}.
+ * Reports, for all modules, which databases the tests ran on, and which tests were skipped because something is missing. It reads
+ * the results of each test run in {@code target/databases}.
  *
- * <p>What ran since the last clean counts, or since the instant that is given. Of this module only skipped tests count.
+ * <p>It needs no library, so that it also works after a failed build.
+ *
+ * <p>It counts tests since the last clean, or since the given instant. For this module itself, only skipped tests count.
  *
  * <p>With the environment variable {@code CI=true} a database without tests is an error.
  */
-public final class DatabaseCoverage {
+final class DatabaseCoverage {
 
-    /** Mutations because tests of code that was broken on purpose prove nothing. */
+    /** Directories to ignore. Tests of mutated code prove nothing, because that code is broken on purpose. */
     private static final Set<String> IGNORED = Set.of(".git", "src", "mutations");
 
-    /** Its own tests prove that the databases work, not that anything works on them. */
+    /** The tests of this module prove only that the databases work, not that Holdfast works on them. */
     private static final Path THIS_MODULE = Path.of("lock-test");
 
-    /** Its tests start other servers, or several: each test class has a line of its own. */
+    /** The tests of this module start other or several servers. So each test class has its own line. */
     private static final Path CLUSTERS = Path.of("clusters");
 
     private static final String LINE = "%-14s %-12s %6d%n";
@@ -52,11 +54,11 @@ public final class DatabaseCoverage {
     }
 
     /**
-     * Prints one table for all modules, then a line for each thing that is missing. On a build server, exits with 1 if a database
-     * has no tests.
+     * Prints one table for all modules, and then a line for each missing thing. On a build server, exits with 1 if a database has
+     * no tests.
      *
-     * @param args the directory of the project, and optionally the start of the build ({@code ${maven.build.timestamp}}): what
-     *     earlier builds left is then ignored
+     * @param args the directory of the project, and optionally the start of the build ({@code ${maven.build.timestamp}}); results
+     *     of earlier builds are then ignored
      * @throws IOException if the directory cannot be read
      */
     public static void main(String[] args) throws IOException {
@@ -64,7 +66,7 @@ public final class DatabaseCoverage {
         System.out.print(coverage);
         System.out.print(coverage.skipped());
         String missing = coverage.missing();
-        if (!missing.isEmpty() && Unavailable.onBuildServer()) {
+        if (!missing.isEmpty() && Coverage.mustBeComplete()) {
             System.out.print(missing);
             System.exit(1);
         }

@@ -2,7 +2,7 @@ package io.github.holdfast.test;
 
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A running server, on which databases can be made. */
+/** A running server that can create databases. */
 abstract class DatabaseServer {
 
     private final TestDatabase kind;
@@ -14,10 +14,11 @@ abstract class DatabaseServer {
         this.prefix = prefix;
     }
 
-    final Database newDatabase() {
+    /** Creates an empty database and returns its name. */
+    final String newDatabase() {
         String name = prefix + databases.incrementAndGet();
         create(name);
-        return new Database(this, name);
+        return name;
     }
 
     final TestDatabase kind() {
@@ -34,9 +35,9 @@ abstract class DatabaseServer {
 
     abstract String password();
 
-    /** The version as people write it, such as {@code 18.6}. */
+    /** Returns the version for people, such as {@code 18.6}. */
     abstract String version();
 
-    /** Runs statements as the server's administrator, connected to the named database. */
+    /** Executes statements as the server's administrator, connected to the named database. */
     abstract void administer(String name, String... statements);
 }

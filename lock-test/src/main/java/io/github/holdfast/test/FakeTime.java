@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** Other clocks for other processes, by preloading libfaketime. */
+/** Sets the clocks of other processes, by preloading libfaketime. */
 public final class FakeTime {
 
     private static final List<String> DIRECTORIES = List.of(
@@ -20,11 +20,11 @@ public final class FakeTime {
     private FakeTime() {}
 
     /**
-     * The environment of a process, such as a {@link JavaProcess}, whose clock is ahead or behind but runs as fast as the real
-     * one.
+     * Returns the environment for a process, such as a {@link JavaProcess}, with a clock that is ahead or behind. The clock runs
+     * at normal speed.
      *
-     * <p>The monotonic clock is moved with it. That is on purpose: moved clocks differ by a constant, so durations stay right,
-     * whereas a JVM that sees only one of them moved returns from {@code Object.wait} at once.
+     * <p>The environment also moves the monotonic clock on purpose. It moves both by a constant, so durations stay right. If only
+     * one clock moved, {@code Object.wait} would return at once in a JVM.
      *
      * @param offset how far the clock is ahead; negative if it is behind
      * @return names and values
@@ -35,10 +35,13 @@ public final class FakeTime {
         return Map.of("LD_PRELOAD", library("libfaketimeMT.so.1"), "FAKETIME", format(offset), "NO_FAKE_STAT", "1");
     }
 
-    /** The same with a clock that can be set: the file holds its {@link #format offset}, and is read again each second. */
+    /**
+     * Returns the environment for a settable clock. The file contains the {@link #format offset}, and the process reads the file
+     * again each second.
+     */
     static Map<String, String> environment(Path file, TestDatabase kind) {
-        // PostgreSQL looks at the clock in signal handlers, where the lock of the multi-threaded library could
-        // deadlock.
+        // PostgreSQL reads the clock in signal handlers. There, the multi-threaded library could deadlock on its own
+        // lock.
         String library = kind == TestDatabase.POSTGRESQL ? "libfaketime.so.1" : "libfaketimeMT.so.1";
         return Map.of(
                 "LD_PRELOAD",

@@ -4,7 +4,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.regex.Pattern;
 
-/** H2's TCP server in a JVM of its own, with its databases in files. */
+/** Runs H2's TCP server in a separate JVM, with databases in files. */
 final class H2Process implements ServerProcess {
 
     private static final Duration LONGEST_START = Duration.ofSeconds(60);

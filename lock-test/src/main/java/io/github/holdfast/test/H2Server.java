@@ -5,14 +5,14 @@ import java.sql.SQLException;
 import org.h2.engine.Constants;
 import org.h2.tools.Server;
 
-/** H2 needs no server of its own: a database exists as soon as somebody connects to its URL. */
+/** H2 in this JVM. It needs no server process, because the first connection to a URL creates the database. */
 final class H2Server extends DatabaseServer {
 
     private static final String USER = "sa";
 
     static {
-        // H2's TCP server would bind to all interfaces; there is no other option for it, and H2 reads it once, when it
-        // is loaded.
+        // By default, H2's TCP server binds to all interfaces. Only this property changes that, and H2 reads it once,
+        // when its classes are loaded.
         System.setProperty("h2.bindAddress", "127.0.0.1");
     }
 
@@ -45,7 +45,10 @@ final class H2Server extends DatabaseServer {
         }
     }
 
-    /** The TCP server of another JVM. What is committed there outlives a kill: by default H2 writes it half a second later. */
+    /**
+     * Returns the TCP server of another JVM. Its commits survive a kill. By default, H2 would write a commit to the file half a
+     * second later.
+     */
     static H2Server at(int port) {
         return new H2Server(TestDatabase.H2_TCP, "tcp://127.0.0.1:" + port + "/./", ";WRITE_DELAY=0");
     }
@@ -82,6 +85,6 @@ final class H2Server extends DatabaseServer {
 
     @Override
     void administer(String name, String... statements) {
-        Sql.execute(kind().dataSource(url(name), user(), password()), statements);
+        Sql.execute(DataSources.of(kind(), url(name), user(), password()), statements);
     }
 }

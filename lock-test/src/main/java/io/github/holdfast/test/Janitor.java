@@ -8,14 +8,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * Ends servers and deletes temporary directories when this JVM has ended, in whatever way: a shell process that waits for the
- * end of a pipe from this JVM also notices {@code kill -9}, which a shutdown hook does not.
+ * Ends servers and deletes temporary directories after the end of this JVM, whatever its cause. A shell process waits for the end
+ * of a pipe from this JVM. So it also notices {@code kill -9}, unlike a shutdown hook.
  */
 final class Janitor {
 
     /**
-     * Each order is a signal, the process that gets it and the directory to delete afterwards. Only a process whose command
-     * line names the directory gets it: the number may belong to somebody else by then.
+     * The script of the shell. Each order consists of a signal, a process, and a directory to delete afterwards. The process gets
+     * the signal only if its command line names the directory. Otherwise the process id may already belong to another process.
      */
     private static final String SCRIPT = """
             trap '' HUP INT TERM
@@ -53,7 +53,10 @@ final class Janitor {
             each delete
             """;
 
-    /** In a session of its own, where there is that program: who kills this JVM's process group does not kill the janitor. */
+    /**
+     * Starts the script in a separate session if {@code setsid} exists. Then a kill of this JVM's process group does not reach
+     * the script.
+     */
     private static final String START = """
             command -v setsid >/dev/null && exec setsid sh -c "$0"
             exec sh -c "$0"
@@ -65,7 +68,8 @@ final class Janitor {
 
     private Janitor() {
         try {
-            // Not inherited: a reader of this JVM's output, such as the build, must not wait for the shell's end.
+            // The shell must not inherit the output. Otherwise a reader of this JVM's output, such as the build, would
+            // wait for the end of the shell.
             orders = new ProcessBuilder("sh", "-c", START, SCRIPT)
                     .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                     .redirectError(ProcessBuilder.Redirect.DISCARD)
@@ -76,7 +80,7 @@ final class Janitor {
         }
     }
 
-    /** A new directory that is deleted after the end of this JVM. */
+    /** Creates a directory. It is deleted after the end of this JVM. */
     static Path temporaryDirectory() {
         try {
             Path directory = Files.createTempDirectory("holdfast-");
@@ -87,7 +91,7 @@ final class Janitor {
         }
     }
 
-    /** Ends a process, which must name the directory in its command line, with a signal after the end of this JVM. */
+    /** Ends a process with a signal after the end of this JVM. The process must name the directory in its command line. */
     static void endAfterwards(Path directory, long pid, String signal) {
         try {
             INSTANCE.order(signal + " " + pid + " " + directory);

@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.Properties;
 import java.util.stream.Stream;
 
-/** The JDKs that are installed: for tests of what this JVM's is too old for. */
+/** Finds installed JDKs, for tests that need a newer version than this JVM's. */
 public final class JavaHome {
 
     private static final String PROPERTY = "holdfast.test.java-home";
@@ -16,11 +16,11 @@ public final class JavaHome {
     private JavaHome() {}
 
     /**
-     * Looks for a JDK: first the one that the system property {@code holdfast.test.java-home} names, then this JVM's, then
-     * those that are installed beside it.
+     * Finds a JDK. It searches the system property {@code holdfast.test.java-home} first, then this JVM's JDK, then the JDKs
+     * installed beside it.
      *
-     * @param feature its version, such as 25, or an older one
-     * @return its home; empty if there is none
+     * @param feature the lowest feature version to accept, such as 25
+     * @return the home of the JDK; empty if there is none
      */
     public static Optional<Path> ofVersion(int feature) {
         Path own = Path.of(System.getProperty("java.home"));
@@ -32,10 +32,11 @@ public final class JavaHome {
     }
 
     /**
-     * The same, for tests that are skipped without one: on a build server too, because Debian 12 has no package of a newer JDK.
+     * Does the same as {@link #ofVersion}, but skips the test without that JDK. It skips the test on a build server too, because
+     * Debian 12 has no package of a newer JDK.
      *
-     * @param feature its version
-     * @return its home
+     * @param feature the lowest feature version to accept
+     * @return the home of the JDK
      * @throws org.opentest4j.TestAbortedException if there is none
      */
     public static Path required(int feature) {
@@ -55,7 +56,7 @@ public final class JavaHome {
         }
     }
 
-    /** The feature version of the JDK at this place; 0 if there is none. */
+    /** Returns the feature version of the JDK in this directory; 0 if there is none. */
     static int version(Path home) {
         Properties release = new Properties();
         try (Reader file = Files.newBufferedReader(home.resolve("release"))) {

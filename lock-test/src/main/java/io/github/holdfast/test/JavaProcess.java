@@ -14,10 +14,10 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 
 /**
- * A real JVM with this JVM's class path, to be killed or paused by a test.
+ * A separate JVM with this JVM's class path. A test can kill or pause it.
  *
- * <p>Its {@code main} should read its standard input to the end, best with {@link #exitWithParent()} or {@link #commands}: then
- * it ends also when this JVM is killed. Its standard error is part of its output. Thread-safe.
+ * <p>Its {@code main} method should read the standard input to the end, preferably with {@link #exitWithParent()} or {@link
+ * #commands}. Then the process also ends when this JVM is killed. Its output includes its standard error. Thread-safe.
  *
  * <pre>{@code
  * try (JavaProcess worker = JavaProcess.of(Worker.class).args(database.url()).start()) {
@@ -46,21 +46,21 @@ public final class JavaProcess implements AutoCloseable {
      * Prepares a JVM.
      *
      * @param main the class whose {@code main} method it runs
-     * @return what can be configured and started
+     * @return a builder to configure and start it
      */
     public static JavaProcessBuilder of(Class<?> main) {
         return new JavaProcessBuilder(main);
     }
 
-    /** For the child: halts this JVM when its standard input ends, because its parent has ended. */
+    /** Halts this JVM when its standard input ends, because then its parent has ended. Call it in the child process. */
     public static void exitWithParent() {
         commands(line -> {});
     }
 
     /**
-     * For the child: like {@link #exitWithParent()}, and hands over each line that the parent sends.
+     * Does the same as {@link #exitWithParent()}, and also passes on each line from the parent. Call it in the child process.
      *
-     * @param command is called with each line, on a thread of its own; if it throws, this JVM halts with status 2
+     * @param command called with each line, on a separate thread; if it throws, this JVM halts with status 2
      */
     public static void commands(Consumer<String> command) {
         Thread reader = new Thread(() -> halt(readLines(command)), "commands");
@@ -85,7 +85,7 @@ public final class JavaProcess implements AutoCloseable {
     }
 
     /**
-     * Writes a line to its standard input.
+     * Writes a line to the standard input of the process.
      *
      * @param line the line without its end
      * @throws UncheckedIOException if the process has ended
@@ -100,12 +100,12 @@ public final class JavaProcess implements AutoCloseable {
     }
 
     /**
-     * Waits for a line of its output. Each call goes on behind the line that the call before found.
+     * Waits for a line in the output. Each call continues after the line that the previous call found.
      *
-     * @param condition is true for the line
+     * @param condition returns true for the wanted line
      * @param timeout how long to wait at most
      * @return the line
-     * @throws AssertionError with all output if the process ends, or the time passes, without such a line
+     * @throws AssertionError with all output, if the process ends or the time is over without such a line
      * @throws InterruptedException if this thread is interrupted
      */
     public synchronized String awaitLine(Predicate<String> condition, Duration timeout) throws InterruptedException {
@@ -126,7 +126,7 @@ public final class JavaProcess implements AutoCloseable {
     }
 
     /**
-     * Its output.
+     * Returns its output.
      *
      * @return the lines so far, standard error included
      */
@@ -135,7 +135,7 @@ public final class JavaProcess implements AutoCloseable {
     }
 
     /**
-     * The process id.
+     * Returns the process id.
      *
      * @return the id
      */
@@ -143,7 +143,10 @@ public final class JavaProcess implements AutoCloseable {
         return process.pid();
     }
 
-    /** Ends it at once and waits for that: SIGKILL, so no hook of it runs. Does nothing if it has ended. */
+    /**
+     * Ends the process at once with SIGKILL, and waits for its end. No shutdown hook runs. Does nothing if the process has
+     * already ended.
+     */
     public void kill() {
         process.destroyForcibly();
         boolean interrupted = false;
@@ -160,24 +163,24 @@ public final class JavaProcess implements AutoCloseable {
     }
 
     /**
-     * Stops all its threads in the middle of what they do (SIGSTOP), as a long garbage collection would. On Linux they stand still when
-     * this returns; elsewhere one may go on for a moment.
+     * Pauses all threads of the process wherever they are (SIGSTOP), as a long garbage collection would. On Linux, all threads
+     * have stopped when this method returns. Elsewhere, a thread may run on for a moment.
      */
     public void pause() {
         Signal.stop(pid());
     }
 
-    /** Lets it go on after {@link #pause()} (SIGCONT). */
+    /** Resumes the process after {@link #pause()} (SIGCONT). */
     public void resume() {
         Signal.resume(pid());
     }
 
     /**
-     * Waits until it ends by itself.
+     * Waits until the process ends by itself.
      *
      * @param timeout how long to wait at most
      * @return its exit status
-     * @throws AssertionError with all output if it goes on for longer
+     * @throws AssertionError with all output, if the process does not end in time
      * @throws InterruptedException if this thread is interrupted
      */
     public int waitFor(Duration timeout) throws InterruptedException {

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What a {@link JavaProcess} is started with. */
+/** Configures and starts a {@link JavaProcess}. */
 public final class JavaProcessBuilder {
     private final Class<?> main;
     private final List<String> jvmArguments = new ArrayList<>(List.of("-Xmx128m"));
@@ -21,9 +21,9 @@ public final class JavaProcessBuilder {
     }
 
     /**
-     * Adds arguments for the JVM. Without any it has {@code -Xmx128m}.
+     * Adds arguments for the JVM. By default it has {@code -Xmx128m}.
      *
-     * @param jvmArguments arguments such as {@code -Duser.timezone=UTC}; the last {@code -Xmx} counts
+     * @param jvmArguments arguments such as {@code -Duser.timezone=UTC}; the last {@code -Xmx} wins
      * @return this
      */
     public JavaProcessBuilder jvmArgs(String... jvmArguments) {
@@ -32,9 +32,9 @@ public final class JavaProcessBuilder {
     }
 
     /**
-     * Chooses another JDK than this JVM's.
+     * Selects a JDK other than this JVM's.
      *
-     * @param javaHome where it is, for instance what {@link JavaHome} found
+     * @param javaHome the home of the JDK, for example a result of {@link JavaHome}
      * @return this
      */
     public JavaProcessBuilder javaHome(Path javaHome) {

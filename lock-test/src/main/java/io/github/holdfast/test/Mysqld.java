@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** How a server of MySQL or MariaDB is started, on a copy of an initialised data directory. */
+/** Starts a server of MySQL or MariaDB, on a copy of an initialised data directory. */
 final class Mysqld {
 
     private final TestDatabase kind;
@@ -52,22 +52,22 @@ final class Mysqld {
                 "--secure-file-priv=",
                 "--port=" + port,
                 "--bind-address=127.0.0.1",
-                // The host of a login is then always the address: no lookup, no anonymous user of localhost.
+                // The host of a login is then always the address: no lookup, and no anonymous user of localhost.
                 "--skip-name-resolve",
                 "--default-time-zone=" + zone,
                 "--max-connections=300",
-                // Many servers on one machine run out of the kernel's aio contexts.
+                // Many servers on one machine would exhaust the kernel's aio contexts.
                 "--innodb-use-native-aio=0"));
         all.addAll(Durability.current().mysqldOptions());
         all.addAll(asRoot(directory));
         return all;
     }
 
-    /** Copies the template to {@code data}, and returns a command that starts a server on it; other options may follow. */
+    /** Copies the template to {@code data}. Returns a command that starts a server on it; you may append options. */
     static List<String> prepare(Path directory, Path template, List<String> command) throws IOException {
         Path data = directory.resolve("data");
         Cache.copy(template, data);
-        // It has the identity of the template's server; a new server makes its own.
+        // The file contains the identity of the template's server. Without it, the new server creates its own.
         Files.deleteIfExists(data.resolve("auto.cnf"));
         List<String> all = new ArrayList<>(command);
         all.addAll(List.of(
@@ -76,7 +76,7 @@ final class Mysqld {
                 "--pid-file=" + directory.resolve("pid"),
                 "--tmpdir=" + directory,
                 "--bind-address=127.0.0.1",
-                // The host of a login is then always the address: no lookup, no anonymous user of localhost.
+                // The host of a login is then always the address: no lookup, and no anonymous user of localhost.
                 "--skip-name-resolve",
                 "--innodb-use-native-aio=0"));
         all.addAll(Durability.current().mysqldOptions());
@@ -102,12 +102,12 @@ final class Mysqld {
         }
     }
 
-    /** Both servers refuse to run as root unless told to. */
+    /** Returns the option to run as root, which both servers need. */
     private static List<String> asRoot(Path own) {
         return isRoot(own) ? List.of("--user=root") : List.of();
     }
 
-    /** Whether this JVM runs as root, seen from something that it has created. */
+    /** Whether this JVM runs as root. The owner of a file that this JVM has created shows it. */
     static boolean isRoot(Path own) {
         try {
             return Files.getAttribute(own, "unix:uid").equals(0);

@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import javax.sql.DataSource;
 
-/** A server of MySQL or MariaDB, which runs. */
+/** A running server of MySQL or MariaDB. */
 final class MysqldProcess implements ServerProcess {
 
     static final JdbcServer.Login ADMINISTRATOR = new JdbcServer.Login("administrator", "administrator");
@@ -28,14 +28,14 @@ final class MysqldProcess implements ServerProcess {
     private Process process;
 
     /**
-     * Starts it.
+     * Starts the server.
      *
-     * @param directory all that it writes is there; the command names it
+     * @param directory the directory for all files of the server; the command names it
      */
     MysqldProcess(TestDatabase kind, Path directory, List<String> command, String url) {
         this.directory = directory;
         this.command = command;
-        this.dataSource = kind.dataSource(url, ADMINISTRATOR.name(), ADMINISTRATOR.password());
+        this.dataSource = DataSources.of(kind, url, ADMINISTRATOR.name(), ADMINISTRATOR.password());
         this.process = started();
         this.server = JdbcServer.started(kind, url, ADMINISTRATOR);
     }
@@ -89,7 +89,10 @@ final class MysqldProcess implements ServerProcess {
         }
     }
 
-    /** Another server that was faster to take the port answers too, and has the same administrator. */
+    /**
+     * Checks that the connection leads to this server. Another server may have taken the port first. It would answer too, and has
+     * the same administrator.
+     */
     private void requireOwn(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement();
                 ResultSet row = statement.executeQuery("select @@datadir")) {
@@ -109,7 +112,7 @@ final class MysqldProcess implements ServerProcess {
         }
     }
 
-    /** The complaints in an output, or else its end. */
+    /** Returns the errors in an output, or the end of the output if it contains none. */
     static String complaints(String output) {
         String errors = output.lines()
                 .filter(line -> line.contains("ERROR") || line.contains("error"))

@@ -9,12 +9,12 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
- * Runs a test class on a database of its own, which is dropped after the class.
+ * Runs a test class on a separate database, and drops the database after the class.
  *
- * <p>Constructors, test methods and life-cycle methods, inherited ones included, can have a {@link Database} parameter; all get
- * the same database. A nested class has its outer class's database unless it is annotated itself. Where the server cannot
- * start, the class is skipped with the reason; with the environment variable {@code CI=true} it fails. The run ends with a
- * line that says how many tests ran on which database (see {@link DatabaseCoverage}).
+ * <p>Constructors, test methods and life-cycle methods can have a {@link Database} parameter, and so can inherited methods. All
+ * get the same database. A nested class uses the database of its outer class unless it has its own annotation. If the server
+ * cannot start, the class is skipped with the reason; with the environment variable {@code CI=true} it fails. At its end, the run
+ * prints the number of tests on each database.
  *
  * <pre>{@code
  * class LockTest {
@@ -32,7 +32,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 public @interface OnDatabase {
 
     /**
-     * The kind of database.
+     * Returns the kind of database.
      *
      * @return the kind
      */

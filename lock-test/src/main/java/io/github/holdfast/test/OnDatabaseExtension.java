@@ -13,8 +13,8 @@ import org.opentest4j.TestAbortedException;
 /**
  * Supplies the {@link Database} of the nearest class with {@link OnDatabase}.
  *
- * <p>The server starts in a condition and not in a {@code beforeAll}: reports show a class that a condition disabled, with its
- * reason, whereas surefire drops one that was aborted.
+ * <p>The server starts in a condition, not in a {@code beforeAll}. Reports show a class disabled by a condition, with the reason.
+ * But surefire omits an aborted class.
  */
 final class OnDatabaseExtension implements ExecutionCondition, ParameterResolver {
 
@@ -29,7 +29,7 @@ final class OnDatabaseExtension implements ExecutionCondition, ParameterResolver
         TestDatabase kind = annotation.get().value();
         Coverage coverage = Coverage.ofThisJvm();
         try {
-            coverage.started(kind, kind.server().version());
+            coverage.started(kind, Servers.of(kind).version());
             return ConditionEvaluationResult.enabled(kind.label() + " runs");
         } catch (TestAbortedException e) {
             String reason = String.valueOf(e.getMessage());
@@ -49,9 +49,9 @@ final class OnDatabaseExtension implements ExecutionCondition, ParameterResolver
     @Override
     public Database resolveParameter(ParameterContext parameter, ExtensionContext context) {
         ExtensionContext owner = owner(context);
-        // Not keyed by the type: a store also answers with what the stores of outer classes have.
+        // The type must not be the key, because a store also returns the values of outer classes.
         return owner.getStore(NAMESPACE)
-                .computeIfAbsent(owner.getUniqueId(), id -> kind(owner).create(), Database.class);
+                .computeIfAbsent(owner.getUniqueId(), id -> Database.create(kind(owner)), Database.class);
     }
 
     private static ExtensionContext owner(ExtensionContext context) {
@@ -68,7 +68,7 @@ final class OnDatabaseExtension implements ExecutionCondition, ParameterResolver
         return annotation(owner).orElseThrow().value();
     }
 
-    /** Of the element that this context stands for: a method's context has none. */
+    /** Returns the annotation of this context's own class. The context of a method has none. */
     private static Optional<OnDatabase> annotation(ExtensionContext context) {
         return AnnotationSupport.findAnnotation(context.getElement(), OnDatabase.class);
     }

@@ -8,28 +8,29 @@ import java.net.ServerSocket;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Ports for servers that must be told theirs and listen only some time later. The kernel would give a port of its own choice to
- * somebody else meanwhile, such as the server of another test JVM; so these are below those that it chooses from.
+ * Finds ports for servers. A server gets its port in advance, and listens only later. Meanwhile, the kernel could give a port of
+ * its own range to another process, such as the server of another test JVM. So these ports are below that range.
  */
 final class Ports {
 
     private static final int FIRST = 15_000;
 
-    /** Linux chooses from 32,768 on, others from 49,152. */
+    /** The kernel's range begins at 32,768 on Linux, and at 49,152 on other systems. */
     private static final int LAST = 32_000;
 
     private static final int TRIES = 100;
 
     private Ports() {}
 
-    /** One on which nobody listens now. */
+    /** Returns a port on which no server listens now. */
     static int free() {
         for (int tries = 1; ; tries++) {
             int port = ThreadLocalRandom.current().nextInt(FIRST, LAST);
             try (ServerSocket unused = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
                 return port;
             } catch (BindException e) {
-                // In use, as a rule, but it is the same where there is no such address.
+                // Usually the port is in use. But the error is the same if the address does not exist, so the loop is
+                // limited.
                 if (tries == TRIES) {
                     throw new UncheckedIOException(e);
                 }

@@ -17,20 +17,20 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A network in front of a server on the loopback interface, that can be bad. Thread-safe. */
+/** A proxy in front of a server on the loopback interface, which simulates a faulty network. Thread-safe. */
 public final class Proxy implements AutoCloseable {
 
-    /** What it does with what it is sent. */
+    /** How the proxy handles data. */
     public enum Mode {
         /** Passes everything. */
         PASS,
-        /** Lets nobody connect; passes everything of those that are connected. */
+        /** Refuses new connections; passes everything on existing connections. */
         REFUSE,
-        /** Keeps everything for itself. */
+        /** Passes nothing. */
         BLACK_HOLE,
         /** Passes everything a fifth of a second late. */
         DELAY,
-        /** Passes a COMMIT, and ends the client's connection before the answer. */
+        /** Passes a COMMIT, and closes the client's connection before the answer. */
         DROP_COMMIT_REPLY
     }
 
@@ -51,10 +51,10 @@ public final class Proxy implements AutoCloseable {
     }
 
     /**
-     * Starts one that passes everything.
+     * Starts a proxy that passes everything.
      *
      * @param url the JDBC URL of a server on the loopback interface, with its port
-     * @return what is to be closed
+     * @return the proxy, to be closed
      */
     public static Proxy to(String url) {
         Matcher address = ADDRESS.matcher(url);
@@ -73,16 +73,16 @@ public final class Proxy implements AutoCloseable {
     }
 
     /**
-     * How to connect through it.
+     * Returns the URL through which clients connect to the server.
      *
-     * @return the server's URL with its own port
+     * @return the server's URL with the proxy's port
      */
     public String url() {
         return url;
     }
 
     /**
-     * How many connections it has refused.
+     * Returns how many connections the proxy has refused.
      *
      * @return the number
      */
@@ -91,7 +91,7 @@ public final class Proxy implements AutoCloseable {
     }
 
     /**
-     * How many answers to a COMMIT it has kept from a client.
+     * Returns how many answers to a COMMIT the proxy has withheld from clients.
      *
      * @return the number
      */
@@ -100,18 +100,18 @@ public final class Proxy implements AutoCloseable {
     }
 
     /**
-     * Changes what it does from now on, also with the connections that there are.
+     * Changes the mode, for existing connections too.
      *
-     * @param other what it is to do
+     * @param other the new mode
      */
     public void set(Mode other) {
         mode = other;
     }
 
     /**
-     * Leads those who connect from now on to another server. The connections that there are stay.
+     * Sends new connections to another server. Existing connections stay unchanged.
      *
-     * @param port where that listens on the loopback interface
+     * @param port the server's port on the loopback interface
      */
     public void leadTo(int port) {
         target = port;
@@ -138,7 +138,7 @@ public final class Proxy implements AutoCloseable {
                     close(client);
                 }
             } catch (IOException closed) {
-                // The loop looks.
+                // The loop checks whether the listener is closed.
             }
         }
     }
@@ -150,7 +150,7 @@ public final class Proxy implements AutoCloseable {
         sockets.add(client);
         sockets.add(server);
         if (listener.isClosed()) {
-            // After close() has ended those that it knew.
+            // The proxy was closed meanwhile. This ends the connections that close() did not know yet.
             cut();
             return;
         }
@@ -185,7 +185,7 @@ public final class Proxy implements AutoCloseable {
                 }
             }
         } catch (IOException ended) {
-            // So does the other direction.
+            // The other direction ends too.
         } finally {
             close(from);
             close(to);
@@ -204,7 +204,7 @@ public final class Proxy implements AutoCloseable {
         try {
             socket.close();
         } catch (IOException alreadyClosed) {
-            // That is what was wanted.
+            // The socket is closed in any case.
         }
     }
 

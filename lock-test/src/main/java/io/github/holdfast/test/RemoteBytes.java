@@ -8,7 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
-/** A file on an HTTP server, read by range requests; from a server that does not know them it is downloaded once. */
+/** A file on an HTTP server, read by range requests. If the server does not support these, this class downloads the file once. */
 final class RemoteBytes implements Bytes, AutoCloseable {
 
     private static final int TIMEOUT_MILLIS = 30_000;

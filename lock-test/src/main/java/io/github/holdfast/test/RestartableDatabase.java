@@ -1,12 +1,10 @@
 package io.github.holdfast.test;
 
 /**
- * A database on a server of its own, which can be killed and started again: for what applications meet when their database
- * crashes.
+ * A database on a separate server. A test can kill the server and start it again, to simulate a crash of the database.
  *
- * <p>For PostgreSQL, MariaDB, MySQL, and H2 as a TCP server with a file. What is committed outlives a kill, on H2
- * because the URL says {@code WRITE_DELAY=0}. The server ends with the tests at the
- * latest. Not thread-safe.
+ * <p>For PostgreSQL, MariaDB, MySQL, and H2 as a TCP server with a file. Commits survive a kill; on H2, the setting {@code
+ * WRITE_DELAY=0} in the URL ensures this. The server ends with the tests at the latest. Not thread-safe.
  *
  * <pre>{@code
  * try (RestartableDatabase restartable = RestartableDatabase.start(TestDatabase.MYSQL)) {
@@ -24,11 +22,11 @@ public final class RestartableDatabase implements AutoCloseable {
 
     private RestartableDatabase(ServerProcess server) {
         this.server = server;
-        this.database = server.server().newDatabase();
+        this.database = new Database(server.server());
     }
 
     /**
-     * Starts a server and makes a database on it.
+     * Starts a server and creates a database on it.
      *
      * @param kind the kind of server, not H2 in memory or in a file of this JVM
      * @return the running server; the caller closes it
@@ -50,7 +48,7 @@ public final class RestartableDatabase implements AutoCloseable {
     }
 
     /**
-     * The database, fresh and empty; it has the same URL after each start.
+     * Returns the database, fresh and empty; it has the same URL after each start.
      *
      * @return the database; this object closes it
      */
@@ -58,7 +56,10 @@ public final class RestartableDatabase implements AutoCloseable {
         return database;
     }
 
-    /** Ends all processes of the server at once and waits for that: SIGKILL, so they say farewell to nobody. Does nothing if it is down. */
+    /**
+     * Kills all processes of the server at once with SIGKILL, and waits for their end. They close nothing. Does nothing if the
+     * server is down.
+     */
     public void kill() {
         if (!isDown) {
             isDown = true;
@@ -69,7 +70,7 @@ public final class RestartableDatabase implements AutoCloseable {
     /**
      * Starts the server again after {@link #kill()}, on the same data and the same port, and waits until it answers.
      *
-     * @throws IllegalStateException if it does not start
+     * @throws IllegalStateException if the server does not start
      */
     public void restart() {
         server.restart();
@@ -80,7 +81,7 @@ public final class RestartableDatabase implements AutoCloseable {
     @Override
     public void close() {
         if (isDown) {
-            restart(); // PostgreSQL frees the shared memory of a server that was killed when it starts again.
+            restart(); // PostgreSQL frees the shared memory of a killed server at the next start.
         }
         database.close();
         server.stop();

@@ -1,17 +1,17 @@
 package io.github.holdfast.test;
 
-/** A server that runs in a process of its own and can be killed. It ends with this JVM at the latest. Not thread-safe. */
+/** A server in a separate process, which a test can kill. It ends with this JVM at the latest. Not thread-safe. */
 interface ServerProcess {
 
-    /** The server, while it runs. */
+    /** Returns the server, while it runs. */
     DatabaseServer server();
 
-    /** Ends it at once (SIGKILL) while it runs, and waits for that. */
+    /** Kills the running server at once (SIGKILL), and waits for its end. */
     void kill();
 
-    /** Starts it again after {@link #kill()}, on the same data and the same port, and waits until it answers. */
+    /** Starts the server again after {@link #kill()}, on the same data and the same port, and waits until it answers. */
     void restart();
 
-    /** Ends it for good, while it runs. */
+    /** Ends the running server for good. */
     void stop();
 }

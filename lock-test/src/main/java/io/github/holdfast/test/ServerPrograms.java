@@ -6,10 +6,10 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * The programs of the servers, for tests that start several as a cluster: how, they say themselves.
+ * The programs of the database servers, for tests that start several as a cluster. The tests themselves configure the cluster.
  *
- * <p>A server lives in a directory of its own and writes its output to the file {@code log} there. It ends with the tests at the
- * latest, and the directory goes with it. Linux only. Thread-safe.
+ * <p>Each server has its own directory, and writes its output to the file {@code log} there. The server ends with the tests at
+ * the latest, and its directory is then deleted. Linux only. Thread-safe.
  *
  * <pre>{@code
  * Path directory = ServerPrograms.newDirectory();
@@ -23,7 +23,7 @@ public final class ServerPrograms {
     private ServerPrograms() {}
 
     /**
-     * A new directory, which is deleted after the end of this JVM.
+     * Creates a new directory. It is deleted after the end of this JVM.
      *
      * @return the directory, empty
      */
@@ -32,17 +32,17 @@ public final class ServerPrograms {
     }
 
     /**
-     * A port for a server.
+     * Returns a port for a server.
      *
-     * @return one of the loopback interface on which nobody listens now
+     * @return a port of the loopback interface on which no server listens now
      */
     public static int freePort() {
         return Ports.free();
     }
 
     /**
-     * Prepares a server of PostgreSQL, the same that {@link TestDatabase#POSTGRESQL} has. Whoever comes by TCP from this machine is
-     * believed to be who he says, such as the administrator {@code postgres}.
+     * Prepares a PostgreSQL server of the same version as {@link TestDatabase#POSTGRESQL}. On TCP connections from this machine,
+     * it trusts every user name, including the administrator {@code postgres}.
      *
      * @param directory gets the initialised data in {@code data}
      * @return the command that starts a server on these data, without a port; options of the form {@code -c name=value} may follow
@@ -58,8 +58,8 @@ public final class ServerPrograms {
     }
 
     /**
-     * Prepares a server of MySQL, the same that {@link TestDatabase#MYSQL} has, but with the plug-ins for semi-synchronous replication and Group
-     * Replication. Nobody can log in: a file that {@code --init-file} names makes users.
+     * Prepares a MySQL server of the same version as {@link TestDatabase#MYSQL}, with the plug-ins for semi-synchronous
+     * replication and Group Replication. Nobody can log in at first. Create users in a file, and pass it as {@code --init-file}.
      *
      * @param directory gets the initialised data in {@code data}
      * @return the command that starts a server on these data, without a port; other options may follow
@@ -75,8 +75,8 @@ public final class ServerPrograms {
     }
 
     /**
-     * Prepares a server of MariaDB, the same that {@link TestDatabase#MARIADB} has. Nobody can log in: a file that {@code --init-file}
-     * names makes users.
+     * Prepares a MariaDB server of the same version as {@link TestDatabase#MARIADB}. Nobody can log in at first. Create users in
+     * a file, and pass it as {@code --init-file}.
      *
      * @param directory gets the initialised data in {@code data}
      * @return the command that starts a server on these data, without a port; other options may follow
@@ -94,7 +94,7 @@ public final class ServerPrograms {
     /**
      * Starts a server.
      *
-     * @param directory its own; the command names it
+     * @param directory the server's own directory, which the command names
      * @param command the program and its options
      * @return the process, which may not be ready yet
      */
@@ -105,7 +105,7 @@ public final class ServerPrograms {
                     .redirectOutput(ProcessBuilder.Redirect.appendTo(
                             directory.resolve("log").toFile()))
                     .start();
-            // What PostgreSQL and mysqld both understand: at once, and PostgreSQL still frees its shared memory.
+            // Both PostgreSQL and mysqld end at once on QUIT, and PostgreSQL still frees its shared memory.
             Janitor.endAfterwards(directory, process.pid(), "QUIT");
             return process;
         } catch (IOException e) {
@@ -114,7 +114,7 @@ public final class ServerPrograms {
     }
 
     /**
-     * What a test throws when a server of its cluster cannot start.
+     * Returns the exception to throw if a server of a cluster cannot start.
      *
      * @param message what is missing
      * @param cause why

@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** The servers of this JVM: each kind is started at most once, also when the start fails. */
+/** The servers of this JVM. It starts each kind at most once, even if the start fails. */
 final class Servers {
 
     private static final String WANTED = "holdfast.test.databases";
@@ -20,7 +20,7 @@ final class Servers {
         return STARTS.computeIfAbsent(kind, key -> new Start()).server(kind);
     }
 
-    /** Aborts the test, and fails it on a build server, if the kind is not one of those that the system property names. */
+    /** Aborts the test if the system property is set without this kind. On a build server, the test fails instead. */
     static void requireWanted(TestDatabase kind) {
         String wanted = System.getProperty(WANTED, "");
         if (!wanted.isEmpty() && !List.of(wanted.split(",")).contains(kind.key())) {
@@ -37,7 +37,7 @@ final class Servers {
         };
     }
 
-    /** A server of its own, which can be killed. */
+    /** Starts a separate server, which a test can kill. */
     static ServerProcess startProcess(TestDatabase kind) {
         return switch (kind) {
             case H2_TCP -> new H2Process();
@@ -48,7 +48,7 @@ final class Servers {
         };
     }
 
-    /** A server in the zone that this process has. */
+    /** Starts a server in this process's time zone. */
     static JdbcServer startIn(ZoneId zone, TestDatabase kind) {
         return switch (kind) {
             case POSTGRESQL -> EmbeddedPostgresql.start(zone.getId()).server();

@@ -16,12 +16,14 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * An archive of classes for the JVMs that tests start, which need not read and verify them then: half of the processor time of a
- * start with Hibernate (<a href="https://docs.oracle.com/en/java/javase/17/vm/class-data-sharing.html">class data sharing</a>).
+ * An archive of classes for the JVMs that tests start. With the archive, they need not read and verify these classes. That takes
+ * half of the processor time of a start with Hibernate (<a
+ * href="https://docs.oracle.com/en/java/javase/17/vm/class-data-sharing.html">class data sharing</a>).
  *
- * <p>The first of these JVMs, of whichever test JVM, lists the classes that it loads, and when it has ended an archive is made of the
- * list. Those that start before that do without, as all do if the making was cut short. There is none unless the system property
- * {@code holdfast.test.classes} says where: the beginning of the files' path, which goes on with what they depend on.
+ * <p>The first of these JVMs, whichever test starts it, lists the classes that it loads. After its end, an archive is created
+ * from the list. JVMs that start earlier run without the archive. All of them do so if the creation was interrupted. The system
+ * property {@code holdfast.test.classes} enables the archive; it contains the beginning of the files' path. The rest of the path
+ * depends on the Java version and the jars.
  */
 final class SharedClasses {
 
@@ -39,7 +41,10 @@ final class SharedClasses {
         this.isListing = !Files.exists(archive) && isFirst();
     }
 
-    /** Has the command start, if it starts this JVM's Java; its class path is this JVM's. */
+    /**
+     * Starts a command. It uses shared classes if the command starts this JVM's Java. The command's class path must be this
+     * JVM's.
+     */
     static Process start(ProcessBuilder builder) throws IOException {
         String path = System.getProperty(PROPERTY);
         if (path == null || !builder.command().get(0).equals(JAVA.toString())) {
@@ -55,8 +60,8 @@ final class SharedClasses {
     }
 
     /**
-     * This JVM's class path; if classes are shared, with the jars first: it has to begin as that of the archive, which must not have
-     * directories.
+     * Returns this JVM's class path. With shared classes, the jars come first. The class path must begin with that of the
+     * archive, and an archive must not contain directories.
      */
     static String classPath() {
         return System.getProperty(PROPERTY) == null
@@ -66,7 +71,9 @@ final class SharedClasses {
                         .collect(Collectors.joining(File.pathSeparator));
     }
 
-    /** Of the Java and the jars: of another one the JVM would not take the archive. */
+    /**
+     * Returns a fingerprint of the Java version and the jars. The JVM would reject an archive of another version or other jars.
+     */
     private static String fingerprint() {
         StringBuilder dependsOn = new StringBuilder(System.getProperty("java.vm.version"));
         for (String jar : entries(SharedClasses::isJar).split(File.pathSeparator)) {
@@ -90,7 +97,8 @@ final class SharedClasses {
         if (isListing) {
             return List.of("-XX:DumpLoadedClassList=" + list);
         }
-        // Under libfaketime the jars seem to have other dates, and the archive is not used: the JVM need not say so.
+        // Under libfaketime, the jars seem to have other dates, so the JVM does not use the archive. These options
+        // suppress its report.
         return Files.exists(archive)
                 ? List.of("-XX:SharedArchiveFile=" + archive, "-Xlog:disable", "-Xlog:all=error:stderr")
                 : List.of();
@@ -111,7 +119,7 @@ final class SharedClasses {
         Path incomplete = archive.resolveSibling(archive.getFileName() + ".incomplete");
         try {
             List<String> classes = Files.readAllLines(list);
-            // Of a process that was killed, the last line may be cut.
+            // If the process was killed, the last line may be cut.
             Files.write(list, classes.subList(0, Math.max(0, classes.size() - 1)));
             Process dump = new ProcessBuilder(
                             JAVA.toString(),

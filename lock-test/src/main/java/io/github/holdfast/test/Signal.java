@@ -9,20 +9,23 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
-/** What Java cannot send to a process. */
+/** Sends signals that Java itself cannot send. */
 final class Signal {
 
     private static final Duration STANDSTILL_LIMIT = Duration.ofSeconds(20);
 
     private Signal() {}
 
-    /** Stops all threads of the process; on Linux they stand still when this returns, elsewhere one may go on for a moment. */
+    /**
+     * Pauses all threads of the process. On Linux, all threads have stopped when this method returns. Elsewhere, a thread may run
+     * on for a moment.
+     */
     static void stop(long pid) {
         send("STOP", pid);
         awaitStandstill(pid);
     }
 
-    /** Lets them go on. */
+    /** Resumes the threads. */
     static void resume(long pid) {
         send("CONT", pid);
     }
@@ -38,7 +41,7 @@ final class Signal {
         }
     }
 
-    /** A thread that runs on another processor goes on until that one notices the signal. */
+    /** Waits until all threads have stopped. A thread on another processor runs on until that processor notices the signal. */
     private static void awaitStandstill(long pid) {
         Path threads = Path.of("/proc", String.valueOf(pid), "task");
         long start = System.nanoTime();
@@ -54,7 +57,8 @@ final class Signal {
         try (DirectoryStream<Path> all = Files.newDirectoryStream(threads)) {
             for (Path thread : all) {
                 String status = Files.readString(thread.resolve("stat"));
-                // After its name, which may contain anything: stopped, or ended and not yet waited for.
+                // The state follows the name, which may contain any character. These states mean stopped, or ended but
+                // not yet reaped.
                 if ("TZX".indexOf(status.charAt(status.lastIndexOf(')') + 2)) < 0) {
                     return false;
                 }

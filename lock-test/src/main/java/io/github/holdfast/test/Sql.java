@@ -9,21 +9,22 @@ import java.util.List;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
-/** Work on connections of its own, with unchecked exceptions. */
+/** Executes SQL on separate connections, with unchecked exceptions. */
 final class Sql {
 
     private Sql() {}
 
     static void execute(DataSource dataSource, String... statements) {
-        for (String sql : statements) {
-            onConnection(dataSource, connection -> {
+        onConnection(dataSource, connection -> {
+            for (String sql : statements) {
                 try (Statement statement = connection.createStatement()) {
-                    return statement.execute(sql);
+                    statement.execute(sql);
                 } catch (SQLException e) {
                     throw new IllegalStateException(e.getMessage() + ": " + sql, e);
                 }
-            });
-        }
+            }
+            return true;
+        });
     }
 
     static <T extends @Nullable Object> List<T> list(DataSource dataSource, String sql, Work<ResultSet, T> row) {
@@ -47,7 +48,7 @@ final class Sql {
         }
     }
 
-    /** What is done with a connection or a row. */
+    /** Work with a connection or a row. */
     interface Work<S, T extends @Nullable Object> {
         T on(S source) throws SQLException;
     }

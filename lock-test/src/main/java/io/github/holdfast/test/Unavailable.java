@@ -4,9 +4,8 @@ import org.jspecify.annotations.Nullable;
 import org.opentest4j.TestAbortedException;
 
 /**
- * What happens when something that a test needs is not on this machine: on a developer's the test is skipped, and the build ends
- * with a line that says why (see {@link DatabaseCoverage}); on a build server, with the environment variable {@code CI=true}, it
- * fails. Thread-safe.
+ * Reports that this machine lacks something that a test needs. On a developer's machine, the test is skipped, and the build
+ * prints the reason at its end. On a build server, with the environment variable {@code CI=true}, the test fails. Thread-safe.
  *
  * <pre>{@code
  * if (!Files.isExecutable(CHROMIUM)) {
@@ -18,22 +17,18 @@ public final class Unavailable {
 
     private Unavailable() {}
 
-    static boolean onBuildServer() {
-        return Boolean.parseBoolean(System.getenv("CI"));
-    }
-
     static RuntimeException because(TestDatabase kind, Throwable cause) {
-        // Ports and temporary directories are not the same for each test.
+        // Masks ports and temporary directories, because they differ between tests.
         String reason =
                 String.valueOf(cause.getMessage()).replaceAll("\\s+", " ").replaceAll("[0-9]{5,}", "...");
         return because(kind.label() + " did not start: " + reason, cause);
     }
 
     /**
-     * What a test, or a method that is called before it, has to throw.
+     * Returns the exception for a test, or a method called before it, to throw.
      *
-     * @param reason what is missing, the same for all tests that lack the same thing: they are counted by it
-     * @param packages the Debian packages that bring it; none if the reason says what to do
+     * @param reason what is missing; tests that lack the same thing must give the same reason, because they are counted by it
+     * @param packages the Debian packages that contain the missing thing; none if the reason says what to do
      * @return a {@link TestAbortedException}, or an {@link IllegalStateException} on a build server
      */
     public static RuntimeException because(String reason, String... packages) {
@@ -41,25 +36,26 @@ public final class Unavailable {
     }
 
     /**
-     * The same, for a test that is skipped on a build server too, because what it needs cannot be installed there.
+     * Does the same as {@link #because(String, String...)}, but a build server also skips the test, because the missing thing
+     * cannot be installed there.
      *
      * @param reason what is missing
-     * @return what has to be thrown
+     * @return the exception to throw
      */
-    public static TestAbortedException evenOnBuildServer(String reason) {
+    static TestAbortedException evenOnBuildServer(String reason) {
         Coverage.ofThisJvm().missing(reason);
         return new TestAbortedException(reason);
     }
 
     static RuntimeException because(String reason, @Nullable Throwable cause) {
-        if (onBuildServer()) {
+        if (Coverage.mustBeComplete()) {
             return new IllegalStateException(reason, cause);
         }
         Coverage.ofThisJvm().missing(reason);
         return new TestAbortedException(reason, cause);
     }
 
-    /** What brings them, for the end of a sentence. */
+    /** Returns the end of a sentence: how to install the packages. */
     static String install(String... packages) {
         return packages.length == 0 ? "" : " (Debian: apt-get install " + String.join(" ", packages) + ")";
     }

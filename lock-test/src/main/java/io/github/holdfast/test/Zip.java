@@ -20,10 +20,11 @@ import java.util.zip.ZipException;
 import java.util.zip.ZipInputStream;
 
 /**
- * Unpacks some entries of a zip and reads little else: the directory at its end, then neighbouring entries in one go.
+ * Unpacks some entries of a zip, and reads little else. It reads the directory at the end of the zip, and then neighbouring
+ * entries in one request.
  *
- * <p>The plain format only (no Zip64, no encryption). Keeps symbolic links and the executable bit, which {@code java.util.zip}
- * does not know; it checks the CRC.
+ * <p>It supports only the plain format (no Zip64, no encryption). Unlike {@code java.util.zip}, it keeps symbolic links and the
+ * executable bit. It checks the CRC.
  */
 final class Zip {
 
@@ -35,7 +36,7 @@ final class Zip {
     private static final int UNIX_LINK = 0120000;
     private static final int UNIX_EXECUTABLE = 0100;
 
-    /** Reading on costs less than a new request. */
+    /** The largest gap to read through, because reading on costs less than a new request. */
     private static final long GAP = 256 * 1024;
 
     private final Bytes bytes;
@@ -55,7 +56,7 @@ final class Zip {
                         .toList());
     }
 
-    /** How many bytes the selected entries have here. */
+    /** Returns how many bytes the selected entries take in this file. */
     long size() {
         return wanted.stream().mapToLong(entry -> entry.end - entry.start).sum();
     }
@@ -130,7 +131,8 @@ final class Zip {
                     + Short.toUnsignedInt(directory.getShort(position + 30))
                     + Short.toUnsignedInt(directory.getShort(position + 32));
         }
-        // An entry's own header does not tell how long that header is; but what follows it begins where it ends.
+        // The directory does not contain the length of an entry's own header. But the entry ends where the next part
+        // of the file begins.
         return entries.stream()
                 .map(entry -> new Entry(entry.name, entry.mode, entry.start, ends.higherKey(entry.start)))
                 .sorted(Comparator.comparingLong(Entry::start))

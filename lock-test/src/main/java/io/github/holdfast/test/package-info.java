@@ -1,8 +1,9 @@
 /**
  * Real databases for tests, without Docker.
  *
- * <p>{@link io.github.holdfast.test.OnDatabase} gives a JUnit class a fresh {@link io.github.holdfast.test.Database} of a
- * {@link io.github.holdfast.test.TestDatabase kind}; the data sources of {@code lock-test-jdbc} wrap one to count or to break what is sent.
+ * <p>{@link io.github.holdfast.test.OnDatabase} provides a JUnit class with a fresh {@link io.github.holdfast.test.Database} of a
+ * {@link io.github.holdfast.test.TestDatabase kind}. The data sources of {@code lock-test-jdbc} wrap such a database, to count
+ * statements or to break connections.
  */
 @NullMarked
 package io.github.holdfast.test;

@@ -191,6 +191,23 @@ class OnDatabaseTest {
     }
 
     @Test
+    void theReportNeedsNoLibrary() throws Exception {
+        var location =
+                DatabaseCoverage.class.getProtectionDomain().getCodeSource().getLocation();
+        ProcessBuilder builder = new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-classpath",
+                Path.of(location.toURI()).toString(),
+                DatabaseCoverage.class.getName(),
+                module.toString());
+        builder.environment().remove("CI");
+        Process report = builder.redirectErrorStream(true).start();
+        String output = new String(report.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(report.waitFor()).as(output).isZero();
+        assertThat(output).containsPattern("Total +0");
+    }
+
+    @Test
     void earlierBuildsAreIgnored() throws Exception {
         try (JavaProcess run = run(Sample.class)) {
             assertThat(run.waitFor(LONG)).isZero();

@@ -27,8 +27,8 @@ class ServersTest {
         System.setProperty(property + ".password", address[2]);
         try {
             DatabaseServer existing = JdbcServer.existing(kind).orElseThrow();
-            try (Database database = existing.newDatabase();
-                    Database other = existing.newDatabase()) {
+            try (Database database = new Database(existing);
+                    Database other = new Database(existing)) {
                 database.execute("create table t (id int)");
                 assertThat(database.user()).isEqualTo(address[1]);
                 assertThat(database.url()).isNotEqualTo(other.url()).contains("/holdfast_");
@@ -80,7 +80,7 @@ class ServersTest {
         @SuppressWarnings("resource") // That it is left open is the point.
         public static void main(String[] args) throws InterruptedException {
             JavaProcess.commands(line -> System.exit(0));
-            Database database = TestDatabase.valueOf(args[0]).create();
+            Database database = Database.create(TestDatabase.valueOf(args[0]));
             System.out.println("in " + location(database));
             Thread.currentThread().join();
         }

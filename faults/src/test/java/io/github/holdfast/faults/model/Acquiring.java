@@ -9,7 +9,7 @@ import io.github.holdfast.faults.model.Service.Settlement;
 import java.util.Objects;
 
 /** Read the row with the clock, decide, write by compare-and-set; and what to do when there was no answer. */
-record Acquiring(Scenario scenario) {
+record Acquiring(Scenario scenario, Adopting adopting) {
 
     void steps(State s, int i, Steps out) {
         if (scenario.kinds().get(i) == Kind.ROW_LOCK) {
@@ -29,6 +29,7 @@ record Acquiring(Scenario scenario) {
                 giveUp(s, i, attempt, out);
             }
             case SEEN -> judge(s, i, attempt, out);
+            case ADOPTING -> adopting.steps(s, i, attempt, out);
             case ENDING -> end(s, i, attempt, out);
             case DECIDED -> {
                 out.add("sends the grant", i, sent(s, i, attempt));
@@ -50,12 +51,7 @@ record Acquiring(Scenario scenario) {
         if (scenario.kinds().get(i) == Kind.LEASE) {
             out.add("reads", i, s.with(i, me.with(attempt.seen(Seen.of(s.db()), LockRow.NO_NODE))));
         } else if (me.node() == null) {
-            int id = s.newNode();
-            out.add(
-                    "registers node " + id,
-                    i,
-                    s.with(s.db().withNode(NodeRow.registered(id)))
-                            .with(i, me.with(new LocalNode(id, Scenario.LEASE, 0))));
+            register(s, i, out);
         } else if (me.node().left() > 0) {
             out.add(
                     "reads",
@@ -64,15 +60,28 @@ record Acquiring(Scenario scenario) {
         }
     }
 
+    private void register(State s, int i, Steps out) {
+        if (!s.db().isStandbyAway()) {
+            int id = s.newNode();
+            boolean isElsewhere = scenario.kinds().get(i) == Kind.THROUGH_NODE_ELSEWHERE;
+            NodeRow registered = NodeRow.registered(id, isElsewhere, scenario.leaseForOthers());
+            out.add(
+                    "registers node " + id,
+                    i,
+                    s.with(s.db().withNode(registered))
+                            .with(i, s.service(i).with(new LocalNode(id, Scenario.LEASE, 0))));
+        }
+    }
+
     private void judge(State s, int i, Attempt attempt, Steps out) {
         Service me = s.service(i);
         Seen seen = Objects.requireNonNull(attempt.seen());
         Attempt resolved = isResolved(attempt, seen) ? resolved(attempt) : attempt;
-        Standing standing = seen.standing(attempt.owner());
+        Standing standing = seen.standing(attempt.owner(), scenario.tolerance());
         switch (standing) {
-            case MISSING -> out.add("creates the row", i, created(s).with(i, me.with(resolved.looking())));
+            case MISSING -> create(s, i, resolved, out);
             case FREE -> out.add("sees it free", i, s.with(i, me.with(resolved.decided(grant(attempt, seen)))));
-            case MINE -> out.add("sees its own grant", i, mine(s, i, resolved, seen));
+            case MINE -> out.add("sees its own grant", i, adopting.mine(s, i, attempt, resolved));
             case NODE_OVERDUE -> out.add("sees the node overdue", i, s.with(i, me.with(overdue(resolved, seen))));
             case HELD, DELAYED -> out.add("sees it held", i, s.with(i, me.with(held(resolved, seen))));
         }
@@ -94,19 +103,23 @@ record Acquiring(Scenario scenario) {
                 attempt.node(),
                 attempt.phase(),
                 Attempt.NONE,
+                attempt.doubtful(),
                 attempt.seen(),
                 attempt.grant(),
                 0,
                 attempt.wasMissed());
     }
 
-    private State created(State s) {
-        return s.db().row() == null ? s.with(s.db().withCreated(scenario.rules())) : s;
+    private void create(State s, int i, Attempt resolved, Steps out) {
+        if (!s.db().isStandbyAway()) {
+            State created = s.db().row() == null ? s.with(s.db().withCreated(scenario.rules())) : s;
+            out.add("creates the row", i, created.with(i, s.service(i).with(resolved.looking())));
+        }
     }
 
     private Grant grant(Attempt attempt, Seen seen) {
         Grant grant = Grant.decided(attempt, Objects.requireNonNull(seen.row()));
-        return scenario.keeps(Rule.EXPIRY_IN_THE_WRITE) ? grant : grant.withLeaseFromTheRead();
+        return scenario.keeps(Rule.EXPIRY_IN_THE_WRITE) ? grant : grant.withLeaseFromTheRead(scenario.leaseForOthers());
     }
 
     private Attempt overdue(Attempt attempt, Seen seen) {
@@ -123,31 +136,11 @@ record Acquiring(Scenario scenario) {
                 : attempt.looking();
     }
 
-    /** An earlier grant of this acquisition was done although it was not answered. It is adopted, not entered again. */
-    private State mine(State s, int i, Attempt attempt, Seen seen) {
-        LockRow row = Objects.requireNonNull(seen.row());
-        Hold hold = new Hold(row.owner(), row.token(), row.node(), seen.timeUntilOver(), stage(attempt));
-        return s.with(i, s.service(i).withoutAttempt().with(onMyNode(s.service(i), hold)));
-    }
-
-    private Stage stage(Attempt attempt) {
-        if (!scenario.keeps(Rule.CONFIRM_BY_A_LATER_BEAT)) {
-            return Stage.LASTS_WITH_NODE;
-        }
-        return attempt.wasMissed() ? Stage.UNCONFIRMED : Stage.CONFIRMED;
-    }
-
-    private static Hold onMyNode(Service me, Hold hold) {
-        boolean isMine = hold.node() == LockRow.NO_NODE
-                || (me.node() != null && me.node().id() == hold.node());
-        return isMine ? hold : hold.lost();
-    }
-
     /** Whoever has the node's row locked, a heartbeat, is waited for. Then the lock is looked at again. */
     private void end(State s, int i, Attempt attempt, Steps out) {
         Grant afterwards = Objects.requireNonNull(attempt.grant());
         int node = nodeToEnd(s, afterwards);
-        if (s.db().isPending(node)) {
+        if (s.db().isPending(node) || s.db().isStandbyAway()) {
             return;
         }
         Database db = s.db().isOverdue(node) ? s.db().withoutNode(node) : s.db();
@@ -179,17 +172,42 @@ record Acquiring(Scenario scenario) {
         LockRow row = s.db().row();
         if (row == null || !grant.matches(row, scenario.rules())) {
             out.add("finds the row changed", i, s.with(i, s.service(i).with(attempt.looking())));
-        } else {
-            out.add(
-                    "is granted token " + (row.token() + 1),
-                    i,
-                    granted(s, row, grant).with(i, s.service(i).with(attempt.granted())));
+            return;
+        }
+        if (mayMissItsNode(s, grant)) {
+            // It would go on through another node; the next acquisition does that.
+            giveUp(s, i, attempt, out);
+        }
+        if (missesItsNode(s, grant)) {
+            return;
+        }
+        String token = "token " + grant.newToken();
+        State done = granted(s, row, grant).with(i, s.service(i).with(attempt.granted()));
+        if (!s.db().isStandbyAway()) {
+            out.add("is granted " + token, i, done);
+        } else if (s.isCancellable()) {
+            State told =
+                    scenario.keeps(Rule.BELIEVE_NO_CANCELLED_WRITE) ? withoutAnswer(done, i, attempt.granted()) : done;
+            out.addFault("is granted " + token + " by the primary alone, its wait is cancelled", i, told.cancelled());
         }
     }
 
+    /** The statement may see a node as it was before it was ended, and not each one looks for the node. */
+    private boolean mayMissItsNode(State s, Grant grant) {
+        return scenario.keeps(Rule.GRANT_DEMANDS_ITS_NODE)
+                && grant.node() != LockRow.NO_NODE
+                && s.db().nodeBesideTheLock(grant.node()).isEmpty();
+    }
+
+    /** A node whose row is in another database, no statement sees. */
+    boolean missesItsNode(State s, Grant grant) {
+        return mayMissItsNode(s, grant) && s.db().node(grant.node()).isPresent();
+    }
+
     /** The row after a grant, whoever waits for it. */
-    static State granted(State s, LockRow row, Grant grant) {
-        return s.with(row.granted(grant)).with(s.ledger().granted(row.token() + 1));
+    State granted(State s, LockRow row, Grant grant) {
+        State granted = s.with(row.granted(grant, scenario.leaseForOthers()));
+        return s.db().isStandbyAway() ? granted : granted.with(s.ledger().granted(grant.newToken()));
     }
 
     /** If a reconciliation may have missed the hold, it is looked whether the grant stands before the user is told. */
@@ -198,22 +216,19 @@ record Acquiring(Scenario scenario) {
         LockRow row = s.db().row();
         boolean isGone = attempt.wasMissed() && (row == null || !row.shows(hold));
         Hold told = hold.stage() == Stage.UNCONFIRMED ? hold.in(Stage.CONFIRMED) : hold;
-        return s.with(i, s.service(i).withoutAttempt().with(isGone ? hold.lost() : told));
+        return s.told(i, isGone ? hold.lost() : told);
     }
 
     /** That look is not answered: the user has the lock, and it is looked again later. */
     State answeredOnly(State s, int i, Attempt attempt) {
-        return s.with(i, s.service(i).withoutAttempt().with(hold(s, i, attempt)));
+        return s.told(i, hold(s, i, attempt));
     }
 
     private Hold hold(State s, int i, Attempt attempt) {
-        return ofGrant(s, i, attempt).in(stage(attempt));
-    }
-
-    private static Hold ofGrant(State s, int i, Attempt attempt) {
         Grant grant = Objects.requireNonNull(attempt.grant());
-        Hold hold = new Hold(grant.owner(), grant.token() + 1, grant.node(), attempt.validFor(), Stage.CONFIRMED);
-        return onMyNode(s.service(i), hold);
+        Hold hold =
+                new Hold(grant.owner(), grant.newToken(), grant.node(), attempt.validFor(), adopting.stage(attempt));
+        return s.service(i).onItsNode(hold);
     }
 
     private static void giveUp(State s, int i, Attempt attempt, Steps out) {
@@ -230,9 +245,10 @@ record Acquiring(Scenario scenario) {
     }
 
     /** The grant had no answer: the next look tells, and the statement may still be on its way. */
-    static State withoutAnswer(State s, int i, Attempt attempt) {
+    State withoutAnswer(State s, int i, Attempt attempt) {
         Grant grant = Objects.requireNonNull(attempt.grant());
-        State waiting = s.with(i, s.service(i).with(attempt.looking(grant.version())));
+        State waiting =
+                s.with(i, s.service(i).with(attempt.looking(grant.version(), scenario.doubtful(grant.newToken()))));
         return attempt.phase() == Phase.SENT ? waiting.sending(grant) : waiting;
     }
 }

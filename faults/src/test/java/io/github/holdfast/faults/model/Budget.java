@@ -1,30 +1,44 @@
 package io.github.holdfast.faults.model;
 
-/** How often what would go on for ever, or is a fault, may still happen. */
-record Budget(int acquisitions, int losses, int crashes, int forcedReleases, int purges) {
+/**
+ * How often what would go on for ever, or is a fault, may still happen.
+ *
+ * @param losses how many answers are lost
+ * @param cancellations how many writes are cancelled while they wait for the standby
+ */
+record Budget(
+        int acquisitions, int losses, int crashes, int forcedReleases, int purges, int cancellations, int failovers) {
 
     static Budget ofAcquisitions(int acquisitions) {
-        return new Budget(acquisitions, 0, 0, 0, 0);
+        return new Budget(acquisitions, 0, 0, 0, 0, 0, 0);
     }
 
     Budget losses(int lostAnswers) {
-        return new Budget(acquisitions, lostAnswers, crashes, forcedReleases, purges);
+        return new Budget(acquisitions, lostAnswers, crashes, forcedReleases, purges, cancellations, failovers);
     }
 
     Budget crashes(int crashed) {
-        return new Budget(acquisitions, losses, crashed, forcedReleases, purges);
+        return new Budget(acquisitions, losses, crashed, forcedReleases, purges, cancellations, failovers);
     }
 
     Budget forcedReleases(int forced) {
-        return new Budget(acquisitions, losses, crashes, forced, purges);
+        return new Budget(acquisitions, losses, crashes, forced, purges, cancellations, failovers);
     }
 
     Budget purges(int purged) {
-        return new Budget(acquisitions, losses, crashes, forcedReleases, purged);
+        return new Budget(acquisitions, losses, crashes, forcedReleases, purged, cancellations, failovers);
+    }
+
+    Budget cancellations(int cancelled) {
+        return new Budget(acquisitions, losses, crashes, forcedReleases, purges, cancelled, failovers);
+    }
+
+    Budget failovers(int failedOver) {
+        return new Budget(acquisitions, losses, crashes, forcedReleases, purges, cancellations, failedOver);
     }
 
     Budget lessAcquisition() {
-        return new Budget(acquisitions - 1, losses, crashes, forcedReleases, purges);
+        return new Budget(acquisitions - 1, losses, crashes, forcedReleases, purges, cancellations, failovers);
     }
 
     Budget lessLoss() {
@@ -41,5 +55,13 @@ record Budget(int acquisitions, int losses, int crashes, int forcedReleases, int
 
     Budget lessPurge() {
         return purges(purges - 1);
+    }
+
+    Budget lessCancellation() {
+        return cancellations(cancellations - 1);
+    }
+
+    Budget lessFailover() {
+        return failovers(failovers - 1);
     }
 }

@@ -35,13 +35,14 @@ final class Explorer {
 
     private final Scenario scenario;
     private final Acquiring acquiring;
-    private final Settling settling = new Settling();
+    private final Settling settling;
     private final Holding holding;
     private final RowLocking rowLocking;
     private final Reconciling reconciling;
     private final Heartbeats heartbeats;
     private final Network network;
     private final Operators operators;
+    private final Failovers failovers;
     private final Faults faults;
 
     private final Map<State, Integer> numbers = new HashMap<>();
@@ -51,14 +52,17 @@ final class Explorer {
 
     private Explorer(Scenario scenario) {
         this.scenario = scenario;
-        acquiring = new Acquiring(scenario);
+        Adopting adopting = new Adopting(scenario);
+        acquiring = new Acquiring(scenario, adopting);
+        settling = new Settling(scenario);
         holding = new Holding(scenario);
         rowLocking = new RowLocking(scenario);
         reconciling = new Reconciling(scenario);
-        heartbeats = new Heartbeats(reconciling);
-        network = new Network(scenario);
+        heartbeats = new Heartbeats(scenario, reconciling);
+        network = new Network(scenario, acquiring);
         operators = new Operators(scenario);
-        faults = new Faults(acquiring);
+        failovers = new Failovers(scenario);
+        faults = new Faults(scenario, acquiring, adopting);
     }
 
     static Result explore(Scenario scenario) {
@@ -114,6 +118,7 @@ final class Explorer {
         }
         network.steps(state, steps);
         operators.steps(state, steps);
+        failovers.steps(state, steps);
         faults.steps(state, steps);
         return steps.list();
     }
@@ -125,8 +130,8 @@ final class Explorer {
         return Optional.ofNullable(state.ledger().broken());
     }
 
-    private static boolean isFree(State state) {
-        Standing standing = Seen.of(state.db()).standing(LockRow.NOBODY);
+    private boolean isFree(State state) {
+        Standing standing = Seen.of(state.db()).standing(LockRow.NOBODY, scenario.tolerance());
         return (standing == Standing.FREE || standing == Standing.MISSING) && !state.isRowLocked();
     }
 

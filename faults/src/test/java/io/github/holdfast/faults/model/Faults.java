@@ -7,7 +7,7 @@ import io.github.holdfast.faults.model.Service.BeatPhase;
 import io.github.holdfast.faults.model.Service.LocalNode;
 
 /** Crashes, answers that are lost, and time that passes: a service that takes no step meanwhile is paused. */
-record Faults(Acquiring acquiring) {
+record Faults(Scenario scenario, Acquiring acquiring, Adopting adopting) {
 
     void steps(State s, Steps out) {
         State later = s.later();
@@ -19,14 +19,14 @@ record Faults(Acquiring acquiring) {
     }
 
     /** Whether a living service has not beaten for so long that its node is over with the next tick. */
-    private static boolean isPause(State s) {
+    private boolean isPause(State s) {
         return s.services().stream()
                 .map(Service::node)
                 .anyMatch(node -> node != null
                         && node.left() > 0
                         && (node.left() == 1
                                 || s.db().node(node.id())
-                                        .filter(row -> row.left() == 1)
+                                        .filter(row -> row.left() == 1 + scenario.tolerance())
                                         .isPresent()));
     }
 
@@ -44,13 +44,16 @@ record Faults(Acquiring acquiring) {
         State lossy = s.with(s.budget().lessLoss());
         Attempt attempt = me.attempt();
         if (attempt != null && (attempt.phase() == Phase.SENT || attempt.phase() == Phase.GRANTED)) {
-            out.addFault("has no answer to its grant", i, Acquiring.withoutAnswer(lossy, i, attempt));
+            out.addFault("has no answer to its grant", i, acquiring.withoutAnswer(lossy, i, attempt));
         }
         if (attempt != null && attempt.phase() == Phase.GRANTED && attempt.wasMissed()) {
             out.addFault(
                     "is told that it has the lock, and cannot look again",
                     i,
                     acquiring.answeredOnly(lossy, i, attempt));
+        }
+        if (attempt != null && attempt.phase() == Phase.ADOPTING) {
+            adopting.lose(lossy, i, attempt, out);
         }
         Beat beat = me.beat();
         if (beat != null && me.node() != null && beat.phase() != BeatPhase.MISSED) {

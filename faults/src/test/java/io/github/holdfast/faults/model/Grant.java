@@ -6,11 +6,12 @@ import java.util.Set;
  * The compare-and-set that grants the lock.
  *
  * @param version what it was decided on, as {@code token} and {@code expectedOwner}
+ * @param newToken the token that it gives
  * @param leaseLeft how much is left of a lease whose end was computed when the row was read; {@link #IN_THE_WRITE} otherwise
  * @param nodeLeft if this statement judges the node itself: what is left of it as the statement's snapshot shows it; {@link
  *     #NOT_JUDGED} otherwise
  */
-record Grant(int owner, int node, int version, int token, int expectedOwner, int leaseLeft, int nodeLeft)
+record Grant(int owner, int node, int version, int token, int expectedOwner, int newToken, int leaseLeft, int nodeLeft)
         implements Message {
 
     static final int IN_THE_WRITE = -1;
@@ -18,26 +19,33 @@ record Grant(int owner, int node, int version, int token, int expectedOwner, int
 
     static Grant decided(Attempt attempt, LockRow on) {
         return new Grant(
-                attempt.owner(), attempt.node(), on.version(), on.token(), on.owner(), IN_THE_WRITE, NOT_JUDGED);
+                attempt.owner(),
+                attempt.node(),
+                on.version(),
+                on.token(),
+                on.owner(),
+                Math.max(on.token(), attempt.doubtful()) + 1,
+                IN_THE_WRITE,
+                NOT_JUDGED);
     }
 
-    Grant withLeaseFromTheRead() {
-        return new Grant(owner, node, version, token, expectedOwner, Scenario.LEASE, nodeLeft);
+    Grant withLeaseFromTheRead(int lease) {
+        return new Grant(owner, node, version, token, expectedOwner, newToken, lease, nodeLeft);
     }
 
     Grant judging(int nodeLeftNow) {
-        return new Grant(owner, node, version, token, expectedOwner, leaseLeft, nodeLeftNow);
+        return new Grant(owner, node, version, token, expectedOwner, newToken, leaseLeft, nodeLeftNow);
     }
 
     boolean isJudging() {
         return nodeLeft != NOT_JUDGED;
     }
 
-    int leaseInTheWrite() {
+    int leaseInTheWrite(int lease) {
         if (node != LockRow.NO_NODE) {
             return 0;
         }
-        return leaseLeft == IN_THE_WRITE ? Scenario.LEASE : leaseLeft;
+        return leaseLeft == IN_THE_WRITE ? lease : leaseLeft;
     }
 
     boolean matches(LockRow row, Set<Rule> rules) {
@@ -54,6 +62,7 @@ record Grant(int owner, int node, int version, int token, int expectedOwner, int
                 version,
                 token,
                 expectedOwner,
+                newToken,
                 leaseLeft > 0 ? leaseLeft - 1 : leaseLeft,
                 nodeLeft > 0 ? nodeLeft - 1 : nodeLeft);
     }

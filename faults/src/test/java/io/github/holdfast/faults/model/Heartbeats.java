@@ -8,7 +8,7 @@ import io.github.holdfast.faults.model.Service.LocalNode;
 import java.util.Optional;
 
 /** A heartbeat is executed, and later committed; in between its row is locked, and others see it as it was. */
-record Heartbeats(Reconciling reconciling) {
+record Heartbeats(Scenario scenario, Reconciling reconciling) {
 
     void steps(State s, int i, Steps out) {
         Service me = s.service(i);
@@ -16,8 +16,8 @@ record Heartbeats(Reconciling reconciling) {
         if (node == null) {
             return;
         }
-        boolean isPending = s.db().isPending(node.id());
-        if (!isPending) {
+        boolean isWritable = !s.db().isPending(node.id()) && !s.db().isStandbyAway();
+        if (isWritable) {
             if (node.left() == 0) {
                 out.add("ends its node, which is over", i, retired(s, i, node));
                 return;
@@ -38,27 +38,36 @@ record Heartbeats(Reconciling reconciling) {
         }
         switch (beat.phase()) {
             case SENT -> execute(s, i, node, beat, out);
-            case EXECUTED ->
-                out.add(
-                        "has its beat committed",
-                        i,
-                        s.with(s.db().withNode(node.id(), NodeRow::committed))
-                                .with(i, me.with(beat.in(BeatPhase.COMMITTED))));
+            case EXECUTED -> commit(s, i, node, beat, out);
             case COMMITTED -> out.add("is told of its beat", i, s.with(i, beaten(me, node, beat)));
             case MISSED -> missed(s, i, node, out);
         }
     }
 
-    private static void execute(State s, int i, LocalNode node, Beat beat, Steps out) {
+    private void execute(State s, int i, LocalNode node, Beat beat, Steps out) {
         Service me = s.service(i);
         Optional<NodeRow> row = s.db().node(node.id());
-        if (row.isEmpty() || (!row.get().isPending() && !row.get().isBeatable(node.version()))) {
+        if (row.isEmpty() || (!row.get().isPending() && !row.get().isBeatable(node.version(), scenario.tolerance()))) {
             out.add("has missed its beat", i, s.with(i, me.with(beat.in(BeatPhase.MISSED))));
         } else if (!row.get().isPending()) {
             out.add(
                     "has its beat executed",
                     i,
-                    s.with(s.db().withNode(node.id(), NodeRow::beaten)).with(i, me.with(beat.in(BeatPhase.EXECUTED))));
+                    s.with(s.db().withNode(node.id(), beaten -> beaten.beaten(scenario.leaseForOthers())))
+                            .with(i, me.with(beat.in(BeatPhase.EXECUTED))));
+        }
+    }
+
+    private void commit(State s, int i, LocalNode node, Beat beat, Steps out) {
+        State committed = s.with(s.db().withNode(node.id(), NodeRow::committed));
+        State done = committed.with(i, s.service(i).with(beat.in(BeatPhase.COMMITTED)));
+        if (!s.db().isStandbyAway()) {
+            out.add("has its beat committed", i, done);
+        } else if (s.isCancellable()) {
+            State told = scenario.keeps(Rule.BELIEVE_NO_CANCELLED_WRITE)
+                    ? committed.with(i, s.service(i).withoutBeat())
+                    : done;
+            out.addFault("has its beat committed by the primary alone, its wait is cancelled", i, told.cancelled());
         }
     }
 
@@ -81,12 +90,12 @@ record Heartbeats(Reconciling reconciling) {
     private void missed(State s, int i, LocalNode node, Steps out) {
         Service me = s.service(i).withoutBeat();
         Optional<NodeRow> row = s.db().node(node.id());
-        if (row.isPresent() && row.get().left() > 0) {
+        if (row.isPresent() && row.get().left() > scenario.tolerance()) {
             State reconciled = reconciling.reconciled(s.with(i, me), i);
             Service told = reconciled.service(i);
             LocalNode moved = new LocalNode(node.id(), node.left(), row.get().version());
             out.add("reads its node, and reconciles", i, reconciled.with(i, told.with(moved)));
-        } else if (!s.db().isPending(node.id())) {
+        } else if (!s.db().isPending(node.id()) && !s.db().isStandbyAway()) {
             out.add("sees that its node has ended", i, retired(s, i, node));
         }
     }

@@ -29,7 +29,19 @@ record Holding(Scenario scenario) {
             out.add("begins a transaction and reads", i, s.with(i, me.with(new Transaction(false, false))));
         }
         if (!s.isRowLocked()) {
-            out.add("releases", i, released(s, hold).with(i, me.withoutHold()));
+            release(s, i, hold, out);
+        }
+    }
+
+    private void release(State s, int i, Hold hold, Steps out) {
+        State released = released(s, hold);
+        if (!s.db().isStandbyAway()) {
+            out.add("releases", i, released.with(i, s.service(i).withoutHold()));
+        } else if (s.isCancellable() && s.service(i).settlement() == null) {
+            State told = scenario.keeps(Rule.BELIEVE_NO_CANCELLED_WRITE)
+                    ? releasedWithoutAnswer(released, i, hold)
+                    : released.with(i, s.service(i).withoutHold());
+            out.addFault("releases on the primary alone, its wait is cancelled", i, told.cancelled());
         }
     }
 

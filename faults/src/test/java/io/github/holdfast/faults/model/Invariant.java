@@ -11,7 +11,7 @@ enum Invariant {
     /** G: what a guarded transaction overwrites is what it has read. */
     NO_LOST_UPDATE,
 
-    /** The token of each grant is greater than those of all grants before. */
+    /** The token of each grant is greater than those of all grants before, except what a failover has undone. */
     TOKENS_INCREASE,
 
     /** L: from every state, steps without a fault lead to one in which the lock is free to take. */

@@ -11,11 +11,17 @@ record Ledger(int highestGrant, int highestCommit, @Nullable Invariant broken) {
 
     static final Ledger EMPTY = new Ledger(-1, -1, null);
 
+    /** A grant was committed where no failover undoes it. */
     Ledger granted(int token) {
         return new Ledger(
                 Math.max(highestGrant, token),
                 highestCommit,
                 token > highestGrant ? broken : Invariant.TOKENS_INCREASE);
+    }
+
+    /** A grant that was committed on the primary alone has got to the standby, or had before. */
+    Ledger confirmed(int token) {
+        return new Ledger(Math.max(highestGrant, token), highestCommit, broken);
     }
 
     /** A transaction under this token, or under a row lock while the row had it, has committed. */

@@ -5,7 +5,7 @@ package io.github.holdfast.faults.model;
  *
  * @param owner {@link #NOBODY}, or the acquisition that has it
  * @param node the node through which it is held, or {@link #NO_NODE}
- * @param leaseLeft until {@code expires_at}
+ * @param leaseLeft until others heed that {@code expires_at} is past
  * @param unavailableFor until {@code available_at}
  */
 record LockRow(int owner, int node, int token, int version, int leaseLeft, int unavailableFor) {
@@ -17,8 +17,8 @@ record LockRow(int owner, int node, int token, int version, int leaseLeft, int u
         return new LockRow(NOBODY, NO_NODE, token, version, 0, 0);
     }
 
-    LockRow granted(Grant grant) {
-        return new LockRow(grant.owner(), grant.node(), token + 1, version + 1, grant.leaseInTheWrite(), 0);
+    LockRow granted(Grant grant, int lease) {
+        return new LockRow(grant.owner(), grant.node(), grant.newToken(), version + 1, grant.leaseInTheWrite(lease), 0);
     }
 
     LockRow freed() {
@@ -30,7 +30,7 @@ record LockRow(int owner, int node, int token, int version, int leaseLeft, int u
         return new LockRow(NOBODY, NO_NODE, token + 1, version + 1, 0, Math.max(unavailableFor, delay));
     }
 
-    /** Makes writes impossible that were decided on this version. */
+    /** Makes writes impossible that were decided on this version, and confirms what is in the row if it is answered. */
     LockRow superseded() {
         return new LockRow(owner, node, token, version + 1, leaseLeft, unavailableFor);
     }

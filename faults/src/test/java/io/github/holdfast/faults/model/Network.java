@@ -6,7 +6,7 @@ import java.util.HashSet;
 import java.util.Optional;
 
 /** Statements that nobody waits for are executed late; transactions that nobody waits for commit, or are rolled back. */
-record Network(Scenario scenario) {
+record Network(Scenario scenario, Acquiring acquiring) {
 
     void steps(State s, Steps out) {
         for (Message message : new HashSet<>(s.network())) {
@@ -18,10 +18,12 @@ record Network(Scenario scenario) {
         }
         for (NodeRow node : s.db().nodes()) {
             if (node.isPending() && !isAwaited(s, node)) {
-                out.add(
-                        "a late beat is committed",
-                        Steps.NOBODY,
-                        s.with(s.db().withNode(node.id(), NodeRow::committed)));
+                if (!s.db().isStandbyAway()) {
+                    out.add(
+                            "a late beat is committed",
+                            Steps.NOBODY,
+                            s.with(s.db().withNode(node.id(), NodeRow::committed)));
+                }
                 out.add(
                         "a late beat is rolled back",
                         Steps.NOBODY,
@@ -31,29 +33,31 @@ record Network(Scenario scenario) {
     }
 
     private void execute(State s, Grant grant, Steps out) {
-        if (s.isRowLocked()) {
+        if (s.isRowLocked() || s.db().isStandbyAway()) {
             return;
         }
         State arrived = s.without(grant);
         LockRow row = s.db().row();
-        boolean isGranted = row != null && grant.matches(row, scenario.rules());
+        boolean isGranted = row != null && grant.matches(row, scenario.rules()) && !acquiring.missesItsNode(s, grant);
         out.add(
                 isGranted ? "a late grant is done" : "a late grant finds the row changed",
                 Steps.NOBODY,
-                isGranted && row != null ? Acquiring.granted(arrived, row, grant) : arrived);
+                isGranted && row != null ? acquiring.granted(arrived, row, grant) : arrived);
     }
 
-    private static void execute(State s, BeatStatement beat, Steps out) {
+    private void execute(State s, BeatStatement beat, Steps out) {
         Optional<NodeRow> row = s.db().node(beat.node());
         if (row.isPresent() && row.get().isPending()) {
             return;
         }
         State arrived = s.without(beat);
-        boolean isBeaten = row.isPresent() && row.get().isBeatable(beat.version());
+        boolean isBeaten = row.isPresent() && row.get().isBeatable(beat.version(), scenario.tolerance());
         out.add(
                 "a late beat is executed",
                 Steps.NOBODY,
-                isBeaten ? arrived.with(s.db().withNode(beat.node(), NodeRow::beaten)) : arrived);
+                isBeaten
+                        ? arrived.with(s.db().withNode(beat.node(), node -> node.beaten(scenario.leaseForOthers())))
+                        : arrived);
     }
 
     private static boolean isAwaited(State s, NodeRow node) {

@@ -6,6 +6,9 @@ import io.github.holdfast.faults.model.Seen.Standing;
 record Operators(Scenario scenario) {
 
     void steps(State s, Steps out) {
+        if (s.db().isStandbyAway()) {
+            return;
+        }
         for (NodeRow node : s.db().nodes()) {
             if (node.left() == 0 && !node.isPending()) {
                 out.add("housekeeping ends node " + node.id(), Steps.NOBODY, s.with(s.db().withoutNode(node.id())));
@@ -21,7 +24,7 @@ record Operators(Scenario scenario) {
                     Steps.NOBODY,
                     s.with(s.db().withoutRow(row)).with(s.budget().lessPurge()));
         }
-        Standing standing = Seen.of(s.db()).standing(LockRow.NOBODY);
+        Standing standing = Seen.of(s.db()).standing(LockRow.NOBODY, scenario.tolerance());
         boolean isHeld = standing == Standing.HELD || standing == Standing.NODE_OVERDUE;
         if (s.budget().forcedReleases() > 0 && isHeld && !s.db().isPending(row.node())) {
             out.addFault("the lock is released by force", Steps.NOBODY, forced(s, row));
@@ -40,7 +43,7 @@ record Operators(Scenario scenario) {
         }
         boolean isThroughNode = row.node() != LockRow.NO_NODE;
         return isThroughNode && scenario.keeps(Rule.DELAY_BY_A_WHOLE_LEASE)
-                ? Scenario.LEASE
-                : Seen.of(s.db()).timeUntilOver();
+                ? scenario.leaseForOthers()
+                : Seen.of(s.db()).timeUntilFree();
     }
 }

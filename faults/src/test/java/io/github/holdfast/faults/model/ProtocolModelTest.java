@@ -55,6 +55,27 @@ class ProtocolModelTest {
                     "a node and a row lock", Budget.ofAcquisitions(2), Kind.THROUGH_NODE, Kind.ROW_LOCK)
             .withTransactions();
 
+    private static final Scenario SYNCHRONOUS = Scenario.of(
+            "a synchronous standby becomes the primary, two writes cancelled",
+            Budget.ofAcquisitions(2).cancellations(2).failovers(1),
+            Kind.LEASE,
+            Kind.LEASE);
+
+    private static final Scenario SYNCHRONOUS_LONELY_NODE = Scenario.of(
+            "the same for one node, one write cancelled",
+            Budget.ofAcquisitions(1).cancellations(1).failovers(1),
+            Kind.THROUGH_NODE);
+
+    private static final Scenario OTHER_CLOCK = Scenario.of(
+                    "a failover", Budget.ofAcquisitions(2).failovers(1), Kind.THROUGH_NODE, Kind.LEASE)
+            .withClockAheadBy(1);
+
+    private static final Scenario NODE_ELSEWHERE = Scenario.of(
+            "a node in another database and a lease",
+            Budget.ofAcquisitions(2),
+            Kind.THROUGH_NODE_ELSEWHERE,
+            Kind.LEASE);
+
     static Stream<Arguments> sound() {
         return Stream.of(
                 arguments(LEASES, 60_000),
@@ -65,7 +86,11 @@ class ProtocolModelTest {
                 arguments(FORCED, 70_000),
                 arguments(FORCED_UNANSWERED, 100_000),
                 arguments(ROW_LOCK, 3_000),
-                arguments(NODE_AND_ROW_LOCK, 10_000));
+                arguments(NODE_AND_ROW_LOCK, 10_000),
+                arguments(SYNCHRONOUS, 10_000),
+                arguments(SYNCHRONOUS_LONELY_NODE, 10_000),
+                arguments(OTHER_CLOCK, 10_000),
+                arguments(NODE_ELSEWHERE, 1_000));
     }
 
     @ParameterizedTest
@@ -86,7 +111,8 @@ class ProtocolModelTest {
                         PURGE.without(Rule.VERSION_NEVER_RESTARTS, Rule.TOKEN_NEVER_RESTARTS),
                         Invariant.TOKENS_INCREASE),
                 arguments(
-                        PURGE.without(Rule.VERSION_NEVER_RESTARTS, Rule.COMPARE_TOKEN_AND_OWNER), Invariant.ONE_HOLDER),
+                        PURGE.without(Rule.VERSION_NEVER_RESTARTS, Rule.COMPARE_TOKEN_AND_OWNER),
+                        Invariant.TOKENS_INCREASE),
                 arguments(LONELY_NODE.without(Rule.A_LOOK_PROVES_NO_ABSENCE, Rule.RECONCILE), Invariant.BECOMES_FREE),
                 arguments(LONELY_NODE.without(Rule.RECONCILE), Invariant.BECOMES_FREE),
                 arguments(ROW_LOCK.without(Rule.ROW_LOCK_WRITES_TAKEOVER), Invariant.NO_LOST_UPDATE),
@@ -94,7 +120,16 @@ class ProtocolModelTest {
                 arguments(FORCED.without(Rule.DELAY_AFTER_FORCED_RELEASE), Invariant.ONE_HOLDER),
                 arguments(FORCED.without(Rule.ALERT_THE_NODE), Invariant.ONE_HOLDER),
                 arguments(FORCED_UNANSWERED.without(Rule.CONFIRM_BY_A_LATER_BEAT), Invariant.ONE_HOLDER),
-                arguments(FORCED_UNANSWERED.without(Rule.DELAY_BY_A_WHOLE_LEASE), Invariant.ONE_HOLDER));
+                arguments(FORCED_UNANSWERED.without(Rule.DELAY_BY_A_WHOLE_LEASE), Invariant.ONE_HOLDER),
+                arguments(SYNCHRONOUS.without(Rule.BELIEVE_NO_CANCELLED_WRITE), Invariant.ONE_HOLDER),
+                arguments(SYNCHRONOUS.without(Rule.ADOPT_BY_A_WRITE), Invariant.ONE_HOLDER),
+                arguments(SYNCHRONOUS.without(Rule.NEW_TOKEN_AFTER_DOUBT), Invariant.ONE_HOLDER),
+                arguments(
+                        SYNCHRONOUS_LONELY_NODE.without(Rule.RECONCILE, Rule.SETTLE_BY_A_WRITE),
+                        Invariant.BECOMES_FREE),
+                arguments(OTHER_CLOCK.withClockAheadBy(2), Invariant.ONE_HOLDER),
+                arguments(OTHER_CLOCK.without(Rule.TOLERATE_OTHER_CLOCKS), Invariant.ONE_HOLDER),
+                arguments(NODE_ELSEWHERE.without(Rule.GRANT_DEMANDS_ITS_NODE), Invariant.ONE_HOLDER));
     }
 
     @ParameterizedTest

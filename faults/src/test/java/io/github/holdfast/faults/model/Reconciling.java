@@ -19,11 +19,12 @@ record Reconciling(Scenario scenario) {
         if (node == null) {
             return s;
         }
-        LockRow row = s.db().row();
+        boolean isElsewhere =
+                s.db().node(node.id()).filter(NodeRow::isElsewhere).isPresent();
+        LockRow row = isElsewhere ? null : s.db().row();
         boolean isUnknown = row != null && row.node() == node.id() && !isKnown(me, row);
-        State freed = isUnknown && row != null && !s.isRowLocked() && scenario.keeps(Rule.RECONCILE)
-                ? s.with(row.freed())
-                : s;
+        boolean isWritten = !s.isRowLocked() && !s.db().isStandbyAway() && scenario.keeps(Rule.RECONCILE);
+        State freed = isUnknown && row != null && isWritten ? s.with(row.freed()) : s;
         return freed.with(i, told(me, node, row));
     }
 

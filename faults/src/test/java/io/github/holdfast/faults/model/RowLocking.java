@@ -42,7 +42,7 @@ record RowLocking(Scenario scenario) {
     }
 
     private void look(State s, int i, Steps out) {
-        Standing standing = Seen.of(s.db()).standing(LockRow.NOBODY);
+        Standing standing = Seen.of(s.db()).standing(LockRow.NOBODY, scenario.tolerance());
         LockRow row = s.db().row();
         if (row == null) {
             out.add("creates the row", i, s.with(s.db().withCreated(scenario.rules())));

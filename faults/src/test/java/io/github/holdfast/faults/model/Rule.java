@@ -20,6 +20,12 @@ enum Rule {
     /** A compare-and-set also carries the token and the owner that it was decided on. */
     COMPARE_TOKEN_AND_OWNER,
 
+    /**
+     * A grant after one without an answer has a greater token than that would have had. After a failover has undone the first, the same
+     * owner would else have the same token with the same version, and a decision on what was undone would match.
+     */
+    NEW_TOKEN_AFTER_DOUBT,
+
     /** A look that does not show an unanswered grant does not prove that it will not happen. */
     A_LOOK_PROVES_NO_ABSENCE,
 
@@ -45,5 +51,20 @@ enum Rule {
     ALERT_THE_NODE,
 
     /** A hold lasts as long as its node only after a beat that was sent when the grant was known. */
-    CONFIRM_BY_A_LATER_BEAT
+    CONFIRM_BY_A_LATER_BEAT,
+
+    /** A write that ended well after its cancellation had begun has no answer: perhaps no standby has it. */
+    BELIEVE_NO_CANCELLED_WRITE,
+
+    /** One's own row that is seen after an unanswered grant is adopted by a further write that is answered, not by the look. */
+    ADOPT_BY_A_WRITE,
+
+    /** What is given up is settled by a write that is answered, not by a look that shows the row free. */
+    SETTLE_BY_A_WRITE,
+
+    /** Nobody takes a lock, or ends a node, before its lease has been over for the clock tolerance. */
+    TOLERATE_OTHER_CLOCKS,
+
+    /** A grant through a node demands that node's row, not ended, in the database of the lock's row. */
+    GRANT_DEMANDS_ITS_NODE
 }

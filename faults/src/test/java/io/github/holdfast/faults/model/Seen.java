@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
  * evaluated, which may be later.
  *
  * @param row null if there is none
- * @param nodeLeft until the lease of the row's node is over; {@link #GONE} if it was ended or there is none
+ * @param nodeLeft until others heed that the lease of the row's node is over; {@link #GONE} if it was ended or there is none
  */
 record Seen(@Nullable LockRow row, int nodeLeft) {
 
@@ -26,10 +26,14 @@ record Seen(@Nullable LockRow row, int nodeLeft) {
     static Seen of(Database db) {
         LockRow row = db.row();
         return new Seen(
-                row, row == null ? GONE : db.node(row.node()).map(NodeRow::left).orElse(GONE));
+                row,
+                row == null
+                        ? GONE
+                        : db.nodeBesideTheLock(row.node()).map(NodeRow::left).orElse(GONE));
     }
 
-    Standing standing(int claimant) {
+    /** @param tolerance for how long a lease is over before others heed that; nobody's right reaches into it */
+    Standing standing(int claimant, int tolerance) {
         LockRow seen = row;
         if (seen == null) {
             return Standing.MISSING;
@@ -42,11 +46,16 @@ record Seen(@Nullable LockRow row, int nodeLeft) {
         if (isThroughNode && nodeLeft == 0) {
             return Standing.NODE_OVERDUE;
         }
-        return seen.owner() == claimant ? Standing.MINE : Standing.HELD;
+        return seen.owner() == claimant && timeUntilOver(tolerance) > 0 ? Standing.MINE : Standing.HELD;
     }
 
     /** How long the hold that the row shows lasts, unless it is renewed. */
-    int timeUntilOver() {
+    int timeUntilOver(int tolerance) {
+        return Math.max(0, timeUntilFree() - tolerance);
+    }
+
+    /** How long it keeps others out. */
+    int timeUntilFree() {
         LockRow seen = row;
         if (seen == null) {
             return 0;

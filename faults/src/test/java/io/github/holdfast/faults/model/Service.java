@@ -87,6 +87,12 @@ record Service(
         return Math.min(nodeLeft, held.left());
     }
 
+    /** A hold as it begins: lost, if its node is no longer the one that this service has. */
+    Hold onItsNode(Hold hold) {
+        boolean isItsNode = hold.node() == LockRow.NO_NODE || (node != null && node.id() == hold.node());
+        return isItsNode ? hold : hold.lost();
+    }
+
     boolean hasRowLocked() {
         return rowLock != null && rowLock.phase() == RowPhase.LOCKED;
     }
@@ -140,6 +146,11 @@ record Service(
                 transaction,
                 rowLock,
                 settlement);
+    }
+
+    /** What it waits for on connections to a server that is gone has no answer. */
+    Service disconnected() {
+        return beat != null && beat.phase() == BeatPhase.EXECUTED ? withoutBeat() : this;
     }
 
     Service withoutHold() {

@@ -17,7 +17,7 @@ record State(Database db, List<Service> services, List<Message> network, Ledger 
     /** Nobody has anything, and the lock has a row that was never granted. */
     static State initial(Scenario scenario) {
         return new State(
-                new Database(LockRow.created(0, 0), List.of(), 0),
+                new Database(LockRow.created(0, 0), List.of(), 0, null),
                 Collections.nCopies(scenario.kinds().size(), Service.STARTED),
                 List.of(),
                 Ledger.EMPTY,
@@ -50,6 +50,11 @@ record State(Database db, List<Service> services, List<Message> network, Ledger 
         return new State(db, services, network, ledger, other);
     }
 
+    /** The service is told that its acquisition has ended with this hold, which may be over or lost already. */
+    State told(int index, Hold hold) {
+        return with(index, service(index).withoutAttempt().with(hold));
+    }
+
     State sending(@Nullable Message message) {
         if (message == null) {
             return this;
@@ -57,6 +62,15 @@ record State(Database db, List<Service> services, List<Message> network, Ledger 
         List<Message> more = new ArrayList<>(network);
         more.add(message);
         return new State(db, services, List.copyOf(more), ledger, budget);
+    }
+
+    /** Whether a write that waits for the standby may be cancelled: the primary alone has it then. */
+    boolean isCancellable() {
+        return db.isStandbyAway() && budget.cancellations() > 0;
+    }
+
+    State cancelled() {
+        return with(budget.lessCancellation());
     }
 
     State without(Message message) {
@@ -104,7 +118,7 @@ record State(Database db, List<Service> services, List<Message> network, Ledger 
                 known.add(service.settlement().owner());
             }
         }
-        addOwner(known, Seen.of(db));
+        db.copies().forEach(copy -> addOwner(known, Seen.of(copy)));
         network.forEach(message -> addOwner(known, message instanceof Grant grant ? grant : null));
         return firstNot(known::contains);
     }
@@ -125,10 +139,12 @@ record State(Database db, List<Service> services, List<Message> network, Ledger 
     /** As {@link #newOwner}. */
     int newNode() {
         Set<Integer> known = new HashSet<>();
-        db.nodes().forEach(node -> known.add(node.id()));
-        if (db.row() != null) {
-            known.add(db.row().node());
-        }
+        db.copies().forEach(copy -> {
+            copy.nodes().forEach(node -> known.add(node.id()));
+            if (copy.row() != null) {
+                known.add(copy.row().node());
+            }
+        });
         for (Service service : services) {
             if (service.node() != null) {
                 known.add(service.node().id());
@@ -205,7 +221,11 @@ record State(Database db, List<Service> services, List<Message> network, Ledger 
                                 && beat.node() == node.id()
                                 && beat.version() < node.version()))
                         .toList();
-        int lowest = node.version();
+        int lowest = db.copies()
+                .flatMap(copy -> copy.node(node.id()).stream())
+                .mapToInt(NodeRow::version)
+                .min()
+                .orElseThrow();
         for (Service service : services) {
             LocalNode local = service.node();
             if (local != null && local.id() == node.id()) {
@@ -217,7 +237,7 @@ record State(Database db, List<Service> services, List<Message> network, Ledger 
         }
         int by = lowest;
         return new State(
-                db.withNode(node.id(), row -> row.withVersion(row.version() - by)),
+                db.withVersionsLessBy(by, node.id()),
                 services.stream()
                         .map(service -> shifted(service, node.id(), by))
                         .toList(),

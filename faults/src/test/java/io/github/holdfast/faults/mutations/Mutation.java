@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -73,6 +74,23 @@ record Mutation(String name, String broken, String module, String test, Path fil
      */
     List<String> mutated() throws IOException, PatchFailedException {
         return change.applyFuzzy(original(), 0);
+    }
+
+    /** Sources of the same package that use constants of the class with the bug: the compiler has copied them there. */
+    List<String> neighboursWithItsConstants() throws IOException {
+        Path source = PROJECT.resolve(file);
+        String className = String.valueOf(source.getFileName()).replace(".java", "");
+        Pattern constant = Pattern.compile("\\b" + className + "\\.[A-Z_]+\\b");
+        List<String> neighbours = new ArrayList<>();
+        try (Stream<Path> files = Files.list(source.resolveSibling(""))) {
+            for (Path neighbour :
+                    files.filter(other -> !other.equals(source)).sorted().toList()) {
+                if (constant.matcher(Files.readString(neighbour)).find()) {
+                    neighbours.add(neighbour.toString());
+                }
+            }
+        }
+        return neighbours;
     }
 
     /** The source of a class among the tests of the module; the nested class that has the test is in the one of its name. */

@@ -1,6 +1,6 @@
 package io.github.holdfast.faults.mutations;
 
-import io.github.holdfast.service.LockNotAcquiredException;
+import io.github.holdfast.lock.LockNotAcquiredException;
 import java.util.List;
 import java.util.concurrent.TimeoutException;
 import org.awaitility.core.ConditionTimeoutException;

@@ -40,19 +40,18 @@ final class Trial {
         Path source = directory.resolve(mutation.file());
         Files.createDirectories(source.resolveSibling(""));
         Files.write(source, mutation.mutated());
+        List<String> arguments = new ArrayList<>(List.of(
+                "-proc:none",
+                "-parameters",
+                "-cp",
+                System.getProperty("java.class.path"),
+                "-d",
+                classes.toString(),
+                source.toString()));
+        arguments.addAll(mutation.neighboursWithItsConstants());
         ByteArrayOutputStream messages = new ByteArrayOutputStream();
-        int result = ToolProvider.getSystemJavaCompiler()
-                .run(
-                        null,
-                        messages,
-                        messages,
-                        "-proc:none",
-                        "-parameters",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        "-d",
-                        classes.toString(),
-                        source.toString());
+        int result =
+                ToolProvider.getSystemJavaCompiler().run(null, messages, messages, arguments.toArray(String[]::new));
         if (result != 0) {
             throw new IllegalStateException(
                     mutation + " cannot be compiled:\n" + messages.toString(StandardCharsets.UTF_8));

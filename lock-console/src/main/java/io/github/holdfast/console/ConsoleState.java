@@ -1,0 +1,173 @@
+package io.github.holdfast.console;
+
+import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.lock.WaiterInfo;
+import io.github.holdfast.service.LockAdmin;
+import io.github.holdfast.service.LockService;
+import io.github.holdfast.service.NodeInfo;
+import io.github.holdfast.service.RunInfo;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.List;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.json.JsonWriter;
+import org.springframework.boot.json.JsonWriter.Members;
+import org.springframework.boot.json.WritableJson;
+
+/**
+ * The content of the page. Its JSON does not depend on the application's JSON settings. Times are by the database's clock.
+ * Durations are in milliseconds, and the page keeps counting from them.
+ *
+ * @param clock the database's clock, read before everything else
+ * @param held the held locks, starting at a name
+ * @param nextHeld the first name of the next page of held locks; null if this is the last page
+ */
+record ConsoleState(
+        Instant clock,
+        String process,
+        List<LockInfo> held,
+        @Nullable String nextHeld,
+        Part<NodeInfo> nodes,
+        Part<RunInfo> runs,
+        Part<WaiterInfo> waiters,
+        Part<RecentLosses.Loss> losses) {
+
+    /** The number of entries of each kind on the page. */
+    static final int PAGE_SIZE = 100;
+
+    /** @param more the number of further entries, which the page omits */
+    record Part<T>(List<T> entries, int more) {
+
+        static <T> Part<T> of(List<T> all) {
+            int shown = Math.min(all.size(), PAGE_SIZE);
+            return new Part<>(all.subList(0, shown), all.size() - shown);
+        }
+
+        private static <T> Part<T> of(List<T> all, Comparator<T> order) {
+            return of(all.stream().sorted(order).toList());
+        }
+    }
+
+    /**
+     * Reads the state from the database, with at most five statements.
+     *
+     * @param from the first name to show; all of them if it is empty
+     * @throws IllegalArgumentException if {@code from} is not a valid name
+     */
+    static ConsoleState of(LockService locks, RecentLosses losses, String from) {
+        LockAdmin admin = locks.admin();
+        Instant clock = admin.databaseClock();
+        Stream<LockInfo> first = from.isEmpty() ? Stream.empty() : locks.find(from).stream();
+        List<LockInfo> held =
+                Stream.concat(first, admin.held(from, PAGE_SIZE + 1).stream()).toList();
+        boolean isLast = held.size() <= PAGE_SIZE;
+        return new ConsoleState(
+                clock,
+                admin.process(),
+                isLast ? held : held.subList(0, PAGE_SIZE),
+                isLast ? null : held.get(PAGE_SIZE).name(),
+                Part.of(admin.nodes("", LockAdmin.MAX_PAGE_SIZE), LIVING_AND_NEW_ONES_FIRST),
+                Part.of(admin.lastRuns("", LockAdmin.MAX_PAGE_SIZE), NEW_ONES_FIRST),
+                Part.of(admin.waiters()),
+                Part.of(losses.lastFirst()));
+    }
+
+    private static final Comparator<NodeInfo> LIVING_AND_NEW_ONES_FIRST = Comparator.comparing(NodeInfo::isAlive)
+            .thenComparing(NodeInfo::startedAt)
+            .reversed();
+
+    private static final Comparator<RunInfo> NEW_ONES_FIRST =
+            Comparator.comparing(RunInfo::begunAt).reversed();
+
+    void addTo(Members<?> json) {
+        json.add("clock", clock);
+        json.add("process", process);
+        json.add("nextHeld", nextHeld);
+        json.add("held", json(held, this::lock));
+        json.add("nodes", json(nodes, this::node));
+        json.add("runs", json(runs, this::run));
+        json.add("waiters", json(waiters, ConsoleState::waiter));
+        json.add("losses", json(losses, ConsoleState::loss));
+    }
+
+    private static <T> WritableJson json(Part<T> part, BiConsumer<Members<?>, T> view) {
+        return object(members -> {
+            members.add("entries", json(part.entries(), view));
+            members.add("more", part.more());
+        });
+    }
+
+    private static <T> List<WritableJson> json(List<T> entries, BiConsumer<Members<?>, T> view) {
+        return entries.stream()
+                .map(entry -> object(members -> view.accept(members, entry)))
+                .toList();
+    }
+
+    /** Returns a JSON object with the members that {@code content} adds. */
+    static WritableJson object(Consumer<Members<?>> content) {
+        return JsonWriter.<Boolean>of(content::accept).write(true);
+    }
+
+    private void lock(Members<?> json, LockInfo lock) {
+        json.add("name", lock.name());
+        json.add("owner", lock.owner());
+        json.add("holder", lock.holder());
+        json.add("isKeptByNode", lock.nodeId() != null);
+        // As text, because JavaScript's numbers are exact only up to 2^53.
+        json.add("fencingToken", Long.toString(lock.fencingToken()));
+        json.add("holdCount", lock.holdCount());
+        json.add("acquiredAt", lock.acquiredAt());
+        json.add("heldFor", untilNow(lock.acquiredAt()));
+        json.add("expiresIn", lock.expiresIn().toMillis());
+    }
+
+    private void node(Members<?> json, NodeInfo node) {
+        json.add("id", node.id());
+        json.add("description", node.description());
+        json.add("isAlive", node.isAlive());
+        json.add("isStopped", node.isStopped());
+        json.add("startedAt", node.startedAt());
+        json.add("startedAgo", untilNow(node.startedAt()));
+        json.add("expiresIn", node.expiresIn().toMillis());
+    }
+
+    private void run(Members<?> json, RunInfo run) {
+        Instant end = run.endedAt();
+        json.add("name", run.name());
+        json.add("fencingToken", Long.toString(run.fencingToken()));
+        json.add("status", run.status().name());
+        json.add("holder", run.holder());
+        json.add("begunAt", run.begunAt());
+        json.add("begunAgo", untilNow(run.begunAt()));
+        json.add(
+                "took",
+                end == null
+                        ? untilNow(run.begunAt())
+                        : Duration.between(run.begunAt(), end).toMillis());
+        json.add("hasEnded", end != null);
+        json.add("error", run.error());
+    }
+
+    private static void waiter(Members<?> json, WaiterInfo waiter) {
+        json.add("name", waiter.name());
+        json.add("holder", waiter.holder());
+        json.add("waited", waiter.waited().toMillis());
+    }
+
+    private static void loss(Members<?> json, RecentLosses.Loss loss) {
+        json.add("name", loss.loss().lockName());
+        json.add("owner", loss.loss().owner());
+        json.add("fencingToken", Long.toString(loss.loss().fencingToken()));
+        json.add("cause", loss.loss().cause().name());
+        json.add("ago", loss.ago().toMillis());
+    }
+
+    /** An event between the statements may be later than the clock. It counts as having just happened. */
+    private long untilNow(Instant then) {
+        return Math.max(0, Duration.between(then, clock).toMillis());
+    }
+}

@@ -1,0 +1,154 @@
+package io.github.holdfast.console;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.service.LockService;
+import jakarta.servlet.http.HttpServletRequest;
+import java.security.Principal;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.json.WritableJson;
+import org.springframework.http.HttpStatus;
+import org.springframework.http.MediaType;
+import org.springframework.web.cors.CorsUtils;
+import org.springframework.web.servlet.function.RouterFunction;
+import org.springframework.web.servlet.function.RouterFunctions;
+import org.springframework.web.servlet.function.ServerRequest;
+import org.springframework.web.servlet.function.ServerResponse;
+
+/**
+ * A page that shows holders and waiters; see {@code docs/observability.md}. It releases locks by force if this is {@linkplain
+ * ForcedRelease allowed}. The application controls access to the page, as to its other pages. Thread-safe.
+ */
+public final class LockConsole {
+
+    private static final String READ_ONLY = "Forced release is disabled: set holdfast.console.force-release=enabled";
+    private static final String ANONYMOUS = "Forced release requires an authenticated user: secure the console";
+
+    private final LockService locks;
+    private final RecentLosses losses;
+    private final ForcedRelease forcedRelease;
+
+    private LockConsole(LockService locks, RecentLosses losses, ForcedRelease forcedRelease) {
+        this.locks = locks;
+        this.losses = losses;
+        this.forcedRelease = forcedRelease;
+    }
+
+    /**
+     * Returns the console of a service.
+     *
+     * @param losses a listener of the same service
+     */
+    public static LockConsole of(LockService locks, RecentLosses losses, ForcedRelease forcedRelease) {
+        return new LockConsole(locks, losses, forcedRelease);
+    }
+
+    /** Whether the page may release locks by force: {@code holdfast.console.force-release}. */
+    public enum ForcedRelease {
+        /** No; the default. */
+        DISABLED,
+
+        /** Yes, by any authenticated user who may send the request. */
+        ENABLED
+    }
+
+    /**
+     * Returns the page and its files, for Spring MVC.
+     *
+     * @param path the path of the page, with a leading slash and no trailing one
+     */
+    public RouterFunction<ServerResponse> at(String path) {
+        RouterFunctions.Builder routes = RouterFunctions.route();
+        ConsolePage.addTo(routes, path);
+        return routes.GET(path + "/state", this::state)
+                .POST(path + "/release", this::release)
+                .onError(IllegalArgumentException.class, (wrong, request) -> refused(HttpStatus.BAD_REQUEST, wrong))
+                .onError(LockStoreException.class, (failed, request) -> refused(HttpStatus.SERVICE_UNAVAILABLE, failed))
+                .onError(
+                        IllegalStateException.class,
+                        (closed, request) -> refused(HttpStatus.SERVICE_UNAVAILABLE, closed))
+                .build();
+    }
+
+    private ServerResponse state(ServerRequest request) {
+        ConsoleState state =
+                ConsoleState.of(locks, losses, request.param("from").orElse(""));
+        HttpServletRequest servletRequest = request.servletRequest();
+        Principal user = servletRequest.getUserPrincipal();
+        String readOnlyBecause = readOnlyBecause(user);
+        FormToken token = readOnlyBecause == null ? FormToken.of(servletRequest) : null;
+        return answer(HttpStatus.OK, ConsoleState.object(json -> {
+            json.add("user", user == null ? null : user.getName());
+            json.add("readOnlyBecause", readOnlyBecause);
+            json.add("tokenParameter", token == null ? null : token.parameter());
+            json.add("token", token == null ? null : token.value());
+            state.addTo(json);
+        }));
+    }
+
+    private @Nullable String readOnlyBecause(@Nullable Principal user) {
+        if (forcedRelease == ForcedRelease.DISABLED) {
+            return READ_ONLY;
+        }
+        return user == null ? ANONYMOUS : null;
+    }
+
+    private ServerResponse release(ServerRequest request) {
+        Principal user = request.servletRequest().getUserPrincipal();
+        String readOnlyBecause = readOnlyBecause(user);
+        if (user == null || readOnlyBecause != null) {
+            return refused(HttpStatus.FORBIDDEN, String.valueOf(readOnlyBecause));
+        }
+        if (!isSentByThePage(request)) {
+            return refused(HttpStatus.FORBIDDEN, "Only the console's page can release locks by force");
+        }
+        String name = request.param("name").orElse("");
+        String reason = request.param("reason").orElse("").strip();
+        if (reason.isEmpty()) {
+            return refused(HttpStatus.BAD_REQUEST, "Give a reason for the audit record");
+        }
+        long fencingToken = fencingToken(request);
+        return locks.admin()
+                .forceRelease(name, fencingToken, user.getName() + ": " + reason)
+                .map(former -> answer(HttpStatus.OK, ConsoleState.object(json -> json.add("holder", former.holder()))))
+                .orElseGet(() -> locks.find(name).isPresent()
+                        ? refused(HttpStatus.CONFLICT, "Another holder has the lock by now: look again")
+                        : refused(HttpStatus.NOT_FOUND, "Nobody holds the lock any more"));
+    }
+
+    /** Returns the token of the grant that the page showed. A later grant must stay untouched. */
+    private static long fencingToken(ServerRequest request) {
+        String token = request.param("fencingToken").orElse("");
+        try {
+            return Long.parseLong(token);
+        } catch (NumberFormatException wrong) {
+            throw new IllegalArgumentException("Send the holder's fencing token: '" + token + "' is not one", wrong);
+        }
+    }
+
+    /**
+     * Returns whether the console's own page sent the request. A page of another site can make a browser send a form. But it
+     * cannot add a custom header, and the browser names the origin. This check works even if the application has switched off
+     * CSRF protection.
+     */
+    private static boolean isSentByThePage(ServerRequest request) {
+        String site = request.headers().firstHeader("Sec-Fetch-Site");
+        boolean isSameOrigin =
+                site == null ? !CorsUtils.isCorsRequest(request.servletRequest()) : site.equals("same-origin");
+        return isSameOrigin && "XMLHttpRequest".equals(request.headers().firstHeader("X-Requested-With"));
+    }
+
+    private static ServerResponse refused(HttpStatus status, Throwable why) {
+        return refused(status, String.valueOf(why.getMessage()));
+    }
+
+    private static ServerResponse refused(HttpStatus status, String why) {
+        return answer(status, ConsoleState.object(json -> json.add("error", why)));
+    }
+
+    private static ServerResponse answer(HttpStatus status, WritableJson json) {
+        return ConsolePage.answer(
+                status, MediaType.APPLICATION_JSON, json.toJsonString().getBytes(UTF_8));
+    }
+}

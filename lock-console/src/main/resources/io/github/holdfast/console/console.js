@@ -1,0 +1,446 @@
+// The console of Holdfast. What comes from the server is shown by textContent only: a name is never markup.
+
+const REFRESH_MILLIS = 5000;
+const PATIENCE_MILLIS = 10000;
+const BASE = new URL('.', import.meta.url);
+const HEADERS = {Accept: 'application/json', 'X-Requested-With': 'XMLHttpRequest'};
+
+const CAUSES = {
+  EXPIRED: 'its lease was over',
+  TAKEN_OVER: 'somebody else was granted it',
+  FORCED: 'released by force',
+  DATABASE_UNREACHABLE: 'the database did not answer',
+  DISCONNECTED: 'the connection broke',
+  SERVICE_CLOSED: 'the service was closed',
+};
+const RUN_STATES = {RUNNING: 'running', SUCCEEDED: 'good', FAILED: 'bad', LOST: 'bad'};
+
+const byId = id => document.getElementById(id);
+
+let state = null;
+let receivedAt = 0;
+let problem = null;
+let isPaused = false;
+let isFetching = false;
+let isWanted = false;
+let timer = 0;
+let from = '';
+let announced = '';
+
+/* Elements */
+
+function element(tag, className, ...children) {
+  const made = document.createElement(tag);
+  if (className) {
+    made.className = className;
+  }
+  made.append(...children);
+  return made;
+}
+
+const text = value => element('span', '', value ?? '–');
+/** Application, process, host and thread: a line best ends between them. */
+const who = value => element('span', '', ...(value ?? '–').split(/(?<=[/@])/).flatMap(part => [part, element('wbr')]));
+const name = value => element('span', 'name', value ?? '–');
+const quiet = (...children) => element('small', 'quiet', ...children);
+const badge = (word, look) => element('span', `badge ${look}`, word);
+const nodeBadge = node =>
+  node.isAlive ? badge('alive', 'good') : node.isStopped ? badge('stopped', 'over') : badge('dead', 'bad');
+const both = (first, second) => element('div', '', first, ' ', second);
+
+/** A duration that counts on while the page is fresh. */
+function duration(millis, perMilli, suffix = '') {
+  const shown = element('span', 'duration');
+  Object.assign(shown.dataset, {millis, perMilli, suffix});
+  count(shown);
+  return shown;
+}
+
+const rising = millis => duration(millis, 1);
+const falling = millis => duration(millis, -1);
+const fixed = millis => duration(millis, 0);
+const ago = millis => duration(millis, 1, ' ago');
+
+function count(shown) {
+  const {millis, perMilli, suffix} = shown.dataset;
+  const passed = isFresh() ? performance.now() - receivedAt : 0;
+  const label = spell(Math.max(0, Number(millis) + Number(perMilli) * passed)) + suffix;
+  if (shown.textContent !== label) {
+    shown.textContent = label;
+  }
+}
+
+function spell(millis) {
+  const seconds = Math.floor(millis / 1000);
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(minutes / 60);
+  if (seconds < 1) {
+    return `${Math.floor(millis)} ms`;
+  }
+  if (minutes < 1) {
+    return `${seconds} s`;
+  }
+  if (hours < 1) {
+    return `${minutes} min ${seconds % 60} s`;
+  }
+  return hours < 24 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/** The time of day, with the date unless that is the database's today. */
+function instant(iso) {
+  const [date, time] = iso.split('T');
+  const isToday = state.clock.startsWith(date);
+  const shown = element('time', '', isToday ? time.slice(0, 8) : `${date} ${time.slice(0, 5)}`);
+  shown.dateTime = iso;
+  return shown;
+}
+
+/* Tables */
+
+const TABLES = {
+  held: {
+    key: lock => `${lock.fencingToken} ${lock.name}`,
+    cells: lock => [
+      name(lock.name),
+      both(who(lock.holder ?? lock.owner), lock.holdCount > 1 ? quiet(`${lock.holdCount} times`) : ''),
+      both(rising(lock.heldFor), quiet(instant(lock.acquiredAt))),
+      lock.isKeptByNode
+        ? both(text('by its node'), quiet('lease ', falling(lock.expiresIn)))
+        : both(text('by a lease'), quiet('ends in ', falling(lock.expiresIn))),
+      element('span', 'number', lock.fencingToken),
+      state.readOnlyBecause === null ? releaseButton(lock) : '',
+    ],
+  },
+  waiting: {
+    key: waiter => `${waiter.holder} ${waiter.name}`,
+    cells: waiter => [name(waiter.name), who(waiter.holder), rising(waiter.waited)],
+  },
+  nodes: {
+    key: node => node.id,
+    cells: node => [
+      both(who(node.description), quiet(element('span', 'number', node.id))),
+      nodeBadge(node),
+      both(ago(node.startedAgo), quiet(instant(node.startedAt))),
+      node.isAlive ? falling(node.expiresIn) : text('over'),
+    ],
+  },
+  tasks: {
+    key: run => `${run.fencingToken} ${run.name}`,
+    cells: run => [
+      name(run.name),
+      badge(run.status.toLowerCase(), RUN_STATES[run.status] ?? 'over'),
+      both(ago(run.begunAgo), quiet(instant(run.begunAt))),
+      run.hasEnded ? fixed(run.took) : both(rising(run.took), quiet('so far')),
+      who(run.holder),
+      text(run.error),
+    ],
+  },
+  losses: {
+    key: loss => `${loss.fencingToken} ${loss.name}`,
+    cells: loss => [
+      name(loss.name),
+      text(CAUSES[loss.cause] ?? loss.cause),
+      ago(loss.ago),
+      element('span', 'number', loss.fencingToken),
+    ],
+  },
+};
+
+// On a narrow screen rows are shown as cards, and browsers then forget that they are a table.
+for (const [id, table] of Object.entries(TABLES)) {
+  const shown = byId(`${id}-table`);
+  table.labels = [...shown.querySelectorAll('th')].map(header => header.textContent);
+  const roles = {table: [shown], rowgroup: [shown.tHead, shown.tBodies[0]], row: shown.tHead.rows,
+    columnheader: shown.querySelectorAll('th')};
+  for (const [role, elements] of Object.entries(roles)) {
+    [...elements].forEach(each => each.setAttribute('role', role));
+  }
+}
+
+/** Keeps the rows of entries that still exist, so that the focus on a button in such a row stays. */
+function fill(id, entries, more) {
+  const table = TABLES[id];
+  const shown = byId(`${id}-table`);
+  const body = shown.tBodies[0];
+  const old = new Map([...body.rows].map(row => [row.dataset.key, row]));
+  entries.forEach((entry, index) => {
+    const key = table.key(entry);
+    const row = old.get(key) ?? newRow(table, key);
+    old.delete(key);
+    update(row, table.cells(entry));
+    if (body.rows[index] !== row) {
+      body.insertBefore(row, body.rows[index] ?? null);
+    }
+  });
+  old.forEach(row => row.remove());
+  shown.hidden = entries.length === 0;
+  const section = shown.closest('section');
+  section.querySelector('.empty').hidden = entries.length > 0;
+  const rest = section.querySelector('.more');
+  if (rest) {
+    rest.hidden = more === 0;
+    rest.textContent = `and ${more} more`;
+  }
+}
+
+function newRow(table, key) {
+  const row = element('tr');
+  row.setAttribute('role', 'row');
+  row.dataset.key = key;
+  table.labels.forEach((label, index) => {
+    const cell = element(index === 0 ? 'th' : 'td');
+    cell.setAttribute('role', index === 0 ? 'rowheader' : 'cell');
+    if (index === 0) {
+      cell.scope = 'row';
+    }
+    cell.dataset.label = label;
+    row.append(cell);
+  });
+  return row;
+}
+
+function update(row, contents) {
+  contents.forEach((content, index) => {
+    const cell = row.cells[index];
+    const isButton = content instanceof HTMLButtonElement;
+    if (isButton && cell.querySelector('button')) {
+      return;
+    }
+    cell.classList.toggle('nothing', content === '');
+    cell.replaceChildren(content);
+  });
+}
+
+/* Refreshing */
+
+const isFresh = () => !isPaused && problem === null;
+
+async function ask(path, options = {}) {
+  const answer = await fetch(new URL(path, BASE), {
+    headers: HEADERS, redirect: 'manual', cache: 'no-store', signal: AbortSignal.timeout(PATIENCE_MILLIS), ...options,
+  });
+  if (answer.type === 'opaqueredirect' || answer.status === 401) {
+    throw new Error('you are no longer logged in: reload the page');
+  }
+  const isJson = answer.headers.get('Content-Type')?.startsWith('application/json');
+  const body = isJson ? await answer.json() : {};
+  if (!answer.ok || !isJson) {
+    throw new Error(body.error ?? body.message ?? `the server answered ${answer.status}`);
+  }
+  return body;
+}
+
+function why(failure) {
+  if (failure.name === 'TimeoutError') {
+    return 'the server does not answer';
+  }
+  return failure instanceof TypeError ? 'the server cannot be reached' : failure.message;
+}
+
+async function refresh() {
+  clearTimeout(timer);
+  if (isFetching) {
+    isWanted = true;
+    return;
+  }
+  isFetching = true;
+  try {
+    do {
+      isWanted = false;
+      await fetchState();
+    } while (isWanted);
+  } finally {
+    isFetching = false;
+    schedule();
+  }
+}
+
+async function fetchState() {
+  try {
+    const answer = await ask(`state?from=${encodeURIComponent(from)}`);
+    state = answer;
+    receivedAt = performance.now();
+    problem = null;
+    show();
+  } catch (failure) {
+    problem = why(failure);
+  }
+  showFreshness();
+}
+
+function schedule() {
+  clearTimeout(timer);
+  if (!isPaused && !document.hidden) {
+    timer = setTimeout(refresh, REFRESH_MILLIS);
+  }
+}
+
+function show() {
+  byId('process').textContent = state.process;
+  const readOnly = byId('read-only');
+  readOnly.hidden = state.readOnlyBecause === null;
+  readOnly.textContent = state.readOnlyBecause ?? '';
+  document.body.classList.toggle('is-read-only', state.readOnlyBecause !== null);
+  fill('held', state.held, 0);
+  byId('next-page').hidden = state.nextHeld === null;
+  byId('first-page').hidden = from === '';
+  const sections = {waiting: state.waiters, nodes: state.nodes, tasks: state.runs, losses: state.losses};
+  for (const [id, part] of Object.entries(sections)) {
+    fill(id, part.entries, part.more);
+  }
+  showCounts();
+}
+
+function showCounts() {
+  const all = part => part.entries.length + part.more;
+  const isPage = from !== '' || state.nextHeld !== null;
+  const held = isPage ? `${state.held.length}${state.nextHeld === null ? '' : '+'}` : `${state.held.length}`;
+  const alive = state.nodes.entries.filter(node => node.isAlive).length;
+  const failed = state.runs.entries.filter(run => RUN_STATES[run.status] === 'bad').length;
+  byId('held-count').textContent = held;
+  byId('waiting-count').textContent = all(state.waiters);
+  byId('nodes-count').textContent = alive;
+  byId('nodes-word').textContent = alive === 1 ? 'node alive' : 'nodes alive';
+  byId('tasks-count').textContent = all(state.runs);
+  byId('tasks-word').textContent = (all(state.runs) === 1 ? 'task' : 'tasks') + (failed ? `, ${failed} not well` : '');
+  byId('losses-count').textContent = all(state.losses);
+  announce(`${held} held, ${all(state.waiters)} waiting, ${all(state.losses)} lost`);
+}
+
+/** Announces a sentence to screen readers, only when it changes. */
+function announce(sentence) {
+  if (sentence !== announced) {
+    announced = sentence;
+    byId('announcement').textContent = sentence;
+  }
+}
+
+function showFreshness() {
+  document.body.classList.toggle('is-stale', problem !== null);
+  const alert = byId('problem');
+  const warning = problem === null ? '' : `Could not refresh: ${problem}.`
+      + (state === null ? '' : ' What you see is no longer up to date.');
+  if (alert.textContent !== warning) {
+    alert.textContent = warning;
+    alert.hidden = warning === '';
+  }
+  tick();
+}
+
+function tick() {
+  const shown = byId('freshness');
+  const age = spell(Math.floor((performance.now() - receivedAt) / 1000) * 1000).replace('0 ms', 'now');
+  let words = 'Loading';
+  let look = 'waiting';
+  if (problem !== null) {
+    [words, look] = [state === null ? 'No data' : `Stale: ${age} old`, 'bad'];
+  } else if (state !== null && isPaused) {
+    [words, look] = [`Paused: ${age} old`, 'waiting'];
+  } else if (state !== null) {
+    [words, look] = [age === 'now' ? 'Updated just now' : `Updated ${age} ago`, 'good'];
+  }
+  shown.textContent = words;
+  shown.className = `badge ${look}`;
+  if (isFresh()) {
+    document.querySelectorAll('.duration').forEach(count);
+  }
+}
+
+/* What people do */
+
+byId('pause').addEventListener('click', () => {
+  isPaused = !isPaused;
+  byId('pause').textContent = isPaused ? 'Resume' : 'Pause';
+  if (isPaused) {
+    clearTimeout(timer);
+    tick();
+  } else {
+    refresh();
+  }
+});
+
+document.addEventListener('visibilitychange', () => {
+  clearTimeout(timer);
+  if (!document.hidden && !isPaused) {
+    refresh();
+  }
+});
+
+function turnTo(name) {
+  from = name;
+  byId('from').value = name;
+  byId('held').focus();
+  refresh();
+}
+
+byId('find').addEventListener('submit', event => {
+  event.preventDefault();
+  turnTo(byId('from').value.trim());
+});
+byId('next-page').addEventListener('click', () => turnTo(state.nextHeld));
+byId('first-page').addEventListener('click', () => turnTo(''));
+
+/* Forced release */
+
+const dialog = byId('release');
+let chosen = null;
+
+function releaseButton(lock) {
+  const button = element('button', 'danger', 'Release…', element('span', 'unseen', ` ${lock.name} by force`));
+  button.type = 'button';
+  button.addEventListener('click', () => choose(lock));
+  return button;
+}
+
+function choose(lock) {
+  chosen = lock;
+  byId('release-name').textContent = lock.name;
+  byId('release-holder').textContent = lock.holder ?? lock.owner;
+  byId('release-user').textContent = state.user;
+  byId('reason').value = '';
+  complain('');
+  dialog.showModal();
+}
+
+function complain(sentence) {
+  const shown = byId('release-problem');
+  shown.textContent = sentence;
+  shown.hidden = sentence === '';
+  byId('reason').setAttribute('aria-invalid', String(sentence !== ''));
+}
+
+byId('cancel').addEventListener('click', () => dialog.close());
+
+dialog.querySelector('form').addEventListener('submit', async event => {
+  event.preventDefault();
+  const reason = byId('reason').value.trim();
+  if (reason === '') {
+    complain('Give a reason for the audit record.');
+    byId('reason').focus();
+    return;
+  }
+  byId('confirm').disabled = true;
+  try {
+    await release(reason);
+    dialog.close();
+    byId('held').focus();
+    announce(`${chosen.name} was released by force.`);
+  } catch (failure) {
+    complain(`Not released: ${why(failure)}.`);
+    byId('reason').focus();
+  } finally {
+    byId('confirm').disabled = false;
+    refresh();
+  }
+});
+
+function release(reason) {
+  const form = new URLSearchParams({name: chosen.name, fencingToken: chosen.fencingToken, reason});
+  if (state.token !== null) {
+    form.set(state.tokenParameter, state.token);
+  }
+  return ask('release', {method: 'POST', body: form});
+}
+
+setInterval(tick, 1000);
+refresh();

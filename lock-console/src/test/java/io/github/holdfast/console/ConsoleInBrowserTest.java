@@ -1,0 +1,198 @@
+package io.github.holdfast.console;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.holdfast.console.Browser.Screen;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.service.LockService;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.MethodOrderer.OrderAnnotation;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
+import org.openqa.selenium.Keys;
+
+/** The console as people use it: after a login, in a Chromium. Also makes the pictures that the documentation shows. */
+@TestMethodOrder(OrderAnnotation.class)
+class ConsoleInBrowserTest {
+
+    private static final Duration SOON = Duration.ofSeconds(30);
+
+    private static Browser browser;
+    private static ConsoleApplication application;
+    private static ConsoleScene scene;
+    private static LockService locks;
+
+    @BeforeAll
+    static void start() throws Exception {
+        browser = Browser.start();
+        application = ConsoleApplication.start();
+        scene = new ConsoleScene(application);
+        locks = application.locks();
+        browser.open(application.url("/holdfast"));
+        browser.find("#username").sendKeys(ConsoleApplication.USER);
+        browser.find("#password").sendKeys(ConsoleApplication.PASSWORD, Keys.ENTER);
+        await().atMost(SOON).until(() -> browser.count("#held") == 1);
+    }
+
+    @AfterAll
+    static void stop() throws Exception {
+        if (scene != null) {
+            scene.close();
+        }
+        if (application != null) {
+            application.close();
+        }
+        if (browser != null) {
+            browser.close();
+        }
+    }
+
+    @BeforeEach
+    void open() {
+        browser.show(Screen.DESKTOP);
+        browser.open(application.url("/holdfast"));
+        await().atMost(SOON).until(() -> browser.hasRow("held", "order:1001"));
+    }
+
+    @Test
+    @Order(1)
+    void everythingIsThere() throws Exception {
+        browser.photograph(Screen.DESKTOP, "console.png");
+        browser.photograph(Screen.DARK, "console-dark.png");
+        browser.photograph(Screen.PHONE, "console-phone.png");
+        browser.photograph(Screen.DARK_PHONE, "console-phone-dark.png");
+        assertThat(browser.text("#held-table"))
+                .contains("order:1002", "by its node", "by a lease", "shop:", "billing:");
+        assertThat(browser.text("#waiting-table")).contains("order:1001", "exec-3", "exec-7", "month-end");
+        assertThat(browser.text("#nodes-table")).contains("alive", "stopped", "dead", "reports:", "import:");
+        assertThat(browser.text("#tasks-table")).contains("succeeded", "running", "failed", "mail server refused");
+        assertThat(browser.text("#losses-table")).contains("order:999", "released by force");
+        assertThat(browser.text("nav")).contains("2\nnodes alive", "3\ntasks, 1 not well", "1\nlost");
+    }
+
+    @Test
+    void aNameIsTextAndNeverMarkup() {
+        assertThat(browser.hasRow("held", ConsoleScene.SCRIPT)).isTrue();
+        assertThat(browser.count("tbody script")).isZero();
+        assertThat(browser.run("return document.title")).isEqualTo("Locks · Holdfast");
+        browser.tabTo(ConsoleScene.SCRIPT);
+        browser.press(Keys.ENTER);
+        assertThat(browser.text("#release-name")).isEqualTo(ConsoleScene.SCRIPT);
+        assertThat(browser.count("dialog script")).isZero();
+        browser.press(Keys.ESCAPE);
+    }
+
+    @Test
+    void anotherLockIsShownWithoutReloading() throws Exception {
+        try (LockHandle unused = locks.acquire(LockRequest.of("new:1"))) {
+            await().atMost(SOON).until(() -> browser.hasRow("held", "new:1"));
+            assertThat(browser.text("#held-count")).isEqualTo("7");
+        }
+    }
+
+    @Test
+    void aPausedPageStaysAsItIsUntilItGoesOn() throws Exception {
+        browser.find("#pause").click();
+        assertThat(browser.text("#freshness")).startsWith("Paused");
+        try (LockHandle unused = locks.acquire(LockRequest.of("new:2"))) {
+            // Older than it ever gets while it refreshes.
+            await().atMost(SOON).until(() -> browser.text("#freshness").matches("Paused: ([6-9]|\\d\\d) s old"));
+            assertThat(browser.hasRow("held", "new:2")).isFalse();
+            browser.find("#pause").click();
+            await().atMost(SOON).until(() -> browser.hasRow("held", "new:2"));
+            assertThat(browser.text("#freshness")).startsWith("Updated");
+        }
+    }
+
+    @Test
+    void theListBeginsAtAName() {
+        browser.find("#from").sendKeys("order:1002", Keys.ENTER);
+        await().atMost(SOON).until(() -> !browser.hasRow("held", "order:1001"));
+        assertThat(browser.hasRow("held", "order:1002")).isTrue();
+        browser.find("#first-page").click();
+        await().atMost(SOON).until(() -> browser.hasRow("held", "order:1001"));
+    }
+
+    @Test
+    void aLockIsTakenAwayByKeyboardAlone() throws Exception {
+        LockHandle lock = locks.acquire(LockRequest.of("stuck:1"));
+        open();
+
+        browser.tabTo("stuck:1 by force");
+        browser.press(Keys.ENTER);
+        assertThat(browser.focused()).isEqualTo(browser.find("#reason"));
+        browser.press(Keys.ESCAPE);
+        assertThat(browser.focused().getDomProperty("textContent")).contains("stuck:1 by force");
+
+        browser.press(Keys.SPACE);
+        browser.press(Keys.ENTER);
+        assertThat(browser.text("#release-problem")).contains("Give a reason");
+        assertThat(browser.focused()).isEqualTo(browser.find("#reason"));
+        browser.assertAccessible();
+
+        browser.press("the node hangs");
+        browser.press(Keys.ENTER);
+        await().atMost(SOON).until(() -> !browser.hasRow("held", "stuck:1"));
+        await().atMost(SOON).until(() -> browser.focused().equals(browser.find("#held")));
+        assertThat(locks.find("stuck:1")).isEmpty();
+        lock.release();
+    }
+
+    @Test
+    void aLockThatSomebodyElseHoldsByNowIsNotTakenAway() throws Exception {
+        LockHandle first = locks.acquire(LockRequest.of("stuck:2"));
+        open();
+        browser.tabTo("stuck:2 by force");
+        browser.press(Keys.ENTER);
+        first.release();
+        try (LockHandle second = locks.acquire(LockRequest.of("stuck:2"))) {
+            browser.press("too late", Keys.ENTER);
+            await().atMost(SOON).until(() -> browser.text("#release-problem").contains("Another holder has the lock"));
+            assertThat(locks.find("stuck:2").orElseThrow().fencingToken()).isEqualTo(second.fencingToken());
+        }
+        browser.press(Keys.ESCAPE);
+    }
+
+    @Test
+    void itIsAccessible() {
+        for (Screen screen : Screen.values()) {
+            browser.show(screen);
+            browser.assertAccessible();
+        }
+    }
+
+    @Test
+    void itFitsOnAPhone() throws Exception {
+        try (LockHandle unused = locks.acquire(LockRequest.of(ConsoleScene.LONGEST_NAME))) {
+            open();
+            assertThat(browser.hasRow("held", ConsoleScene.LONGEST_NAME)).isTrue();
+            for (Screen screen : Screen.values()) {
+                browser.show(screen);
+                browser.assertFitsWidth();
+            }
+            browser.tabTo("order:1002 by force");
+            browser.press(Keys.ENTER);
+            browser.assertFitsWidth();
+            browser.photograph(Screen.DARK_PHONE, "console-release.png");
+            browser.press(Keys.ESCAPE);
+        }
+    }
+
+    @Test
+    @Order(Integer.MAX_VALUE)
+    void aServerThatIsGoneIsTold() throws Exception {
+        application.stopServer();
+
+        await().atMost(SOON).until(() -> browser.text("#freshness").startsWith("Stale"));
+        assertThat(browser.text("#problem")).contains("the server cannot be reached", "no longer up to date");
+        assertThat(browser.hasRow("held", "order:1001")).isTrue();
+        browser.assertAccessible();
+        browser.photograph(Screen.DESKTOP, "console-stale.png");
+    }
+}

@@ -1,0 +1,241 @@
+package io.github.holdfast.repository;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.AutocommitExecutor.Statement;
+import io.github.holdfast.repository.AutocommitExecutor.Write;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.SQLIntegrityConstraintViolationException;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Function;
+import javax.sql.DataSource;
+import org.hibernate.Session;
+import org.hibernate.engine.spi.SessionFactoryImplementor;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The rows of the locks, with each call in a transaction of its own. {@link AutocommitExecutor} executes the calls on the path of
+ * most acquisitions and releases, as single statements. Thread-safe.
+ */
+final class AutocommitLockRows implements LockRows {
+
+    private static final Logger LOG = LoggerFactory.getLogger(AutocommitLockRows.class);
+
+    private final Statements statements;
+    private final StoreTransactions transactions;
+    private final TransactionalLockRows locks;
+    private final Duration atMost;
+
+    /**
+     * Creates the rows.
+     *
+     * @param transactions run the calls that need more than one statement; their timeout limits the single statements too
+     * @param locks the rows in such a transaction
+     * @param atMost how long each statement may take
+     */
+    AutocommitLockRows(
+            Statements statements, StoreTransactions transactions, TransactionalLockRows locks, Duration atMost) {
+        this.statements = statements;
+        this.transactions = transactions;
+        this.locks = locks;
+        this.atMost = atMost;
+    }
+
+    /** The statements of a store, compiled once. */
+    static final class Statements {
+
+        private final AutocommitExecutor executor;
+        private final KnownPlaces nodes;
+        private final CompiledUpdate grant;
+        private final CompiledUpdate grantWhereNodeIs;
+        private final CompiledUpdate release;
+        private final CompiledUpdate recount;
+        private final CompiledUpdate createIfMissing;
+
+        /**
+         * Compiles the statements.
+         *
+         * @param connections the source of their connections; null for the application's own
+         */
+        Statements(SessionFactoryImplementor factory, @Nullable DataSource connections) {
+            executor = AutocommitExecutor.of(factory, connections);
+            nodes = new KnownPlaces(factory.getJdbcServices().getDialect());
+            grant = CompiledUpdate.of(factory, LockRepository.class, "grant");
+            grantWhereNodeIs = CompiledUpdate.of(factory, LockRepository.class, "grantWhereNodeIs");
+            release = CompiledUpdate.of(factory, LockRepository.class, "release");
+            recount = CompiledUpdate.of(factory, LockRepository.class, "recount");
+            createIfMissing = CompiledUpdate.of(factory, LockRepository.class, "createIfMissing");
+        }
+    }
+
+    private <T> T inTransaction(Function<TransactionalLockRows, T> work) {
+        return transactions.committed(atMost, () -> work.apply(locks));
+    }
+
+    @Override
+    public Optional<LockSnapshot> read(String name) {
+        return statements.executor.execute(connection -> read(connection, name), AutocommitExecutor.READ);
+    }
+
+    private Optional<LockSnapshot> read(Connection connection, String name) throws SQLException {
+        try (Session session = statements.executor.session(connection)) {
+            return transactions.within(session, atMost, () -> locks.read(name));
+        }
+    }
+
+    @Override
+    public int createIfMissing(String name) {
+        Statement<Integer> insert = statements.createIfMissing.with(transactions.timeout(), atMost, name);
+        return statements.executor.execute(
+                connection -> {
+                    try {
+                        return insert.on(connection);
+                    } catch (SQLIntegrityConstraintViolationException present) {
+                        // H2 has no "on conflict". There, Hibernate executes a plain insert, and this error means that
+                        // the row exists.
+                        return 0;
+                    }
+                },
+                write(connection -> read(connection, name).isEmpty()));
+    }
+
+    /** Grants a lock. A minimum hold may need two statements. These run in one transaction, because they belong together. */
+    @Override
+    public boolean grant(
+            LockEntity before, LockEntity after, @Nullable Duration lease, @Nullable Duration minimumHold) {
+        if (minimumHold != null) {
+            return inTransaction(rows -> rows.grant(before, after, lease, minimumHold));
+        }
+        long start = System.nanoTime();
+        Object[] arguments = {
+            before.name(),
+            before.version(),
+            before.fencingToken(),
+            before.owner(),
+            after.owner(),
+            after.nodeId(),
+            after.holder(),
+            after.fencingToken(),
+            Micros.orNull(lease),
+            null
+        };
+        boolean granted = statements.executor.execute(new Granting(after.nodeId(), arguments), writeOf(before)) == 1;
+        if (granted && TransactionalLockRows.hasWaitedSince(start)) {
+            grantFromNow(after, lease);
+        }
+        return granted;
+    }
+
+    /** Grants a lock through a node, if the database of the connection contains the node's row. */
+    private final class Granting implements Statement<Integer> {
+
+        private final @Nullable String nodeId;
+        private final @Nullable Object[] arguments;
+
+        Granting(@Nullable String nodeId, @Nullable Object[] arguments) {
+            this.nodeId = nodeId;
+            this.arguments = arguments;
+        }
+
+        @Override
+        public Integer on(Connection connection) throws SQLException {
+            try {
+                boolean isNodeKnown = statements.nodes.has(nodeId, connection);
+                CompiledUpdate update = isNodeKnown ? statements.grantWhereNodeIs : statements.grant;
+                int granted =
+                        update.with(transactions.timeout(), atMost, arguments).on(connection);
+                if (!isNodeKnown && granted == 1 && nodeId != null) {
+                    statements.nodes.add(nodeId, connection);
+                }
+                return granted;
+            } catch (SQLException failed) {
+                // After a failure, the same URL may lead to another server.
+                statements.nodes.forget();
+                throw failed;
+            }
+        }
+    }
+
+    /**
+     * Restarts the lease of a grant that waited for the row. The grant is already committed. Its lease counts from before the
+     * wait, and the holder relies on that lease. This write only makes the lease longer, so a failure is logged. But if the write
+     * is in doubt, nobody knows how long the row keeps others out, so the failure is thrown.
+     */
+    private void grantFromNow(LockEntity granted, @Nullable Duration lease) {
+        try {
+            inTransaction(
+                    rows -> rows.queries().grantFromNow(granted.name(), granted.version(), Micros.orNull(lease), null));
+        } catch (StoreException failed) {
+            if (failed.failure().isAmbiguous()) {
+                throw failed;
+            }
+            LOG.debug(
+                    "Could not restart the lease of lock '{}': it still runs from before the grant waited for the row",
+                    granted.name(),
+                    failed);
+        }
+    }
+
+    @Override
+    public boolean extend(LockEntity before, LockEntity after, Duration lease) {
+        return inTransaction(rows -> rows.extend(before, after, lease));
+    }
+
+    @Override
+    public boolean release(LockEntity before, LockEntity after) {
+        return after.owner() == null
+                ? update(
+                                statements.release,
+                                before,
+                                before.name(),
+                                before.version(),
+                                before.fencingToken(),
+                                before.owner())
+                        == 1
+                : recount(before, after);
+    }
+
+    @Override
+    public boolean recount(LockEntity before, LockEntity after) {
+        Objects.requireNonNull(after.owner(), "a recount does not free the lock");
+        return update(
+                        statements.recount,
+                        before,
+                        before.name(),
+                        before.version(),
+                        before.fencingToken(),
+                        before.owner(),
+                        after.holdCount())
+                == 1;
+    }
+
+    @Override
+    public boolean supersede(String name, long version) {
+        return inTransaction(rows -> rows.supersede(name, version));
+    }
+
+    /**
+     * Executes an update of a lock's row.
+     *
+     * @param before the row as last read; the update expects it to be unchanged
+     * @param arguments the arguments of the query
+     * @return how many rows the update changed
+     */
+    int update(CompiledUpdate update, LockEntity before, @Nullable Object... arguments) {
+        return statements.executor.execute(update.with(transactions.timeout(), atMost, arguments), writeOf(before));
+    }
+
+    private Write writeOf(LockEntity before) {
+        return write(connection -> read(connection, before.name())
+                .filter(seen -> seen.row().version() == before.version())
+                .isPresent());
+    }
+
+    private Write write(Statement<Boolean> isAsBefore) {
+        return new Write(isAsBefore, transactions.timeout(), atMost);
+    }
+}

@@ -1,0 +1,182 @@
+package io.github.holdfast.repository;
+
+import io.github.holdfast.entity.LockAudit;
+import io.github.holdfast.entity.LockEntity;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The rows of the locks in the current transaction. It adds operations that need a longer transaction: row locks, which last
+ * until the transaction ends, and takeovers, which accompany other writes. Thread-safe.
+ */
+public final class TransactionalLockRows implements LockRows {
+
+    private final LockRepository queries;
+    private final LockAuditRepository audits;
+
+    TransactionalLockRows(LockRepository queries, LockAuditRepository audits) {
+        this.queries = queries;
+        this.audits = audits;
+    }
+
+    /** Returns the bare statements. */
+    LockRepository queries() {
+        return queries;
+    }
+
+    @Override
+    public Optional<LockSnapshot> read(String name) {
+        return queries.read(name);
+    }
+
+    /**
+     * Reads a lock and locks its row until the transaction ends. It waits for any transaction that has the row locked. The row
+     * must exist. On MySQL and MariaDB, locking a missing row takes gap locks, and these deadlock with transactions that create
+     * the row.
+     *
+     * @return empty if the lock has no row
+     */
+    public Optional<LockEntity> findForUpdate(String name) {
+        return queries.findForUpdate(name);
+    }
+
+    /**
+     * Does the same as {@link #findForUpdate}, but skips a row that another transaction has locked.
+     *
+     * @return empty if the lock has no row, or another transaction has it locked
+     */
+    public Optional<LockEntity> findForUpdateSkipLocked(String name) {
+        return queries.findForUpdateSkipLocked(name);
+    }
+
+    @Override
+    public int createIfMissing(String name) {
+        return queries.createIfMissing(name);
+    }
+
+    @Override
+    public boolean grant(
+            LockEntity before, LockEntity after, @Nullable Duration lease, @Nullable Duration minimumHold) {
+        long start = System.nanoTime();
+        boolean granted = queries.grant(
+                        before.name(),
+                        before.version(),
+                        before.fencingToken(),
+                        before.owner(),
+                        after.owner(),
+                        after.nodeId(),
+                        after.holder(),
+                        after.fencingToken(),
+                        Micros.orNull(lease),
+                        Micros.orNull(minimumHold))
+                == 1;
+        if (granted && hasWaitedSince(start)) {
+            queries.grantFromNow(after.name(), after.version(), Micros.orNull(lease), Micros.orNull(minimumHold));
+        }
+        return granted;
+    }
+
+    /**
+     * Whether a write took so long that it has probably waited for the row. Its time may then be from before the wait. PostgreSQL
+     * computes the new row before the wait, and again only if the other transaction changed the row. H2's clock is the start of
+     * the statement. On MySQL and MariaDB, the same holds for a statement that is a transaction by itself.
+     */
+    static boolean hasWaitedSince(long start) {
+        return System.nanoTime() - start > Duration.ofSeconds(1).toNanos();
+    }
+
+    @Override
+    public boolean extend(LockEntity before, LockEntity after, Duration lease) {
+        long start = System.nanoTime();
+        boolean extended = queries.extend(
+                        before.name(),
+                        before.version(),
+                        before.fencingToken(),
+                        before.owner(),
+                        after.holdCount(),
+                        Micros.of(lease))
+                == 1;
+        if (extended && hasWaitedSince(start)) {
+            queries.extendFromNow(after.name(), after.version(), Micros.of(lease));
+        }
+        return extended;
+    }
+
+    @Override
+    public boolean release(LockEntity before, LockEntity after) {
+        return after.owner() == null
+                ? queries.release(before.name(), before.version(), before.fencingToken(), before.owner()) == 1
+                : recount(before, after);
+    }
+
+    @Override
+    public boolean recount(LockEntity before, LockEntity after) {
+        Objects.requireNonNull(after.owner(), "a recount does not free the lock");
+        return queries.recount(
+                        before.name(), before.version(), before.fencingToken(), before.owner(), after.holdCount())
+                == 1;
+    }
+
+    @Override
+    public boolean supersede(String name, long version) {
+        return queries.supersede(name, version) == 1;
+    }
+
+    /**
+     * Takes the lock from its holder, dead or alive, as {@link LockEntity#takenFromHolder} computed it. It grants the lock to
+     * nobody. One statement.
+     *
+     * @param before the state that the decision was based on; held
+     * @param after the state to write
+     * @param delay the minimum time after the write before another grant
+     * @return false if the row no longer matches {@code before}
+     */
+    public boolean takeFromHolder(LockEntity before, LockEntity after, Duration delay) {
+        return queries.takeFromHolder(
+                        before.name(),
+                        before.version(),
+                        before.fencingToken(),
+                        before.owner(),
+                        after.fencingToken(),
+                        Micros.of(delay))
+                == 1;
+    }
+
+    /**
+     * Keeps a lock unavailable for longer, after this transaction has written its row. One statement.
+     *
+     * @param written the row as it was written
+     * @param delay the minimum time after this write before another grant
+     */
+    public void delay(LockEntity written, Duration delay) {
+        queries.delay(written.name(), written.version(), Micros.of(delay));
+    }
+
+    /**
+     * Records a forced release in the audit log. One statement.
+     *
+     * @param before the lock as it was held before the release
+     * @param doneBy who forced the release, for people
+     * @param reason why
+     */
+    public void recordForcedRelease(LockEntity before, String doneBy, String reason) {
+        audits.insert(
+                UUID.randomUUID().toString(),
+                LockAudit.FORCED_RELEASE,
+                before.name(),
+                before.owner(),
+                before.nodeId(),
+                before.holder(),
+                before.fencingToken(),
+                doneBy,
+                reason);
+    }
+
+    /** Whether the audit log contains a forced release of the grant with this token. One statement. */
+    public boolean wasForced(String name, long fencingToken) {
+        return audits.wasForced(name, fencingToken);
+    }
+}

@@ -1,0 +1,58 @@
+package io.github.holdfast.lock;
+
+import io.github.holdfast.entity.LockAvailability;
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockSnapshot;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The holder of a lock, read from the database in one statement.
+ *
+ * @param name the name of the lock
+ * @param owner the owner
+ * @param holder a readable description of the holder; null if the holder gave none
+ * @param nodeId the id of the node that keeps the lock; null if the lock has a lease
+ * @param fencingToken the token of the grant
+ * @param holdCount the number of the owner's nested acquisitions
+ * @param acquiredAt the time of the grant, by the database's clock
+ * @param expiresIn the time left until the lease ends, unless it is renewed. If the lock lives as long as its node, this is the
+ *     node's lease, which heartbeats renew. Zero if the lease is over, but no service has noticed yet
+ */
+public record LockInfo(
+        String name,
+        String owner,
+        @Nullable String holder,
+        @Nullable String nodeId,
+        long fencingToken,
+        int holdCount,
+        Instant acquiredAt,
+        Duration expiresIn) {
+
+    /** Returns the holder of the lock that was read; empty if the lock is not held. */
+    public static Optional<LockInfo> ofHeld(LockSnapshot seen) {
+        LockEntity row = seen.row();
+        String owner = row.owner();
+        Instant acquiredAt = row.acquiredAt();
+        if (owner == null || acquiredAt == null || !isHeld(seen.availability(owner, row.nodeId(), Duration.ZERO))) {
+            return Optional.empty();
+        }
+        return Optional.of(new LockInfo(
+                row.name(),
+                owner,
+                row.holder(),
+                row.nodeId(),
+                row.fencingToken(),
+                row.holdCount(),
+                acquiredAt,
+                seen.timeUntilOver()));
+    }
+
+    private static boolean isHeld(LockAvailability availability) {
+        return availability == LockAvailability.HELD_BY_CLAIMANT
+                || availability == LockAvailability.HELD_BY_OTHER
+                || availability == LockAvailability.HOLDER_NODE_EXPIRED;
+    }
+}

@@ -1,0 +1,343 @@
+package io.github.holdfast.lock;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.LockNames;
+import java.time.Duration;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request for a lock. It contains the lock's name, and how to acquire and hold the lock. Immutable: each method returns a
+ * copy with one change.
+ *
+ * <pre>{@code
+ * LockRequest.of("order:1001").lease(Duration.ofSeconds(30)).waitAtMost(Duration.ofSeconds(5))
+ * }</pre>
+ */
+public final class LockRequest {
+
+    /** The default wait time of {@link Locks#acquire}: 10 seconds. */
+    public static final Duration DEFAULT_WAIT = Duration.ofSeconds(10);
+
+    /** The shortest lease: 1 millisecond. */
+    public static final Duration SHORTEST_LEASE = Duration.ofMillis(1);
+
+    /** The longest lease and the longest wait time: 365 days. */
+    public static final Duration LONGEST_DURATION = Duration.ofDays(365);
+
+    private final String name;
+    private final @Nullable Duration lease;
+    private final @Nullable Duration waitTime;
+    private final @Nullable String owner;
+    private final @Nullable Duration minimumHold;
+    private final Reentrancy reentrancy;
+    private final OnLoss onLoss;
+    private final Fence fence;
+    private final Way way;
+
+    /** Whether a request may re-enter a hold that its owner already has. */
+    private enum Reentrancy {
+        ALLOWED,
+        REFUSED
+    }
+
+    /** Whether transactions commit only while the lock is held. */
+    private enum Fence {
+        IF_POSSIBLE,
+        REQUIRED,
+        NONE
+    }
+
+    /** Whether the acquiring thread is interrupted when the lock is lost. */
+    private enum OnLoss {
+        TELL,
+        INTERRUPT
+    }
+
+    /** What holds the lock: a lease (its own or the node's), or a database lock on its row. */
+    private enum Way {
+        LEASE,
+        ROW
+    }
+
+    private LockRequest(
+            String name,
+            @Nullable Duration lease,
+            @Nullable Duration waitTime,
+            @Nullable String owner,
+            @Nullable Duration minimumHold,
+            Reentrancy reentrancy,
+            OnLoss onLoss,
+            Fence fence,
+            Way way) {
+        if (way == Way.ROW
+                && (lease != null
+                        || owner != null
+                        || minimumHold != null
+                        || reentrancy == Reentrancy.REFUSED
+                        || onLoss == OnLoss.INTERRUPT)) {
+            throw new IllegalArgumentException("Row lock '" + name
+                    + "' is held by a transaction: it cannot have a lease, an owner or a minimum hold, and cannot be"
+                    + " notReentrant or interruptOnLoss");
+        }
+        this.name = name;
+        this.lease = lease;
+        this.waitTime = waitTime;
+        this.owner = owner;
+        this.minimumHold = minimumHold;
+        this.reentrancy = reentrancy;
+        this.onLoss = onLoss;
+        this.fence = fence;
+        this.way = way;
+    }
+
+    /**
+     * Returns a request for a lock. It has the default wait time and an owner of its own, and the same thread can re-enter the
+     * lock. If you set no {@link #lease}, the lock is held until its release, for as long as the process lives and reaches the
+     * database.
+     *
+     * @param name the name of the lock: 1 to 255 characters (UTF-16 code units), no control characters, no white space at
+     *     either end. The comparison is byte by byte: names that differ in case, accents or Unicode form are different locks
+     * @throws IllegalArgumentException if the name breaks these rules
+     */
+    public static LockRequest of(String name) {
+        return new LockRequest(
+                LockNames.checked("name", name, LockEntity.MAX_NAME_LENGTH),
+                null,
+                null,
+                null,
+                null,
+                Reentrancy.ALLOWED,
+                OnLoss.TELL,
+                Fence.IF_POSSIBLE,
+                Way.LEASE);
+    }
+
+    /**
+     * Limits the hold to this lease. Without a lease, the lock is held for as long as the process lives and reaches the
+     * database. The lease starts at the grant, by the database's clock. A renewal extends it, and a release ends it. When it is
+     * over, any other owner can take the lock. Choose a lease that is longer than the work takes.
+     *
+     * @param lease {@link #SHORTEST_LEASE} to {@link #LONGEST_DURATION}
+     * @throws IllegalArgumentException if it is out of that range
+     */
+    public LockRequest lease(Duration lease) {
+        return new LockRequest(name, checkedLease(lease), waitTime, owner, minimumHold, reentrancy, onLoss, fence, way);
+    }
+
+    /**
+     * Waits at most this long for the lock.
+     *
+     * @param waitTime zero (one attempt, without waiting for a holder) to {@link #LONGEST_DURATION}
+     * @throws IllegalArgumentException if it is negative or longer
+     */
+    public LockRequest waitAtMost(Duration waitTime) {
+        return new LockRequest(
+                name,
+                lease,
+                checkedDuration("wait time", waitTime),
+                owner,
+                minimumHold,
+                reentrancy,
+                onLoss,
+                fence,
+                way);
+    }
+
+    /** Waits for the lock without a limit (more precisely, for {@link #LONGEST_DURATION}). */
+    public LockRequest waitForever() {
+        return waitAtMost(LONGEST_DURATION);
+    }
+
+    /**
+     * Acquires the lock for this owner. By default, each acquisition generates its own owner. A request with the same owner
+     * re-enters the hold from any thread, and from any process if the hold has a lease. <strong>Holders with the same owner do
+     * not exclude each other.</strong>
+     *
+     * <p>Several processes can write for the same owner. If the database does not answer a write, the service cannot tell its
+     * own write from another process's. It then makes the safe assumption: an acquisition or renewal has failed, and a release
+     * has succeeded. The hold count can therefore be too high until the lease is over, but never too low.
+     *
+     * @param owner 1 to 128 characters, as for a {@linkplain #of name}
+     * @throws IllegalArgumentException if the owner breaks these rules
+     */
+    public LockRequest owner(String owner) {
+        return new LockRequest(
+                name,
+                lease,
+                waitTime,
+                LockNames.checked("owner", owner, LockEntity.MAX_OWNER_LENGTH),
+                minimumHold,
+                reentrancy,
+                onLoss,
+                fence,
+                way);
+    }
+
+    /** Disables re-entry. The request waits even for a hold of its own thread or {@linkplain #owner}. */
+    public LockRequest notReentrant() {
+        return new LockRequest(name, lease, waitTime, owner, minimumHold, Reentrancy.REFUSED, onLoss, fence, way);
+    }
+
+    /**
+     * Prevents the next grant of the lock for this long after this grant, even if the lock is released earlier. Use it for work
+     * that must not run twice within a period. The statement that grants the lock also writes the minimum hold, so a crash does
+     * not shorten it.
+     *
+     * @param minimumHold zero (none) to {@link #LONGEST_DURATION}
+     * @throws IllegalArgumentException if it is negative or longer
+     */
+    public LockRequest minimumHold(Duration minimumHold) {
+        return new LockRequest(
+                name,
+                lease,
+                waitTime,
+                owner,
+                checkedDuration("minimum hold", minimumHold),
+                reentrancy,
+                onLoss,
+                fence,
+                way);
+    }
+
+    /**
+     * Interrupts the acquiring thread if the lock is lost before the release of its last handle. The outermost acquisition
+     * decides this for all nested ones.
+     */
+    public LockRequest interruptOnLoss() {
+        return new LockRequest(name, lease, waitTime, owner, minimumHold, reentrancy, OnLoss.INTERRUPT, fence, way);
+    }
+
+    /**
+     * Makes the acquisition fail with {@link IllegalStateException} if the service cannot fence transactions. The service
+     * cannot do this if it does not know the transaction manager, or if another manager began the current transaction. It
+     * cannot fence a row lock outside a transaction either.
+     *
+     * @see io.github.holdfast.service.LockServiceBuilder#transactionManager
+     */
+    public LockRequest requireFence() {
+        return new LockRequest(name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, Fence.REQUIRED, way);
+    }
+
+    /**
+     * Does not fence transactions: they commit even if the lock is lost. Use it for locks that protect nothing in the database.
+     */
+    public LockRequest withoutFence() {
+        return new LockRequest(name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, Fence.NONE, way);
+    }
+
+    /**
+     * Holds the lock by locking its row in the database ({@code select … for update}) until a transaction ends. If the calling
+     * thread is in a transaction of the service's {@linkplain io.github.holdfast.service.LockServiceBuilder#transactionManager
+     * transaction manager}, that transaction holds the lock. The release is then deferred until the commit or rollback, so the
+     * transaction's writes commit together with it. If the thread is in no transaction, the lock gets a transaction of its own,
+     * which occupies a connection until the release.
+     *
+     * <p>Waiters wait in the database, and each of them occupies a connection. The database wakes them at once, even when the
+     * holder's process dies. A row lock has no {@linkplain LockHandle#fencingToken fencing token}, and {@link Locks#find} does
+     * not see it. The holder notices a loss only when it uses or releases the lock. A row lock also excludes locks of the same
+     * name that a lease or a node holds. Avoid mixing the kinds for a name with much contention.
+     *
+     * <p>The same thread can re-enter a row lock. You cannot combine it with {@link #lease}, {@link #owner}, {@link
+     * #minimumHold}, {@link #notReentrant} or {@link #interruptOnLoss}. In a cluster with several writable servers, row locks
+     * are refused, unless the application {@linkplain io.github.holdfast.service.LockServiceBuilder#singleWriter writes to one
+     * of them}.
+     *
+     * @throws IllegalArgumentException if one of these was set
+     */
+    public LockRequest rowLock() {
+        return new LockRequest(name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, Way.ROW);
+    }
+
+    /** Returns whether the acquisition fails if the service cannot fence transactions. */
+    public boolean isFenceRequired() {
+        return fence == Fence.REQUIRED;
+    }
+
+    /** Returns whether transactions commit even if the lock is lost. */
+    public boolean isUnfenced() {
+        return fence == Fence.NONE;
+    }
+
+    /** Returns the name of the lock. */
+    public String name() {
+        return name;
+    }
+
+    /** Returns the lease; empty if there is none. */
+    public Optional<Duration> lease() {
+        return Optional.ofNullable(lease);
+    }
+
+    /** Returns the wait time; empty if none is set. */
+    public Optional<Duration> waitTime() {
+        return Optional.ofNullable(waitTime);
+    }
+
+    /** Returns the chosen owner; empty if each acquisition generates its own. */
+    public Optional<String> owner() {
+        return Optional.ofNullable(owner);
+    }
+
+    /** Returns the minimum hold; empty if there is none. */
+    public Optional<Duration> minimumHold() {
+        return Optional.ofNullable(minimumHold).filter(duration -> !duration.isZero());
+    }
+
+    /** Returns whether the request re-enters a hold that its owner already has. */
+    public boolean isReentrant() {
+        return reentrancy == Reentrancy.ALLOWED;
+    }
+
+    /**
+     * Checks the argument of {@link #lease(Duration)} or {@link LockHandle#renew}.
+     *
+     * @return the lease
+     * @throws IllegalArgumentException if it is not from {@link #SHORTEST_LEASE} to {@link #LONGEST_DURATION}
+     */
+    public static Duration checkedLease(Duration lease) {
+        return checked("lease", lease, SHORTEST_LEASE);
+    }
+
+    /**
+     * Checks a duration that may be zero.
+     *
+     * @param what what the duration is, for the message
+     * @return the duration
+     * @throws IllegalArgumentException if it is not from zero to {@link #LONGEST_DURATION}
+     */
+    public static Duration checkedDuration(String what, Duration duration) {
+        return checked(what, duration, Duration.ZERO);
+    }
+
+    /**
+     * Checks a duration with its own minimum.
+     *
+     * @param what what the duration is, for the message
+     * @return the duration
+     * @throws IllegalArgumentException if it is not from this minimum to {@link #LONGEST_DURATION}
+     */
+    public static Duration checked(String what, Duration duration, Duration shortest) {
+        if (duration.compareTo(shortest) < 0 || duration.compareTo(LONGEST_DURATION) > 0) {
+            throw new IllegalArgumentException(
+                    "The " + what + " must be from " + shortest + " to " + LONGEST_DURATION + ", but is " + duration);
+        }
+        return duration;
+    }
+
+    /** Returns whether this requests a row lock. */
+    public boolean isRowLock() {
+        return way == Way.ROW;
+    }
+
+    /** Returns whether a loss of the lock interrupts the acquiring thread. */
+    public boolean isInterruptedOnLoss() {
+        return onLoss == OnLoss.INTERRUPT;
+    }
+
+    @Override
+    public String toString() {
+        return "LockRequest[name=%s, lease=%s, waitTime=%s, owner=%s, minimumHold=%s, reentrancy=%s, onLoss=%s, fence=%s, way=%s]"
+                .formatted(name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, way);
+    }
+}

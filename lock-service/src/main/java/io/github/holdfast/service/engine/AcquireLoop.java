@@ -1,0 +1,164 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.StoreException.Failure;
+import io.github.holdfast.service.engine.AttemptResult.Granted;
+import io.github.holdfast.service.engine.AttemptResult.HolderNodeExpired;
+import io.github.holdfast.service.engine.AttemptResult.LeftByDeadHolder;
+import io.github.holdfast.service.engine.AttemptResult.LostRace;
+import io.github.holdfast.service.engine.AttemptResult.NotDue;
+import io.github.holdfast.service.engine.AttemptResult.PermanentFailure;
+import io.github.holdfast.service.engine.AttemptResult.RowLockAcquired;
+import io.github.holdfast.service.engine.AttemptResult.RowLockedByOther;
+import io.github.holdfast.service.engine.AttemptResult.RowMissing;
+import io.github.holdfast.service.engine.AttemptResult.TooLate;
+import io.github.holdfast.service.engine.AttemptResult.TransientFailure;
+import io.github.holdfast.service.engine.AttemptResult.Unavailable;
+import java.time.Duration;
+import java.util.function.Function;
+
+/**
+ * The loop that acquires a lock, for row locks and all others. Each round attempts the acquisition, clears an obstacle, or
+ * pauses. Obstacles are a missing row, an expired node, and a lock that a dead holder left. A pause needs no connection.
+ * Thread-safe.
+ */
+final class AcquireLoop {
+
+    private final LockAccess access;
+    private final ServicePhase phase;
+    private final ListenerDispatcher listeners;
+    private final TakeoverPolicy policy;
+    private final String name;
+
+    AcquireLoop(
+            LockAccess access, ServicePhase phase, ListenerDispatcher listeners, TakeoverPolicy policy, String name) {
+        this.access = access;
+        this.phase = phase;
+        this.listeners = listeners;
+        this.policy = policy;
+        this.name = name;
+    }
+
+    /**
+     * Attempts until the lock is granted or the deadline has passed, but at least once. After an inconclusive attempt, such as a
+     * lost race, it continues until {@link Deadline#isOverForDecision}.
+     *
+     * @return the result of the last attempt
+     * @throws IllegalStateException if the service is closed, or if it is closing and the thread holds no lock
+     * @throws InterruptedException if the deadline is interruptible and the thread was interrupted
+     */
+    AttemptResult repeat(Deadline deadline, Function<Deadline, AttemptResult> attempts) throws InterruptedException {
+        try (Waiter waiter = access.waiterNotifier().waiter(name)) {
+            boolean wasCleared = false;
+            while (true) {
+                phase.checkAccepting();
+                awaitOffer(deadline);
+                AttemptResult attempt = clearObstacle(attempts.apply(deadline), deadline);
+                if (attempt instanceof TransientFailure && deadline.takeInterrupt()) {
+                    continue;
+                }
+                tellQueue(attempt);
+                if (attempt instanceof LostRace) {
+                    listeners.tell(listener -> listener.overtaken(name));
+                }
+                boolean isOver = isDecision(attempt) ? deadline.isOver() : deadline.isOverForDecision();
+                if (isOver || isLast(attempt)) {
+                    return attempt;
+                }
+                // After an obstacle was cleared, the next attempt follows at once. After a second obstacle in a row,
+                // the loop pauses first.
+                boolean isCleared = isObstacle(attempt) && !wasCleared;
+                wasCleared = isCleared;
+                if (!isCleared) {
+                    waiter.pause(deadline, attempt instanceof Unavailable refused ? refused : null);
+                }
+            }
+        }
+    }
+
+    private void awaitOffer(Deadline deadline) throws InterruptedException {
+        Duration offered = access.queue().offered(name);
+        while (!offered.isZero() && !deadline.isOver()) {
+            deadline.pauseFor(offered);
+            offered = access.queue().offered(name);
+        }
+    }
+
+    private static boolean isObstacle(AttemptResult attempt) {
+        return attempt instanceof RowMissing
+                || attempt instanceof HolderNodeExpired
+                || attempt instanceof LeftByDeadHolder;
+    }
+
+    /** Records whether the database could show who holds the lock, for the threads queued behind this one. */
+    private void tellQueue(AttemptResult attempt) {
+        if (!(attempt instanceof TransientFailure failed)) {
+            access.queue().asked(name, null);
+        } else if (isDecision(failed)) {
+            access.queue().asked(name, failed.why());
+        }
+    }
+
+    private static boolean isLast(AttemptResult attempt) {
+        return attempt instanceof Granted
+                || attempt instanceof NotDue
+                || attempt instanceof RowLockAcquired
+                || attempt instanceof TooLate
+                || attempt instanceof PermanentFailure;
+    }
+
+    /** Whether the attempt is conclusive. Otherwise, the row must be read again. */
+    private static boolean isDecision(AttemptResult attempt) {
+        return attempt instanceof Unavailable
+                || attempt instanceof RowLockedByOther
+                || (attempt instanceof TransientFailure failed
+                        && !failed.why().failure().isUndecided());
+    }
+
+    /**
+     * Converts the failure of a database call into a result. The call accessed the lock's row, and left no write in doubt. If the
+     * call waited too long and another transaction still locks the row, that transaction holds the lock.
+     */
+    AttemptResult failed(StoreException failed, Deadline deadline) {
+        return failed.failure() == Failure.BUSY && probeRowLock(failed, deadline)
+                ? new RowLockedByOther()
+                : AttemptResult.failed(failed);
+    }
+
+    private boolean probeRowLock(StoreException failed, Deadline deadline) {
+        try {
+            return access.store()
+                    .inTransaction(deadline.forOneStatement(), locks -> locks.findForUpdateSkipLocked(name))
+                    .isEmpty();
+        } catch (StoreException alsoFailed) {
+            failed.addSuppressed(alsoFailed);
+            return false;
+        }
+    }
+
+    private AttemptResult clearObstacle(AttemptResult attempt, Deadline deadline) {
+        LockStore store = access.store();
+        try {
+            if (attempt instanceof RowMissing) {
+                // Bypasses Hibernate, which logs a warning for each error. An insert also fails if another node was
+                // faster.
+                int unused = access.autocommit(deadline.forOneStatement()).createIfMissing(name);
+            } else if (attempt instanceof HolderNodeExpired overdue) {
+                store.inTransaction(
+                        deadline.forOneStatement(),
+                        () -> store.nodes().endIfOverdue(overdue.nodeId(), policy.clockTolerance()));
+            } else if (attempt instanceof LeftByDeadHolder deserted) {
+                LockEntity row = deserted.row();
+                // The result is ignored: the next read shows who was faster.
+                store.inTransaction(
+                        deadline.forOneStatement(),
+                        locks -> locks.takeFromHolder(row, row.takenFromHolder(), policy.lockDelay()));
+            }
+            return attempt;
+        } catch (StoreException failed) {
+            return AttemptResult.failed(failed);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.entity.LockAvailability;
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockRows.Grant;
+import io.github.holdfast.repository.LockSnapshot;
+import io.github.holdfast.repository.LockStore.RowTransaction;
+import io.github.holdfast.repository.StoreException;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** The result of one attempt to acquire a lock. */
+sealed interface AttemptResult {
+
+    /** Converts a database failure into a result. The failure leaves no write in doubt. */
+    static AttemptResult failed(StoreException why) {
+        return why.failure().isTransient() ? new TransientFailure(why) : new PermanentFailure(why);
+    }
+
+    /**
+     * The lock was granted to the claimant.
+     *
+     * @param row the row as it was last written
+     * @param node the node through which the lock is held; null if the lock has a lease
+     * @param validFrom the local time from which the lease counts
+     * @param validFor how long the lock's or the node's lease lasts from then
+     * @param reconciliations the number of reconciliations that had begun before the attempt
+     * @param isFirst whether this is the first grant since the row was created
+     * @param runsSince the local time from which this process has kept the lock to its own threads, while others may wait
+     */
+    record Granted(
+            LockEntity row,
+            @Nullable Node node,
+            long validFrom,
+            Duration validFor,
+            long reconciliations,
+            boolean isFirst,
+            long runsSince)
+            implements AttemptResult {
+
+        Grant grant() {
+            return Grant.of(row);
+        }
+    }
+
+    /** Nobody holds the lock, as this row shows. */
+    record Free(LockEntity row) implements AttemptResult {}
+
+    /**
+     * The acquisition has locked the lock's row.
+     *
+     * @param row the row, which nobody else can change until the transaction ends
+     * @param transaction the transaction that has locked the row
+     */
+    record RowLockAcquired(LockEntity row, RowTransaction transaction) implements AttemptResult {}
+
+    /**
+     * Somebody else holds the lock, or it is not available yet.
+     *
+     * @param tolerance the time that must pass between the end of a lease and a takeover
+     */
+    record Unavailable(LockSnapshot seen, Duration tolerance) implements AttemptResult {
+
+        /** Whether the lock has a holder, alive or dead. If not, nobody can acquire the lock for a while. */
+        boolean isHeld() {
+            return seen.availability(PendingAcquisition.NOBODY, null, tolerance) != LockAvailability.NOT_YET_AVAILABLE;
+        }
+
+        /** How long the lock stays unavailable, according to its row; null if it is held through a node. */
+        @Nullable
+        Duration timeUntilFree() {
+            return seen.timeUntilFree(tolerance);
+        }
+    }
+
+    /** Nobody holds the lock, but the {@link GrantStep} does not want it. */
+    record NotDue() implements AttemptResult {}
+
+    /** This thread stopped waiting while the holder was writing its grant. The holder's thread settles that write. */
+    record HandOffUnanswered() implements AttemptResult {}
+
+    /** Another transaction has locked the lock's row. */
+    record RowLockedByOther() implements AttemptResult {}
+
+    /** The caller's transaction can no longer acquire the lock, for this reason. */
+    record TooLate(String why) implements AttemptResult {}
+
+    /** The lock has no row yet. */
+    record RowMissing() implements AttemptResult {}
+
+    /** The lease of the holder's node is over. The node must be ended before another owner can take the lock. */
+    record HolderNodeExpired(String nodeId) implements AttemptResult {}
+
+    /** A dead holder left the lock. Its row must be freed first: the lock becomes available after the lock delay. */
+    record LeftByDeadHolder(LockEntity row) implements AttemptResult {}
+
+    /** Another write was faster: the row must be read again. */
+    record LostRace() implements AttemptResult {}
+
+    /** The database failed, but a repetition may succeed. */
+    record TransientFailure(StoreException why) implements AttemptResult {}
+
+    /** The database failed, and a repetition cannot succeed; or the outcome of the write stays unknown. */
+    record PermanentFailure(StoreException why) implements AttemptResult {}
+}

@@ -1,0 +1,118 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.lock.HoldfastException;
+import io.github.holdfast.lock.LockDeadlockException;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.repository.CommitGuard;
+import io.github.holdfast.repository.LockStore.RowTransaction;
+import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.StoreException.Failure;
+import io.github.holdfast.service.engine.AttemptResult.Free;
+import io.github.holdfast.service.engine.AttemptResult.LostRace;
+import io.github.holdfast.service.engine.AttemptResult.PermanentFailure;
+import io.github.holdfast.service.engine.AttemptResult.RowLockAcquired;
+import io.github.holdfast.service.engine.AttemptResult.RowLockedByOther;
+import io.github.holdfast.service.engine.AttemptResult.RowMissing;
+import io.github.holdfast.service.engine.AttemptResult.TooLate;
+import java.time.Duration;
+
+/**
+ * Acquires a row lock in the caller's transaction. There is only one attempt: the transaction cannot unlock a row, and some
+ * databases end it after a failed statement.
+ */
+final class CallersRowAcquisition extends RowAcquisition {
+
+    /** A limit for the drivers, which count milliseconds in 32 bits. */
+    private static final Duration LONGEST_WAIT = Duration.ofDays(1);
+
+    private final CommitGuard guard;
+    private final TransactionScope scope;
+    private final RowTransaction transaction;
+
+    CallersRowAcquisition(HoldContext context, String name, TransactionScope scope) {
+        super(context, name);
+        this.guard = context.transactions().guard();
+        this.scope = scope;
+        this.transaction = store().joinRowTransaction(guard);
+    }
+
+    TransactionScope scope() {
+        return scope;
+    }
+
+    void setRollbackOnly() {
+        transaction.setRollbackOnly();
+    }
+
+    @Override
+    AttemptResult lock(LockEntity free, Deadline deadline) {
+        try {
+            if (takesItsSnapshotNow()) {
+                AttemptResult outside = waitOutside(free, deadline);
+                return outside instanceof RowLockAcquired ? lockAtOnce(free) : outside;
+            }
+            Duration left = deadline.left();
+            AttemptResult attempt =
+                    lockIn(transaction, free, left.compareTo(LONGEST_WAIT) < 0 ? left : LONGEST_WAIT, deadline);
+            if (attempt instanceof RowMissing) {
+                return new PermanentFailure(StoreException.overtaken());
+            }
+            return attempt instanceof LostRace ? lookAgain(deadline) : attempt;
+        } catch (StoreException failed) {
+            return failed.failure() == Failure.BUSY
+                    ? new TooLate("another transaction has locked its row")
+                    : new PermanentFailure(failed);
+        }
+    }
+
+    /**
+     * Whether this row lock takes the transaction's snapshot. On PostgreSQL and H2, the first row lock does. Later ones find the
+     * snapshot already taken.
+     */
+    private boolean takesItsSnapshotNow() {
+        return scope.rowLockNames().isEmpty() && guard.waitsWithItsSnapshot();
+    }
+
+    /**
+     * Waits in another transaction. The caller's transaction would take its snapshot before the wait, and miss what the former
+     * holder commits.
+     */
+    private AttemptResult waitOutside(LockEntity free, Deadline deadline) {
+        try (RowTransaction outside = store().beginRowTransaction()) {
+            return lockIn(outside, free, deadline.forOneStatement(), deadline);
+        } catch (StoreException failed) {
+            return failed.failure() == Failure.BUSY ? new RowLockedByOther() : AttemptResult.failed(failed);
+        }
+    }
+
+    private AttemptResult lockAtOnce(LockEntity free) {
+        AttemptResult attempt = lockIfFreeIn(transaction, free);
+        return attempt instanceof RowLockAcquired
+                ? attempt
+                : new TooLate("another owner was faster, and this transaction would not see what that owner commits");
+    }
+
+    /** Reads the lock again after its row was locked. The row cannot change any more, and the transaction cannot unlock it. */
+    private AttemptResult lookAgain(Deadline deadline) {
+        AttemptResult again =
+                look(deadline) instanceof Free free ? lockIfFreeIn(transaction, free.row()) : new RowLockedByOther();
+        return again instanceof RowLockAcquired
+                ? again
+                : new TooLate("another owner was faster, and this transaction cannot unlock the row");
+    }
+
+    @Override
+    HoldfastException notLocked(StoreException why) {
+        if (why.failure() == Failure.DEADLOCK && !scope.rowLockNames().isEmpty()) {
+            return new LockDeadlockException(name(), scope.rowLockNames(), why);
+        }
+        return new LockStoreException(
+                name(),
+                why.failure().isConflict()
+                        ? "was not acquired, because its row was written after the transaction's first read: acquire"
+                                + " the lock before that read"
+                        : "was not acquired",
+                why);
+    }
+}

@@ -1,0 +1,121 @@
+package io.github.holdfast.service.engine;
+
+import java.util.Collection;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Reports suspect and lost holds on time. Its thread never waits for the database or for a user's code, so neither can delay a
+ * report. It sleeps until the next hold becomes suspect or ends. While there are holds, it sleeps for a second at most, to detect
+ * a suspension of the machine. Thread-safe.
+ */
+final class ExpiryMonitor implements AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(ExpiryMonitor.class);
+
+    private final Collection<LeaseHold> holds;
+    private final Ticker ticker;
+    private final Runnable recheck;
+    private final Object starting = new Object();
+    private volatile @Nullable Thread thread;
+    private volatile long wakeAt;
+    private volatile boolean closed;
+
+    /**
+     * A monitor of these holds. The collection may change.
+     *
+     * @param ticker the local time
+     * @param recheck checks all holds in the database; returns quickly
+     */
+    ExpiryMonitor(Collection<LeaseHold> holds, Ticker ticker, Runnable recheck) {
+        this.holds = holds;
+        this.ticker = ticker;
+        this.recheck = recheck;
+    }
+
+    /** Starts to monitor a hold that was just added. */
+    void expect(LeaseHold hold) {
+        long due = ticker.nanoTime() + Math.min(hold.lifetime().look(), Long.MAX_VALUE / 2);
+        Thread running = thread;
+        if (running == null) {
+            start(due);
+        } else if (due - wakeAt < 0) {
+            LockSupport.unpark(running);
+        }
+    }
+
+    private void start(long due) {
+        synchronized (starting) {
+            if (thread == null && !closed) {
+                wakeAt = due;
+                Thread watch = DaemonThreads.named("holdfast-expiry").newThread(this::run);
+                thread = watch;
+                watch.start();
+            } else if (thread != null) {
+                LockSupport.unpark(thread);
+            }
+        }
+    }
+
+    private void run() {
+        SuspensionDetector suspension = new SuspensionDetector(ticker);
+        boolean isWatching = false;
+        while (!closed) {
+            // Every round calls detect(), so that a suspension before the first hold does not count.
+            if (suspension.detect() && isWatching) {
+                recheck();
+            }
+            long next = look();
+            isWatching = next != Long.MAX_VALUE;
+            long due = ticker.nanoTime() + Math.min(next, Long.MAX_VALUE / 2);
+            wakeAt = due;
+            // The look below sees each hold added before this write. A thread that adds one later reads the new value,
+            // and wakes this thread.
+            long nanos = Math.min(look(), due - ticker.nanoTime());
+            if (nanos > 0) {
+                ticker.park(this, nanos);
+            }
+        }
+    }
+
+    private void recheck() {
+        LogEvent.CLOCKS_PARTED
+                .in(LOG.atInfo())
+                .log("The machine was suspended, or its clock was set: checking all held locks in the database");
+        try {
+            recheck.run();
+        } catch (RuntimeException | Error failed) {
+            LogEvent.INTERNAL_FAILED
+                    .in(LOG.atError())
+                    .setCause(failed)
+                    .log("The held locks could not be checked in the database");
+        }
+    }
+
+    /** Checks every hold; returns the nanoseconds until the next check. */
+    private long look() {
+        long next = Long.MAX_VALUE;
+        for (LeaseHold hold : holds) {
+            try {
+                next = Math.min(next, hold.lifetime().look());
+            } catch (RuntimeException | Error failed) {
+                LogEvent.INTERNAL_FAILED
+                        .of(hold.name(), LOG.atError())
+                        .setCause(failed)
+                        .log("Lock '{}' could not be checked for expiry", hold.name());
+            }
+        }
+        return next == Long.MAX_VALUE ? next : Math.min(next, SuspensionDetector.LOOK.toNanos());
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        Thread running = thread;
+        if (running != null) {
+            LockSupport.unpark(running);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.repository.LockSnapshot;
+import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.TransactionalLockRows;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.function.Predicate;
+
+/**
+ * Releases a lock by force, and repeats the attempt until the database answers. If an unanswered attempt took effect, its result
+ * counts.
+ */
+final class ForcedRelease {
+
+    private static final Duration LIMIT = Duration.ofSeconds(10);
+
+    private final LockAccess access;
+    private final Duration nodeLease;
+    private final Duration clockTolerance;
+    private final String releasedBy;
+    private final String name;
+    private final Predicate<LockInfo> isMeant;
+    private final String reason;
+    private Optional<LockInfo> sent = Optional.empty();
+
+    /**
+     * @param releasedBy a readable description of who releases the lock
+     * @param isMeant selects the holders that lose the lock
+     */
+    ForcedRelease(HoldContext context, String releasedBy, String name, Predicate<LockInfo> isMeant, String reason) {
+        this.access = context.access();
+        this.nodeLease = context.heartbeat().lease();
+        this.clockTolerance = context.policy().clockTolerance();
+        this.releasedBy = releasedBy;
+        this.name = name;
+        this.isMeant = isMeant;
+        this.reason = reason;
+    }
+
+    /**
+     * Releases the lock. Not interruptible.
+     *
+     * @return the former holder; empty if no such holder has the lock
+     * @throws StoreException if the database failed
+     */
+    Optional<LockInfo> release() {
+        Optional<LockInfo> holder = Deadline.uninterruptibly(
+                access.ticker(),
+                LIMIT,
+                deadline ->
+                        deadline.repeat(() -> access.store().inTransaction(deadline.forOneStatement(), this::attempt)));
+        holder.ifPresent(info -> LockLog.forced(info, reason));
+        return holder;
+    }
+
+    private Optional<LockInfo> attempt(TransactionalLockRows locks) {
+        Optional<LockSnapshot> first = locks.read(name);
+        if (sent.filter(info -> locks.wasForced(name, info.fencingToken())).isPresent()) {
+            return sent;
+        }
+        Optional<LockInfo> holder = first.flatMap(LockInfo::ofHeld).filter(isMeant);
+        holder.ifPresent(info -> force(locks, first.orElseThrow()));
+        sent = holder;
+        return holder;
+    }
+
+    private void force(TransactionalLockRows locks, LockSnapshot seen) {
+        LockEntity row = seen.row();
+        LockEntity takenFromHolder = row.takenFromHolder();
+        if (!locks.takeFromHolder(row, takenFromHolder, tolerated(seen.timeUntilOver()))) {
+            throw StoreException.overtaken();
+        }
+        if (row.nodeId() != null) {
+            alert(locks, row.nodeId(), takenFromHolder);
+        }
+        locks.recordForcedRelease(row, releasedBy, reason);
+    }
+
+    /**
+     * Makes the next heartbeat of the holder's node fail, so that the node checks its locks. From then on, no heartbeat extends
+     * the node's lease. But until the first heartbeat after it, a grant lasts for a whole node lease. The node lease of another
+     * service is not known here, and is assumed to be the same. The caller has already locked the lock's row: a wait for the row
+     * must not block the node's heartbeat.
+     */
+    private void alert(TransactionalLockRows locks, String nodeId, LockEntity takenFromHolder) {
+        access.store().nodes().alert(nodeId);
+        access.store()
+                .nodes()
+                .read(nodeId)
+                .map(node -> node.expiresIn().compareTo(nodeLease) > 0 ? node.expiresIn() : nodeLease)
+                .ifPresent(believed -> locks.delay(takenFromHolder, tolerated(believed)));
+    }
+
+    /**
+     * Adds the clock tolerance. After a failover, the clock of the new database may be ahead. The former holder must still notice
+     * its loss in time.
+     */
+    private Duration tolerated(Duration believed) {
+        return believed.plus(clockTolerance);
+    }
+}

@@ -1,0 +1,296 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockRows;
+import io.github.holdfast.repository.LockSnapshot;
+import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.TransactionalLockRows;
+import io.github.holdfast.service.engine.AttemptResult.Granted;
+import io.github.holdfast.service.engine.AttemptResult.HolderNodeExpired;
+import io.github.holdfast.service.engine.AttemptResult.LeftByDeadHolder;
+import io.github.holdfast.service.engine.AttemptResult.LostRace;
+import io.github.holdfast.service.engine.AttemptResult.NotDue;
+import io.github.holdfast.service.engine.AttemptResult.PermanentFailure;
+import io.github.holdfast.service.engine.AttemptResult.RowMissing;
+import io.github.holdfast.service.engine.AttemptResult.Unavailable;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One attempt to grant a lock: reads the lock's row, decides, and writes the grant. A hand-off between threads of this process
+ * also uses an attempt. After any outcome of the write, {@link #sent()} returns the row on which the write was based. Methods
+ * that use the database throw {@link StoreException} if it failed. Not thread-safe: while a thread waits for a hand-off, the
+ * holder's thread uses the waiter's attempt.
+ */
+final class GrantAttempt {
+
+    private final LockAccess access;
+    private final Heartbeat heartbeat;
+    private final TakeoverPolicy policy;
+    private final LeaseClaim claim;
+
+    /** The row that an earlier unanswered grant was based on. */
+    private final @Nullable LockEntity unanswered;
+
+    /** The greatest token that an unanswered grant may have given; 0 if there was none. */
+    private final long doubtfulToken;
+
+    /** The number of reconciliations that had begun before the attempt. */
+    private long reconciliations;
+
+    /** The node of this service; null if there is none. A lock without a lease is held through this node. */
+    private @Nullable Node node;
+
+    /** The row that the last sent write was based on. */
+    private @Nullable LockEntity sent;
+
+    /** The row that was used without a read, because this process wrote it last. */
+    private @Nullable LockEntity own;
+
+    private long runsSince;
+
+    private boolean hasAsked;
+
+    private boolean hasMovedOn;
+
+    /** When the acquisition began, by the local clock. */
+    private final long begunAt;
+
+    /**
+     * One attempt.
+     *
+     * @param begunAt when the acquisition began, by the local clock
+     * @param unanswered the row that an earlier unanswered grant was based on
+     * @param doubtfulToken the greatest token that such a grant may have given; 0 if there was none
+     */
+    GrantAttempt(
+            LockAccess access,
+            Heartbeat heartbeat,
+            TakeoverPolicy policy,
+            LeaseClaim claim,
+            long begunAt,
+            @Nullable LockEntity unanswered,
+            long doubtfulToken) {
+        this.access = access;
+        this.heartbeat = heartbeat;
+        this.policy = policy;
+        this.claim = claim;
+        this.begunAt = begunAt;
+        this.unanswered = unanswered;
+        this.doubtfulToken = doubtfulToken;
+        this.runsSince = access.ticker().nanoTime();
+    }
+
+    /** Finds the node of this service. A request without a lease needs a live node: if there is none, one is registered. */
+    void prepare(Deadline deadline) {
+        reconciliations = heartbeat.reconciliations();
+        node = claim.lease() == null ? heartbeat.living(deadline.forOneStatement()) : heartbeat.current();
+    }
+
+    /**
+     * Attempts without a read if this process released the lock last. Otherwise, or if the row has changed since, reads the row
+     * first.
+     */
+    AttemptResult attempt(LockRows locks) {
+        Optional<ReleasedRowCache.Row> releasedRows =
+                unanswered == null ? access.releasedRows().take(claim.name()) : Optional.empty();
+        Optional<Granted> granted = releasedRows.isEmpty()
+                ? Optional.empty()
+                : grantWithoutLook(
+                        locks, releasedRows.get().free(), releasedRows.get().runsSince());
+        return granted.isPresent() ? granted.get() : attemptAfterLook(locks);
+    }
+
+    /**
+     * Attempts after locking the row, so that nobody else can write it. Otherwise, a thread that lost one race might lose again
+     * and again.
+     */
+    AttemptResult attemptLocked(TransactionalLockRows locks) {
+        hasAsked = true;
+        Optional<LockEntity> locked = locks.findForUpdate(claim.name());
+        if (locked.isEmpty()) {
+            return new RowMissing();
+        }
+        AttemptResult attempt = attemptAfterLook(locks);
+        Node through = node;
+        return attempt instanceof LostRace && claim.lease() == null && through != null
+                ? withoutLivingNode(through)
+                : attempt;
+    }
+
+    /**
+     * Handles a lost race on a locked row. Nobody else can have written the row, so the grant did not find the node. If the node
+     * was ended, its heartbeat will notice. Otherwise, this thread's connections lead to another database than the heartbeat's.
+     * In that database, anybody could take the lock, as if its holder were dead.
+     */
+    private AttemptResult withoutLivingNode(Node through) {
+        boolean isAbsent = access.store().nodes().read(through.id()).isEmpty();
+        if (isAbsent && through.hasBeatenSince(begunAt)) {
+            return new PermanentFailure(StoreException.nodeIsElsewhere());
+        }
+        heartbeat.beatSoon();
+        return new LostRace();
+    }
+
+    /**
+     * Grants the lock while another thread, its holder, releases it.
+     *
+     * @param row the row as the holder last wrote it
+     * @return empty if the row has changed since, or if the lock needs a node and none is alive
+     */
+    Optional<Granted> acquireByHandOff(LockRows locks, LockEntity row, long since) {
+        if (claim.lease() == null && (node == null || node.isOver())) {
+            return Optional.empty();
+        }
+        reconciliations = heartbeat.reconciliations();
+        return grantWithoutLook(locks, row, since);
+    }
+
+    /** Grants the lock, based on the row as this process last wrote it; empty if the row has changed since. */
+    private Optional<Granted> grantWithoutLook(LockRows locks, LockEntity row, long since) {
+        hasAsked = true;
+        long now = runsSince;
+        own = row;
+        runsSince = since;
+        if (grant(locks, row) instanceof Granted granted) {
+            return Optional.of(granted);
+        }
+        own = null;
+        sent = null;
+        runsSince = now;
+        return Optional.empty();
+    }
+
+    AttemptResult attemptAfterLook(LockRows locks) {
+        hasAsked = true;
+        long readAt = access.ticker().nanoTime();
+        Optional<LockSnapshot> seen = locks.read(claim.name());
+        LockEntity open = unanswered;
+        if (open != null && (seen.isEmpty() || seen.get().row().version() != open.version())) {
+            // The row shows the unanswered grant or a later write. This read counts only if its transaction succeeds.
+            hasMovedOn = true;
+        }
+        if (seen.isEmpty()) {
+            return new RowMissing();
+        }
+        LockEntity row = seen.get().row();
+        return switch (seen.get().availability(claim.owner(), nodeId(), policy.clockTolerance())) {
+            case FREE -> take(locks, seen.get());
+            case HELD_BY_CLAIMANT ->
+                claim.ownOwner() == null ? reenter(locks, seen.get()) : adopt(locks, seen.get(), readAt);
+            case HOLDER_NODE_EXPIRED -> overdue(row);
+            case HELD_BY_OTHER, NOT_YET_AVAILABLE -> new Unavailable(seen.get(), policy.clockTolerance());
+        };
+    }
+
+    private static AttemptResult overdue(LockEntity row) {
+        return new HolderNodeExpired(Objects.requireNonNull(row.nodeId(), "a lock of an expired node names its node"));
+    }
+
+    private AttemptResult take(LockRows locks, LockSnapshot seen) {
+        if (!claim.step().isWanted(seen)) {
+            return new NotDue();
+        }
+        return isToBeDelayed(seen.row()) ? new LeftByDeadHolder(seen.row()) : grant(locks, seen.row());
+    }
+
+    /** Whether a dead holder left the lock. The lock delay protects the next holder from late writes of the dead one. */
+    private boolean isToBeDelayed(LockEntity row) {
+        return row.owner() != null && !policy.lockDelay().isZero();
+    }
+
+    private AttemptResult grant(LockRows locks, LockEntity row) {
+        Duration lease = claim.lease();
+        // A failover may undo an earlier grant. A write based on that grant must not find its owner, token and version
+        // again.
+        LockEntity after = row.granted(claim.owner(), lease == null ? nodeId() : null, claim.holder(), doubtfulToken);
+        sent = row;
+        long sentAt = access.ticker().nanoTime();
+        if (!locks.grant(row, after, lease, claim.request().minimumHold().orElse(null))) {
+            return new LostRace();
+        }
+        claim.step().granted(after);
+        return granted(after, sentAt);
+    }
+
+    /** Re-enters a lock whose owner the user chose. The owner already holds the lock, in this process or another. */
+    private AttemptResult reenter(LockRows locks, LockSnapshot seen) {
+        if (!claim.request().isReentrant()) {
+            return new Unavailable(seen, policy.clockTolerance());
+        }
+        LockEntity before = seen.row();
+        LockEntity after = before.reentered();
+        sent = before;
+        long sentAt = access.ticker().nanoTime();
+        boolean entered = before.nodeId() != null
+                ? locks.recount(before, after)
+                : locks.extend(before, after, LeaseExpiry.required(claim.name(), claim.lease()));
+        return entered ? granted(after, sentAt) : new LostRace();
+    }
+
+    private Granted granted(LockEntity row, long sentAt) {
+        Node through = through(row);
+        Duration validFor = through == null ? claim.lease() : through.lease();
+        return new Granted(
+                row,
+                through,
+                sentAt,
+                Objects.requireNonNull(validFor, "a lock without a node has a lease"),
+                reconciliations,
+                sent != null && sent != own && sent.acquiredAt() == null,
+                runsSince);
+    }
+
+    /**
+     * Adopts an earlier grant of this acquisition. The database executed that grant, but the answer was lost. A read of the row
+     * does not prove that a standby has the grant, so a failover could undo it. The answer to a later write proves it.
+     */
+    private AttemptResult adopt(LockRows locks, LockSnapshot seen, long readAt) {
+        LockEntity before = seen.row();
+        LockEntity after = before.withHoldCount(before.holdCount());
+        sent = before;
+        if (!locks.recount(before, after)) {
+            // The row is still in doubt: the faster write may be an earlier one of this acquisition.
+            hasMovedOn = false;
+            return new LostRace();
+        }
+        return new Granted(after, through(after), readAt, seen.timeUntilOver(), reconciliations, false, runsSince);
+    }
+
+    /** The node of this service, if the lock is held through it; null if the lock has a lease. */
+    private @Nullable Node through(LockEntity row) {
+        return row.nodeId() == null ? null : node;
+    }
+
+    private @Nullable String nodeId() {
+        Node current = node;
+        return current == null ? null : current.id();
+    }
+
+    /**
+     * The row on which the last sent write was based. The database may have executed that write or not. Null if it cannot have
+     * executed any.
+     */
+    @Nullable
+    LockEntity sent() {
+        return sent;
+    }
+
+    /** The row before the lock was granted; null if it was not read. */
+    @Nullable
+    LockEntity replaced() {
+        return sent == own ? null : sent;
+    }
+
+    /** Whether the attempt reached the lock's row. */
+    boolean hasAsked() {
+        return hasAsked;
+    }
+
+    /** Whether the attempt has settled the unanswered grant: the row shows it, or it can never happen. */
+    boolean hasMovedOn() {
+        return hasMovedOn;
+    }
+}

@@ -1,0 +1,169 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.service.engine.AttemptResult.Granted;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides who gets a lock after a hold. If a thread of this process waits for the lock, the releasing thread grants the lock to
+ * it. Otherwise, the first attempt gets the lock. Thread-safe.
+ *
+ * <p>Other processes never see a lock free that is handed off. As long as threads wait in the queue, the lock would stay in this
+ * process. So after a while, the lock is released for other processes, if they have announced waiters. The threads in the queue
+ * wait, so that the other processes have time to acquire it.
+ */
+final class HandOff {
+
+    /** How long this process may pass the lock between its own threads while others wait. */
+    private static final Duration LONGEST_RUN = Duration.ofSeconds(1);
+
+    /**
+     * How long threads may wait in the queue before the lock is released even without an announced waiter. A caller that does not
+     * wait announces nothing, and an announcement may fail.
+     */
+    private static final Duration LONGEST_KEPT = Duration.ofSeconds(10);
+
+    private final String name;
+    private final LockAccess access;
+    private final PendingAcquisitions pending;
+    private final ServicePhase phase;
+
+    /** Others may have waited in vain since this local time. */
+    private volatile long runsSince;
+
+    private volatile boolean hasBegun;
+
+    /** Whether the lock is released for others; decided when the release begins. */
+    private volatile boolean isRunOver;
+
+    private volatile @Nullable HandOffWaiter waiter;
+
+    HandOff(LockAccess access, PendingAcquisitions pending, ServicePhase phase, Granted granted) {
+        this.access = access;
+        this.pending = pending;
+        this.phase = phase;
+        this.name = granted.row().name();
+        this.runsSince = granted.runsSince();
+    }
+
+    /** Registers the calling thread as the next owner's. Only the first thread in the queue calls this. */
+    void expect(HandOffWaiter next) {
+        waiter = next;
+    }
+
+    /** Whether the release of the hold has begun. The release chooses only a thread that registered before. */
+    boolean hasBegun() {
+        return hasBegun;
+    }
+
+    /**
+     * Begins a release without a hand-off: the first attempt gets the lock. If the lock is released for others, the threads in
+     * the queue must know that before they attempt.
+     *
+     * @return always empty: the caller must release the row
+     */
+    Optional<ReleaseOutcome> beginWithoutNext() {
+        begin(() -> true);
+        return Optional.empty();
+    }
+
+    /**
+     * Begins the release of the hold, and grants the lock to the waiting thread, if there is one.
+     *
+     * @param row the row of this hold
+     * @return the outcome; empty if the caller must release the row, because nobody waits here, others are to get the lock, or
+     *     the grant was not written
+     */
+    Optional<ReleaseOutcome> begin(LockRow row) {
+        if (!phase.isAccepting()) {
+            return beginWithoutNext();
+        }
+        begin(this::mayOthersWait);
+        HandOffWaiter next = waiter;
+        return next != null && !isRunOver && next.choose() ? handOffTo(row, next) : Optional.empty();
+    }
+
+    private void begin(BooleanSupplier others) {
+        try {
+            long now = access.ticker().nanoTime();
+            if (now - runsSince >= LONGEST_RUN.toNanos() && access.queue().isWaitedFor(name)) {
+                isRunOver = others.getAsBoolean();
+                if (isRunOver) {
+                    access.queue().offer(name);
+                } else {
+                    runsSince = now;
+                }
+            }
+        } finally {
+            hasBegun = true;
+        }
+    }
+
+    private boolean mayOthersWait() {
+        return access.queue().sinceOffered(name).compareTo(LONGEST_KEPT) >= 0
+                || access.waiterNotifier().isAnotherWaiting(name);
+    }
+
+    /**
+     * Notes that the lock was released.
+     *
+     * @param row the row as it was written
+     */
+    void leave(LockEntity row) {
+        boolean isWaitedFor = access.queue().isWaitedFor(name);
+        if (isWaitedFor && isRunOver) {
+            access.queue().offer(name);
+        } else {
+            access.releasedRows()
+                    .put(row, isWaitedFor ? runsSince : access.ticker().nanoTime());
+        }
+    }
+
+    /**
+     * Grants the lock to the waiting thread. The next owner is registered before the row can show it. So no reconciliation frees
+     * the row, even if the thread has stopped waiting.
+     */
+    private Optional<ReleaseOutcome> handOffTo(LockRow row, HandOffWaiter next) {
+        LockEntity before = row.current();
+        pending.beginGrant(name, next.owner());
+        try {
+            Optional<Granted> granted = Optional.empty();
+            boolean isThere = false;
+            try {
+                granted = row.grantTo(next, runsSince, access.ticker());
+            } finally {
+                isThere = next.answer(granted);
+                if (!isThere && granted.isEmpty()) {
+                    // The thread has left, so nobody else would settle its grant. The release of this hold settles it
+                    // too, if it succeeds.
+                    access.inDoubtWrites().abandon(name, next.owner(), before.version());
+                }
+            }
+            return isThere ? granted.map(grant -> ReleaseOutcome.RELEASED) : granted.map(this::takeBack);
+        } finally {
+            pending.endGrant(name, next.owner());
+        }
+    }
+
+    /** Releases a grant again, because its thread left before the answer. */
+    private ReleaseOutcome takeBack(Granted granted) {
+        LockRow left = new LockRow(access, granted.row(), false);
+        ReleaseOutcome outcome;
+        try {
+            outcome = left.giveBack(0, access.ticker());
+        } catch (RuntimeException | Error failed) {
+            left.abandon();
+            throw failed;
+        }
+        if (outcome == ReleaseOutcome.RELEASED && left.isFree()) {
+            leave(left.current());
+        }
+        access.lockReleased(name);
+        // A loss of that grant is no loss for the holder that releases the lock.
+        return outcome == ReleaseOutcome.UNRESOLVED ? outcome : ReleaseOutcome.RELEASED;
+    }
+}

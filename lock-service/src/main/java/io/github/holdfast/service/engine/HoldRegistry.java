@@ -1,0 +1,179 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockRows.Grant;
+import io.github.holdfast.service.engine.PendingAcquisitions.NameAndOwner;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+
+/** Keeps the holds of one service, and finds the hold that a thread re-enters. Thread-safe. */
+final class HoldRegistry {
+
+    /** Forgotten holds are removed at this number of holds, and later at twice the number that remained. */
+    private static final int FIRST_SWEEP = 1024;
+
+    private record ThreadAndName(Thread thread, String name) {}
+
+    /** How a hold is re-entered without a query. */
+    enum Reentry {
+        BY_THREAD,
+        NONE
+    }
+
+    private final Map<ThreadAndName, LeaseHold> byThread = new ConcurrentHashMap<>();
+    private final Map<Thread, Set<LeaseHold>> ofThread = new ConcurrentHashMap<>();
+
+    /** The last hold of each name whose owner the user did not choose. Other threads of this process wait for it. */
+    private final Map<String, LeaseHold> byName = new ConcurrentHashMap<>();
+
+    private final Set<LeaseHold> holds = ConcurrentHashMap.newKeySet();
+
+    private volatile int sweepAt = FIRST_SWEEP;
+    private final ServicePhase phase;
+
+    HoldRegistry(ServicePhase phase) {
+        this.phase = phase;
+    }
+
+    /**
+     * Keeps a hold until it ends.
+     *
+     * @param thread the thread that acquired it
+     * @throws IllegalStateException if the service is closed
+     */
+    void add(LeaseHold hold, Thread thread, Reentry reentry) {
+        holds.add(hold);
+        if (!hold.isOwnerChosen()) {
+            byName.put(hold.name(), hold);
+        }
+        hold.acquiredBy(thread);
+        // Inside the function: a thread that releases another hold could otherwise remove the set first.
+        ofThread.compute(thread, (key, existing) -> {
+            Set<LeaseHold> ofKey = existing == null ? ConcurrentHashMap.newKeySet() : existing;
+            ofKey.add(hold);
+            return ofKey;
+        });
+        if (reentry == Reentry.BY_THREAD) {
+            byThread.put(new ThreadAndName(thread, hold.name()), hold);
+        }
+        if (holds.size() > sweepAt) {
+            holds.stream()
+                    .filter(other -> other.lifetime().isLost() && other.isForgotten())
+                    .forEach(this::remove);
+            sweepAt = Math.max(FIRST_SWEEP, 2 * holds.size());
+        }
+        // After the hold was added: either the closing thread sees the hold, or this thread sees the closed service.
+        phase.checkOpen();
+    }
+
+    /**
+     * Returns the rows whose owner has no valid hold here, and no acquisition or grant under way.
+     *
+     * @param pending the owners of acquisitions and grants under way, listed before this call: an acquisition adds its hold
+     *     before it ends
+     */
+    List<LockEntity> unknown(List<LockEntity> rows, Set<NameAndOwner> pending) {
+        List<LockEntity> notPending = rows.stream()
+                .filter(row -> row.owner() != null && !pending.contains(new NameAndOwner(row.name(), row.owner())))
+                .toList();
+        Set<Grant> known = holds.stream()
+                .filter(hold -> !hold.lifetime().isLost())
+                .map(LeaseHold::grant)
+                .collect(Collectors.toSet());
+        return notPending.stream().filter(row -> !known.contains(Grant.of(row))).toList();
+    }
+
+    /** Returns the valid holds through this node. */
+    List<LeaseHold> through(Node node) {
+        return holds.stream()
+                .filter(hold -> hold.isThrough(node) && !hold.lifetime().isLost())
+                .toList();
+    }
+
+    /** Returns all holds; some may be lost by now. */
+    Collection<LeaseHold> all() {
+        return holds;
+    }
+
+    /** Returns the hold of this lock that the current thread re-enters; it may be lost. */
+    Optional<LeaseHold> ofCurrentThread(String name) {
+        return Optional.ofNullable(byThread.get(new ThreadAndName(Thread.currentThread(), name)));
+    }
+
+    /** Returns the hold of this lock that other threads of this process wait for; it may be lost. */
+    Optional<LeaseHold> ofName(String name) {
+        return Optional.ofNullable(byName.get(name));
+    }
+
+    /**
+     * Returns the holds that the current thread has acquired and not released. Lost holds are included while a handle is
+     * reachable: a transaction that begins under a lost hold must not commit.
+     */
+    List<LeaseHold> ofCurrentThread() {
+        return ofThread.getOrDefault(Thread.currentThread(), Set.of()).stream()
+                .filter(hold -> !hold.isForgotten() || !hold.lifetime().isLost())
+                .toList();
+    }
+
+    /**
+     * Checks that a row lock would not wait for the calling thread itself.
+     *
+     * @throws IllegalStateException if it would
+     */
+    void checkNotHeldByCurrentThread(String name) {
+        if (ofCurrentThread().stream()
+                .filter(hold -> hold.name().equals(name))
+                .anyMatch(hold -> !hold.lifetime().isLost()
+                        && (hold.isOpen() || hold.holdTransactions().isUnfinished()))) {
+            throw new IllegalStateException("This thread already holds '" + name
+                    + "', until its release and the end of its transactions: a row lock would wait for this thread"
+                    + " itself");
+        }
+    }
+
+    /** Stops the acquiring thread from re-entering the hold. */
+    void unbind(LeaseHold hold) {
+        Thread thread = hold.acquiredBy();
+        if (thread != null) {
+            byThread.remove(new ThreadAndName(thread, hold.name()), hold);
+        }
+    }
+
+    /** Detaches the hold from the thread that acquired it. */
+    void detach(LeaseHold hold) {
+        unbind(hold);
+        Thread thread = hold.acquiredBy();
+        if (thread != null) {
+            ofThread.computeIfPresent(thread, (key, ofKey) -> {
+                ofKey.remove(hold);
+                return ofKey.isEmpty() ? null : ofKey;
+            });
+        }
+    }
+
+    void remove(LeaseHold hold) {
+        holds.remove(hold);
+        byName.remove(hold.name(), hold);
+        detach(hold);
+    }
+
+    int size() {
+        return holds.size();
+    }
+
+    /** Whether there is a hold that is not lost and can still be released. */
+    boolean isAnyLeft() {
+        return holds.stream().anyMatch(hold -> !hold.lifetime().isLost() && !hold.isForgotten());
+    }
+
+    /** Closes the service: refuses further holds, and returns the existing ones. */
+    List<LeaseHold> close() {
+        phase.close();
+        return List.copyOf(holds);
+    }
+}

@@ -1,0 +1,127 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.lock.LockRequest;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Keeps the unfinished transactions under one hold, and the release that waits for them. After the release was requested, no
+ * further transaction begins under the hold. Thread-safe.
+ */
+final class HoldTransactions {
+
+    private enum Release {
+        NONE,
+        DEFERRED,
+        DONE
+    }
+
+    private final Set<TransactionScope> unfinished = new HashSet<>();
+
+    /** Maps each transaction that has locked the row to its thread. */
+    private final Map<TransactionScope, Thread> lockedBy = new HashMap<>();
+
+    private Release release = Release.NONE;
+    private boolean areFenced;
+    private boolean hasCommitted;
+    private boolean isUndecided;
+
+    /** Fences the transactions, if the request wants a fence. No later request removes it. */
+    synchronized void fence(LockRequest request) {
+        areFenced |= !request.isUnfenced();
+    }
+
+    /** Whether the transactions commit only while the hold stands. */
+    synchronized boolean areFenced() {
+        return areFenced;
+    }
+
+    /** Begins a transaction under the hold. Returns false if it has already begun, or the hold is being released. */
+    synchronized boolean begin(TransactionScope scope) {
+        return release == Release.NONE && unfinished.add(scope);
+    }
+
+    /** Notes that a transaction has locked the row. */
+    synchronized void locked(TransactionScope scope) {
+        lockedBy.put(scope, Thread.currentThread());
+    }
+
+    /** Whether an unfinished transaction of this thread has locked the row. */
+    synchronized boolean isLockedByCurrentThread() {
+        return lockedBy.containsValue(Thread.currentThread());
+    }
+
+    /** Whether a transaction under the hold is unfinished. */
+    synchronized boolean isUnfinished() {
+        return !unfinished.isEmpty();
+    }
+
+    /** Begins the release; returns false if it is deferred, because a transaction is unfinished. */
+    synchronized boolean beginRelease() {
+        release = unfinished.isEmpty() ? Release.DONE : Release.DEFERRED;
+        return release == Release.DONE;
+    }
+
+    /** Cancels a deferred release that has not begun; returns false if there is none. */
+    synchronized boolean cancelRelease() {
+        boolean wasDeferred = release == Release.DEFERRED;
+        if (wasDeferred) {
+            release = Release.NONE;
+        }
+        return wasDeferred;
+    }
+
+    /** Begins the deferred release; returns false if there is none, or a transaction is unfinished. */
+    synchronized boolean takeRelease() {
+        boolean isDue = release == Release.DEFERRED && unfinished.isEmpty();
+        if (isDue) {
+            release = Release.DONE;
+        }
+        return isDue;
+    }
+
+    /** Begins the release even if transactions are unfinished. */
+    synchronized void forceRelease() {
+        release = Release.DONE;
+    }
+
+    /** Whether an unfinished transaction commits only if the hold stands. */
+    synchronized boolean willBeChecked() {
+        return areFenced && unfinished.stream().anyMatch(TransactionScope::isGuarded);
+    }
+
+    /**
+     * Notes that a transaction has ended.
+     *
+     * @param committedUnderGuard whether it has committed while the hold stood
+     * @return whether a deferred release can be done now
+     */
+    synchronized boolean end(TransactionScope scope, boolean committedUnderGuard) {
+        unfinished.remove(scope);
+        lockedBy.remove(scope);
+        hasCommitted |= committedUnderGuard;
+        return release == Release.DEFERRED && unfinished.isEmpty();
+    }
+
+    /** Whether a transaction has committed under the hold while the hold stood. */
+    synchronized boolean hasCommitted() {
+        return hasCommitted;
+    }
+
+    /** Notes that a checked transaction did not report a commit. An unanswered commit may still happen. */
+    synchronized void undecided() {
+        isUndecided = true;
+    }
+
+    /** Whether a commit with an unknown outcome may still happen. */
+    synchronized boolean isUndecided() {
+        return isUndecided;
+    }
+
+    /** Notes that the row was written since then. So the transaction that had locked it has ended. */
+    synchronized void decided() {
+        isUndecided = false;
+    }
+}

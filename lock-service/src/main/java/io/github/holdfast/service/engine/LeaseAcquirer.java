@@ -1,0 +1,127 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.service.engine.AttemptResult.NotDue;
+import io.github.holdfast.service.engine.HoldRegistry.Reentry;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Acquires locks with a lease or through a node. It handles re-entry, the queue of this process, and the registration of holds.
+ * Thread-safe.
+ */
+final class LeaseAcquirer {
+
+    private final HoldContext context;
+    private final RowLocks rowLocks;
+    private final ExpiryMonitor monitor;
+    private final ProcessIdentity holders;
+    private final String ownerPrefix = UUID.randomUUID() + ":";
+    private final AtomicLong acquisitions = new AtomicLong();
+
+    LeaseAcquirer(HoldContext context, RowLocks rowLocks, ExpiryMonitor monitor, ProcessIdentity holders) {
+        this.context = context;
+        this.rowLocks = rowLocks;
+        this.monitor = monitor;
+        this.holders = holders;
+    }
+
+    /**
+     * Re-enters the calling thread's hold of the lock.
+     *
+     * @return empty if there is no such hold, or it is lost
+     */
+    Optional<LockHandle> reenter(LockRequest request, Deadline deadline) throws InterruptedException {
+        Optional<LeaseHold> outer = outer(request);
+        return outer.isPresent() && outer.get().reenter(request, deadline)
+                ? outer.map(LeaseHold::handle)
+                : Optional.empty();
+    }
+
+    /**
+     * Acquires a lock that the calling thread does not hold.
+     *
+     * @param step the additional step in the transaction of the grant
+     * @throws InterruptedException if the deadline is interruptible and the thread was interrupted; nothing is held then
+     */
+    AcquireResult acquire(LockRequest request, GrantStep step, Deadline deadline) throws InterruptedException {
+        rowLocks.checkNotHeldByCurrentThread(request.name());
+        context.transactions().checkNotLost(request.name());
+        LeaseClaim claim = claim(request, step);
+        LeaseAcquisition acquisition = new LeaseAcquisition(context, claim);
+        PendingAcquisition pending = new PendingAcquisition(
+                request.name(), claim.owner(), claim.holder(), context.access().ticker());
+        // A reconciliation frees no row of a pending acquisition. Later, the hold protects the row.
+        context.pending().begin(pending);
+        // The place is kept until the hold is registered, so that the next thread can wait for that hold.
+        try (LocalQueue.Place place = place(request, deadline)) {
+            boolean isItsTurn = place == null || place.awaitTurn(deadline);
+            Optional<LeaseHold> hold = isItsTurn ? acquisition.within(deadline) : Optional.empty();
+            conclude(acquisition, hold, request, deadline);
+            return new AcquireResult(
+                    request.name(), hold.map(LeaseHold::handle), acquisition.last(), deadline.elapsed());
+        } finally {
+            context.pending().end(pending);
+        }
+    }
+
+    private LeaseClaim claim(LockRequest request, GrantStep step) {
+        String owner = request.owner().orElseGet(() -> ownerPrefix + acquisitions.incrementAndGet());
+        return new LeaseClaim(request, owner, holders.current(), step);
+    }
+
+    /**
+     * Joins the queue of this process, if the request may wait. A request with a chosen owner does not queue. Its owner may
+     * already hold the lock, and would queue behind threads that wait for that hold.
+     */
+    private LocalQueue.@Nullable Place place(LockRequest request, Deadline deadline) {
+        return request.owner().isEmpty() && !deadline.isOver()
+                ? context.access().queue().enter(request.name())
+                : null;
+    }
+
+    /** Reports the outcome to the listeners, and registers the hold, if there is one. */
+    private void conclude(
+            LeaseAcquisition acquisition, Optional<LeaseHold> hold, LockRequest request, Deadline deadline) {
+        if (!(acquisition.last() instanceof NotDue)) {
+            context.listeners()
+                    .acquired(
+                            request.name(), hold.map(granted -> granted.grant().fencingToken()), deadline.elapsed());
+        }
+        hold.ifPresent(granted -> keep(granted, request));
+    }
+
+    private Optional<LeaseHold> outer(LockRequest request) {
+        if (!request.isReentrant()) {
+            return Optional.empty();
+        }
+        return request.owner().isEmpty()
+                ? context.holds().ofCurrentThread(request.name())
+                : context.transactions().hold(request.name(), request.owner().get());
+    }
+
+    /** Registers the hold until its release. If that fails, releases the hold, because nobody else would. */
+    private void keep(LeaseHold hold, LockRequest request) {
+        try {
+            context.transactions().checkSnapshot(hold);
+            context.holds()
+                    .add(hold, Thread.currentThread(), isReentrantByThread(request) ? Reentry.BY_THREAD : Reentry.NONE);
+            hold.lifetime().confirmOnceKept();
+            if (request.isInterruptedOnLoss()) {
+                hold.lifetime().loss().interrupt(Thread.currentThread());
+            }
+            context.transactions().join(hold);
+            monitor.expect(hold);
+        } catch (RuntimeException | Error thrown) {
+            hold.releaseAll();
+            throw thrown;
+        }
+    }
+
+    private static boolean isReentrantByThread(LockRequest request) {
+        return request.isReentrant() && request.owner().isEmpty();
+    }
+}

@@ -1,0 +1,231 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.repository.LockRows;
+import io.github.holdfast.repository.LockRows.Grant;
+import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.service.engine.AttemptResult.Granted;
+import io.github.holdfast.service.engine.AttemptResult.LostRace;
+import io.github.holdfast.service.engine.AttemptResult.PermanentFailure;
+import io.github.holdfast.service.engine.AttemptResult.RowMissing;
+import io.github.holdfast.service.engine.AttemptResult.TransientFailure;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One outermost acquisition of a lock with a lease or through a node. Each attempt is a new {@link GrantAttempt}. Not
+ * thread-safe.
+ *
+ * <p>A grant without an answer may have happened, or may still happen. While the loop continues, the row resolves the doubt. If
+ * the row shows the owner that was generated for this acquisition, the next attempt adopts the grant. If the row has a new
+ * version, the old grant is impossible. When the loop gives up, {@link InDoubtWrites} makes the grant impossible.
+ */
+final class LeaseAcquisition implements HandOffWaiter.Candidate {
+
+    private final HoldContext context;
+    private final LockAccess access;
+    private final LeaseClaim claim;
+    private final AcquireLoop loop;
+    private final long begunAt;
+
+    /** The row that the last unanswered grant was based on. */
+    private @Nullable LockEntity unanswered;
+
+    /** The greatest token that an unanswered grant may have given; 0 if there was none. */
+    private long doubtfulToken;
+
+    private boolean wasOvertaken;
+
+    /** The latest attempt. */
+    private @Nullable GrantAttempt attempt;
+
+    private @Nullable AttemptResult last;
+
+    /** An acquisition that has not begun. */
+    LeaseAcquisition(HoldContext context, LeaseClaim claim) {
+        this.context = context;
+        this.access = context.access();
+        this.claim = claim;
+        this.loop = new AcquireLoop(access, context.phase(), context.listeners(), context.policy(), claim.name());
+        this.begunAt = access.ticker().nanoTime();
+    }
+
+    /**
+     * Tries until the lock is granted or the deadline has passed, but at least once. {@link AcquireLoop#repeat} describes when it
+     * continues after the deadline.
+     *
+     * @return the hold; empty if the lock was not granted
+     * @throws LockStoreException if the database refused, or failed until the deadline
+     * @throws LockLostException if the lease was over before the database had answered
+     * @throws InterruptedException if the deadline is interruptible and the thread was interrupted; nothing is held then
+     */
+    Optional<LeaseHold> within(Deadline deadline) throws InterruptedException {
+        try {
+            Optional<AttemptResult> inherited = awaitHandOff(deadline);
+            last = inherited.isPresent() ? inherited.get() : loop.repeat(deadline, this::attempt);
+        } finally {
+            if (unanswered != null && !(last instanceof Granted)) {
+                access.inDoubtWrites().abandon(claim.name(), claim.ownOwner(), unanswered.version());
+            }
+        }
+        if (last instanceof Granted granted) {
+            return Optional.of(hold(granted));
+        }
+        if (last instanceof TransientFailure failed) {
+            throw notAcquired(failed.why());
+        }
+        if (last instanceof PermanentFailure gaveUp) {
+            throw notAcquired(gaveUp.why());
+        }
+        if (last instanceof RowMissing) {
+            throw notAcquired(StoreException.invisible());
+        }
+        return Optional.empty();
+    }
+
+    /** The result of the last attempt; null if there was none. */
+    @Nullable
+    AttemptResult last() {
+        return last;
+    }
+
+    private LockStoreException notAcquired(StoreException why) {
+        return new LockStoreException(claim.name(), "was not acquired, and no other holder was seen", why);
+    }
+
+    /**
+     * Waits for a hand-off, if another thread of this process holds the lock.
+     *
+     * @return the grant, or {@link AttemptResult.HandOffUnanswered} if that thread is still writing it; empty if the lock must be
+     *     acquired from the database
+     */
+    private Optional<AttemptResult> awaitHandOff(Deadline deadline) throws InterruptedException {
+        Optional<LeaseHold> holder = context.holds().ofName(claim.name()).filter(LeaseHold::isHeld);
+        if (holder.isEmpty() || claim.ownOwner() == null || deadline.isOver()) {
+            return Optional.empty();
+        }
+        try {
+            newAttempt().prepare(deadline);
+        } catch (StoreException failed) {
+            // The loop asks the database again, and reports a lasting failure.
+            return Optional.empty();
+        }
+        HandOffWaiter waiter = new HandOffWaiter(context.phase(), access.ticker(), this);
+        holder.get().expect(waiter);
+        return waiter.await(holder.get()::isHeld, deadline);
+    }
+
+    @Override
+    public Optional<Granted> acquireByHandOff(LockRows locks, LockEntity row, long since) {
+        try {
+            return Objects.requireNonNull(attempt, "a waiter has an attempt").acquireByHandOff(locks, row, since);
+        } catch (StoreException failed) {
+            if (failed.failure().isAmbiguous()) {
+                doubt(row);
+            }
+            throw failed;
+        } catch (RuntimeException | Error thrown) {
+            doubt(row);
+            throw thrown;
+        }
+    }
+
+    @Override
+    public String owner() {
+        return claim.owner();
+    }
+
+    /** Notes that the outcome of a write based on this row is unknown. */
+    private void doubt(LockEntity decidedOn) {
+        unanswered = decidedOn;
+        doubtfulToken = Math.max(doubtfulToken, decidedOn.fencingToken()) + 1;
+    }
+
+    private GrantAttempt newAttempt() {
+        GrantAttempt begun = new GrantAttempt(
+                access, context.heartbeat(), context.policy(), claim, begunAt, unanswered, doubtfulToken);
+        attempt = begun;
+        return begun;
+    }
+
+    private AttemptResult attempt(Deadline deadline) {
+        GrantAttempt current = newAttempt();
+        try {
+            current.prepare(deadline);
+            AttemptResult result = execute(current, deadline.forOneStatement());
+            wasOvertaken = result instanceof LostRace;
+            if (current.hasMovedOn()) {
+                unanswered = null;
+            }
+            return result;
+        } catch (StoreException failed) {
+            LockEntity sent = current.sent();
+            if (sent != null && failed.failure().isAmbiguous()) {
+                doubt(sent);
+                return claim.ownOwner() == null ? provenNotSent(sent, failed, deadline) : new TransientFailure(failed);
+            }
+            // If a grant is unanswered, its own transaction may have locked the row.
+            return current.hasAsked() && unanswered == null
+                    ? loop.failed(failed, deadline)
+                    : AttemptResult.failed(failed);
+        } catch (RuntimeException | Error thrown) {
+            // The database may have executed the statement, whatever the driver has thrown.
+            LockEntity sent = current.sent();
+            if (sent != null) {
+                doubt(sent);
+            }
+            throw thrown;
+        }
+    }
+
+    private AttemptResult execute(GrantAttempt current, Duration atMost) {
+        if (wasOvertaken) {
+            return access.store().inTransaction(atMost, current::attemptLocked);
+        }
+        return claim.step() == GrantStep.NONE
+                ? current.attempt(access.autocommit(atMost))
+                : access.store().inTransaction(atMost, current::attemptAfterLook);
+    }
+
+    /**
+     * Settles an unanswered write for an owner that other processes may use too. The row cannot show which process wrote it. So
+     * this changes the version on which the write was based. If that succeeds, the write has not happened, and never will.
+     */
+    private AttemptResult provenNotSent(LockEntity before, StoreException failed, Deadline deadline) {
+        try {
+            boolean superseded = access.store()
+                    .inTransaction(
+                            deadline.forOneStatement(), locks -> locks.supersede(before.name(), before.version()));
+            unanswered = null;
+            return superseded ? new LostRace() : new PermanentFailure(failed);
+        } catch (StoreException alsoFailed) {
+            failed.addSuppressed(alsoFailed);
+            return new PermanentFailure(failed);
+        }
+    }
+
+    private LeaseHold hold(Granted granted) {
+        LeaseHold hold = new LeaseHold(context, claim.request(), granted);
+        if (hold.lifetime().isLost()) {
+            hold.handle().release();
+            throw new LockLostException(
+                    claim.name(),
+                    LossCause.EXPIRED,
+                    "its lease of " + granted.validFor() + " ended before the database answered");
+        }
+        tellIfTakenOver(hold.grant());
+        return hold;
+    }
+
+    private void tellIfTakenOver(Grant grant) {
+        LockEntity left = attempt == null ? null : attempt.replaced();
+        if (left != null && left.owner() != null && left.fencingToken() != grant.fencingToken()) {
+            context.listeners().tell(l -> l.takenOver(grant.name(), grant.fencingToken(), left.holder()));
+        }
+    }
+}

@@ -1,0 +1,106 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.lock.LossCause;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/** The expiry of a hold with a lease of its own. */
+final class LeaseExpiry implements Expiry {
+
+    private final Ticker ticker;
+    private final AtomicLong until;
+
+    /**
+     * A lease that was just granted.
+     *
+     * @param validFrom the local time before the granting statement was sent
+     * @param lease how long the lease lasted from that time, by the database's clock
+     */
+    LeaseExpiry(Ticker ticker, long validFrom, Duration lease) {
+        this.ticker = ticker;
+        this.until = new AtomicLong(ClockDriftMargin.end(validFrom, lease));
+    }
+
+    @Override
+    public long left(long now) {
+        return until.get() - now;
+    }
+
+    @Override
+    public long untilSuspect(long now) {
+        return Long.MAX_VALUE;
+    }
+
+    @Override
+    public void confirm(long now) {
+        // The hold lasts as long as its lease, confirmed or not.
+    }
+
+    @Override
+    public boolean correct(Supplier<Optional<Duration>> left) {
+        long believed = until.get();
+        long askedAt = ticker.nanoTime();
+        Optional<Duration> seen = left.get();
+        seen.map(lasts -> ClockDriftMargin.end(askedAt, lasts))
+                .filter(end -> end - believed < 0)
+                // A concurrent renewal is more recent, and must not be overwritten.
+                .ifPresent(end -> until.compareAndSet(believed, end));
+        return seen.isPresent();
+    }
+
+    @Override
+    public LossCause cause() {
+        return LossCause.EXPIRED;
+    }
+
+    @Override
+    public void checkReentry(String name, @Nullable Duration atLeast) {
+        Duration unused = required(name, atLeast);
+    }
+
+    /**
+     * Returns the lease of a nested request. The outer hold has a lease, so the request needs one too.
+     *
+     * @throws IllegalStateException if the request has no lease
+     */
+    static Duration required(String name, @Nullable Duration lease) {
+        if (lease == null) {
+            throw new IllegalStateException("Lock '" + name
+                    + "' is held by a lease, and a nested request without one would outlive it: give the nested request"
+                    + " a lease, or acquire the outer lock without one");
+        }
+        return lease;
+    }
+
+    @Override
+    public boolean reenter(LockRow row, UnaryOperator<LockEntity> next, @Nullable Duration atLeast, Deadline deadline)
+            throws InterruptedException {
+        return renew(row, next, required(row.current().name(), atLeast), deadline);
+    }
+
+    @Override
+    public boolean renew(LockRow row, UnaryOperator<LockEntity> next, Duration atLeast, Deadline deadline)
+            throws InterruptedException {
+        String owner = row.owner();
+        long[] sentAt = new long[1];
+        boolean extended = row.write(
+                next,
+                (locks, before, after) -> {
+                    sentAt[0] = ticker.nanoTime();
+                    return locks.extend(before, after, atLeast);
+                },
+                snapshot -> snapshot.isHeldBy(owner, null),
+                deadline);
+        long extendedUntil = ClockDriftMargin.end(sentAt[0], atLeast);
+        // The renewal must not bring back a hold whose loss was reported meanwhile.
+        if (extended && left(ticker.nanoTime()) > 0 && extendedUntil - until.get() > 0) {
+            until.set(extendedUntil);
+        }
+        return extended;
+    }
+}

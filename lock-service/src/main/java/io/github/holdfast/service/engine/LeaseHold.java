@@ -1,0 +1,446 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.repository.LockRows.Grant;
+import io.github.holdfast.repository.StoreException;
+import java.lang.ref.WeakReference;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One grant of a lock, from the grant to the last release. The handles of its nested acquisitions share it. It counts the
+ * handles, and serializes the writes that prolong, re-enter or end the grant. Thread-safe.
+ */
+final class LeaseHold {
+
+    private final HoldContext context;
+    private final LockAccess access;
+    private final TransactionGuard transactions;
+    private final LockRequest request;
+    private final AttemptResult.Granted granted;
+    private final boolean ownerIsChosen;
+    private final LockRow row;
+    private final Lifetime lifetime;
+    private final HandOff handOff;
+    private final HoldTransactions holdTransactions = new HoldTransactions();
+    private final long acquiredAt;
+    private volatile @Nullable Thread acquiredBy;
+
+    /** Protects writes to the row and the two counts of handles. */
+    private final ReentrantLock writing = new ReentrantLock();
+
+    /** The handles that the row counts, at the latest after its next write. It may count other processes' holds too. */
+    private volatile int handles = 1;
+
+    /** The handles that only this field counts. In their transaction, a write of the row would make the commit fail. */
+    private volatile int handlesInMemory;
+
+    /** All handles refer to this object. It becomes garbage with the last handle. */
+    private WeakReference<Object> anchor = new WeakReference<>(null);
+
+    /** A hold that was just granted for this request. The row of the grant has an owner. */
+    LeaseHold(HoldContext context, LockRequest request, AttemptResult.Granted granted) {
+        this.context = context;
+        this.access = context.access();
+        this.transactions = context.transactions();
+        this.request = request;
+        this.granted = granted;
+        this.ownerIsChosen = request.owner().isPresent();
+        holdTransactions.fence(request);
+        this.row = new LockRow(access, granted.row(), ownerIsChosen);
+        this.handOff = new HandOff(access, context.pending(), context.phase(), granted);
+        this.acquiredAt = access.ticker().nanoTime();
+        Runnable unbind = () -> context.holds().unbind(this);
+        this.lifetime = new Lifetime(access, context.heartbeat(), context.listeners(), granted, row, unbind);
+    }
+
+    Grant grant() {
+        return granted.grant();
+    }
+
+    String name() {
+        return granted.row().name();
+    }
+
+    String owner() {
+        return row.owner();
+    }
+
+    int holdCount() {
+        return (ownerIsChosen ? row.current().holdCount() : handles) + handlesInMemory;
+    }
+
+    boolean isByLease() {
+        return granted.node() == null;
+    }
+
+    /** Whether the lock was never granted before, as far as its row shows. */
+    boolean isFirst() {
+        return granted.isFirst();
+    }
+
+    /** Whether the user chose the owner, so that other processes may hold the lock under the same owner. */
+    boolean isOwnerChosen() {
+        return ownerIsChosen;
+    }
+
+    /** Whether the hold is neither lost nor being released. */
+    boolean isHeld() {
+        return !handOff.hasBegun() && !lifetime.isLost();
+    }
+
+    /** Registers the calling thread as waiting for the lock after this hold. */
+    void expect(HandOffWaiter next) {
+        handOff.expect(next);
+    }
+
+    boolean isThrough(Node other) {
+        return granted.node() == other;
+    }
+
+    void acquiredBy(Thread thread) {
+        acquiredBy = thread;
+    }
+
+    @Nullable
+    Thread acquiredBy() {
+        return acquiredBy;
+    }
+
+    /** A new handle for this hold. */
+    synchronized LockHandle handle() {
+        Object existing = anchor.get();
+        Object shared = existing == null ? new Object() : existing;
+        anchor = new WeakReference<>(shared);
+        return new LeaseHandle(this, context.holds(), transactions, shared);
+    }
+
+    /** Whether nobody can release the hold any more, because its handles are garbage. */
+    synchronized boolean isForgotten() {
+        return anchor.get() == null;
+    }
+
+    HoldTransactions holdTransactions() {
+        return holdTransactions;
+    }
+
+    /** Whether transactions under the hold commit only while it stands. */
+    boolean isToBeFenced() {
+        return holdTransactions.areFenced();
+    }
+
+    /** The hold's validity, and whether it is lost. */
+    Lifetime lifetime() {
+        return lifetime;
+    }
+
+    /**
+     * Counts one more handle. Also writes the count to the database, unless that would make the calling thread's commit fail.
+     *
+     * @param inner the nested request
+     * @return false if the hold is lost
+     * @throws IllegalStateException if the hold has a lease, and the request has none
+     * @throws LockStoreException if the database failed; no handle was counted
+     * @throws InterruptedException if the deadline is interruptible and the thread was interrupted; no handle was counted
+     */
+    boolean reenter(LockRequest inner, Deadline deadline) throws InterruptedException {
+        @Nullable Duration atLeast = inner.lease().orElse(null);
+        // Another thread may be writing the row, and wait for the database for longer than this caller wants to.
+        if (!deadline.lock(writing)) {
+            throw new LockStoreException(name(), "was not re-entered", StoreException.unanswered());
+        }
+        try {
+            int open = handles;
+            if (open == Integer.MAX_VALUE) {
+                throw new IllegalStateException("Lock '" + name() + "' is already held " + open + " times");
+            }
+            // A request for another kind of hold does not reopen a hold that is about to be released.
+            boolean isAnotherKind = open == 0 && !holdTransactions.isUnfinished() && isByLease() && atLeast == null;
+            if (lifetime.isLost() || isAnotherKind) {
+                return false;
+            }
+            lifetime.checkReentry(atLeast);
+            if (open == 0) {
+                return reopen(inner, deadline);
+            }
+            holdTransactions.fence(inner);
+            int inMemory = handlesInMemory;
+            if (transactions.isUnder(this)) {
+                handlesInMemory = inMemory + 1;
+                return true;
+            }
+            boolean isCounted = lifetime.reenter(open + 1, atLeast, deadline);
+            handles = isCounted ? open + 1 : open;
+            return isCounted;
+        } catch (StoreException failed) {
+            throw new LockStoreException(name(), "was not re-entered", failed);
+        } finally {
+            writing.unlock();
+        }
+    }
+
+    /** Cancels a deferred release, and reopens the hold; returns false if no release is deferred, or the hold is lost. */
+    private boolean reopen(LockRequest inner, Deadline deadline) throws InterruptedException {
+        if (!holdTransactions.cancelRelease()) {
+            return false;
+        }
+        handles = 1;
+        holdTransactions.fence(inner);
+        lifetime.goOn();
+        transactions.join(this);
+        boolean isOpen = false;
+        try {
+            // A lease must last as long as the new request says, unless the write would make the commit fail.
+            isOpen = !isByLease()
+                    || transactions.isUnder(this)
+                    || lifetime.reenter(1, inner.lease().orElse(null), deadline);
+        } finally {
+            if (!isOpen) {
+                ReleaseOutcome unused = releaseHandle();
+            }
+        }
+        if (isOpen && request.isInterruptedOnLoss()) {
+            lifetime.loss().interrupt(Thread.currentThread());
+        }
+        return isOpen;
+    }
+
+    /**
+     * Waits until no unanswered commit of a transaction under the hold can still happen. Such a transaction locks the row until
+     * it ends, so a write of the row waits for its end.
+     *
+     * @throws LockStoreException if the write does not succeed in time
+     */
+    void awaitDecision() {
+        if (!holdTransactions.isUndecided()) {
+            return;
+        }
+        writing.lock();
+        try {
+            if (row.current().owner() != null) {
+                row.touch(access.ticker());
+            }
+            holdTransactions.decided();
+        } catch (StoreException failed) {
+            throw new LockStoreException(name(), "is still in use by a transaction with an unanswered commit", failed);
+        } finally {
+            writing.unlock();
+        }
+    }
+
+    /**
+     * Makes the hold valid for at least this long from now.
+     *
+     * @throws IllegalArgumentException if the hold lasts as long as its node, and the node's lease is shorter
+     * @throws IllegalStateException if the renewal must write the row, and a transaction of this thread has locked it
+     * @throws LockLostException if the hold is lost
+     * @throws LockStoreException if the database failed; the hold then ends when it would have ended without the renewal
+     */
+    void renew(Duration atLeast) {
+        TransactionGuard.checkNotLocked(this);
+        writing.lock();
+        try {
+            boolean renewed = isOpen() && !lifetime.isLost() && lifetime.renew(this::sameTimesHeld, atLeast);
+            if (!renewed) {
+                throw lifetime.loss().exception();
+            }
+        } catch (StoreException failed) {
+            throw new LockStoreException(name(), "was not renewed", failed);
+        } finally {
+            writing.unlock();
+        }
+    }
+
+    /** Makes sure that the hold is valid for this long. Throws what {@link #renew} throws, also if it is valid for less. */
+    void ensureValidFor(Duration wanted) {
+        if (!lifetime.isLost() && lifetime.remaining().compareTo(wanted) < 0) {
+            Optional<Duration> usual = isByLease() ? request.lease() : Optional.empty();
+            renew(usual.map(lease -> ClockDriftMargin.leaseFor(wanted, lease)).orElse(wanted));
+        }
+        lifetime.checkRemaining(wanted);
+    }
+
+    /** The row's next state for a write that changes no count. */
+    private LockEntity sameTimesHeld(LockEntity current) {
+        return current.withHoldCount(ownerIsChosen ? current.holdCount() : handles);
+    }
+
+    boolean isOpen() {
+        return handles > 0;
+    }
+
+    /**
+     * Releases a handle, unless it was released before. The last release frees the lock. Never throws because of a loss or a
+     * failure of the database. Passes on other exceptions, and frees the lock later.
+     */
+    ReleaseOutcome release(LeaseHandle handle) {
+        int open = 0;
+        writing.lock();
+        try {
+            open = handles;
+            ReleaseOutcome before = handle.outcome();
+            ReleaseOutcome outcome = before == null ? releaseHandle() : before;
+            handle.released(outcome);
+            return outcome;
+        } catch (RuntimeException | Error thrown) {
+            if (handles < open) {
+                // A second release of this handle would release another one.
+                handle.released(ReleaseOutcome.LOST);
+            }
+            throw thrown;
+        } finally {
+            writing.unlock();
+        }
+    }
+
+    private ReleaseOutcome releaseHandle() {
+        int open = handles;
+        if (open == 0) {
+            return ReleaseOutcome.LOST;
+        }
+        int inMemory = handlesInMemory;
+        if (inMemory > 0) {
+            handlesInMemory = inMemory - 1;
+            return ReleaseOutcome.STILL_HELD;
+        }
+        if (open > 1 && !ownerIsChosen && transactions.isUnder(this)) {
+            // The next write corrects the count.
+            handles = open - 1;
+            return ReleaseOutcome.STILL_HELD;
+        }
+        if (open == 1 && deferRelease()) {
+            return ReleaseOutcome.DEFERRED;
+        }
+        boolean wasLost = lifetime.isLost();
+        handles = open - 1;
+        return open == 1 ? free(wasLost) : giveBack(open - 1, wasLost);
+    }
+
+    /**
+     * Defers the last handle's release until the transactions under the hold have ended. Returns false if the lock must be freed
+     * now.
+     */
+    private boolean deferRelease() {
+        transactions.joinForRelease(this);
+        // Even a lost lock stays while transactions may still check whether it was granted to others.
+        if (lifetime.isLost() && !holdTransactions.willBeChecked()) {
+            holdTransactions.forceRelease();
+            return false;
+        }
+        if (holdTransactions.beginRelease()) {
+            return false;
+        }
+        handles = 0;
+        lifetime.end();
+        transactions.deferred(this);
+        context.listeners().tell(listener -> listener.deferred(name(), grant().fencingToken()));
+        return true;
+    }
+
+    /** Frees the lock, even if several handles are open. Their own releases then return {@link ReleaseOutcome#LOST}. */
+    ReleaseOutcome releaseAll() {
+        writing.lock();
+        try {
+            if (handles == 0 && !holdTransactions.cancelRelease()) {
+                return ReleaseOutcome.LOST;
+            }
+            holdTransactions.forceRelease();
+            handles = 0;
+            return free(false);
+        } finally {
+            writing.unlock();
+        }
+    }
+
+    /**
+     * Frees the lock because the service is closed. Its handles stay, and are lost. A transaction under them must not commit,
+     * even if it begins later. Never throws, because the caller must free other locks too. The outcome is {@link
+     * ReleaseOutcome#UNRESOLVED} if the database does not answer.
+     */
+    ReleaseOutcome freeOnClose() {
+        writing.lock();
+        try {
+            var unused = handOff.beginWithoutNext();
+            return row.isFree() ? ReleaseOutcome.LOST : row.giveBack(0, access.ticker());
+        } catch (RuntimeException | Error thrown) {
+            LockLog.notReleasedOnClose(name(), thrown);
+            row.abandon();
+            return ReleaseOutcome.LOST;
+        } finally {
+            writing.unlock();
+        }
+    }
+
+    /** Notes that a transaction has ended. Its connection may still be in use, so another thread does a deferred release. */
+    void completed(TransactionScope scope, boolean committedUnderGuard) {
+        if (holdTransactions.end(scope, committedUnderGuard)) {
+            access.inDoubtWrites().release(this::releaseAfterTransactions);
+        }
+    }
+
+    /** Does a deferred release after the end of the transactions, unless the lock was acquired again. */
+    private void releaseAfterTransactions() {
+        writing.lock();
+        try {
+            if (holdTransactions.takeRelease()) {
+                ReleaseOutcome unused = free(lifetime.isLost());
+            }
+        } finally {
+            writing.unlock();
+        }
+    }
+
+    /** Frees the lock. After any exception, abandons the row: the hold is over, and nobody else would settle the row. */
+    private ReleaseOutcome free(boolean wasLost) {
+        try {
+            lifetime.end();
+            Optional<ReleaseOutcome> handedOff =
+                    wasLost || !canBeHandedOff() ? handOff.beginWithoutNext() : handOff.begin(row);
+            ReleaseOutcome outcome = handedOff.isPresent() ? handedOff.get() : giveBack(0, wasLost);
+            if (handedOff.isEmpty() && outcome == ReleaseOutcome.RELEASED && row.isFree()) {
+                handOff.leave(row.current());
+            }
+            // Not earlier: otherwise, the hold's thread would find neither this hold nor a free lock.
+            context.holds().remove(this);
+            if (handedOff.isEmpty()) {
+                access.lockReleased(name());
+            }
+            Duration heldFor = Duration.ofNanos(access.ticker().nanoTime() - acquiredAt);
+            context.listeners().tell(listener -> listener.released(name(), grant().fencingToken(), heldFor, outcome));
+            return outcome;
+        } catch (RuntimeException | Error thrown) {
+            try {
+                row.abandon();
+            } finally {
+                context.holds().remove(this);
+            }
+            throw thrown;
+        }
+    }
+
+    /** Whether a hand-off is allowed. A chosen owner, an undecided commit and a minimum hold need a free row first. */
+    private boolean canBeHandedOff() {
+        return !ownerIsChosen
+                && !holdTransactions.isUndecided()
+                && request.minimumHold().isEmpty();
+    }
+
+    /** Writes the release, unless the closing service has already freed the row. */
+    private ReleaseOutcome giveBack(int left, boolean wasLost) {
+        if (row.isFree()) {
+            return ReleaseOutcome.LOST;
+        }
+        ReleaseOutcome outcome = row.giveBack(left, access.ticker());
+        if (outcome == ReleaseOutcome.LOST && !wasLost) {
+            lifetime.loseToDatabase();
+        }
+        return wasLost ? ReleaseOutcome.LOST : outcome;
+    }
+}

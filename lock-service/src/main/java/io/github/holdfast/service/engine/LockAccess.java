@@ -1,0 +1,35 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.repository.LockRows;
+import io.github.holdfast.repository.LockStore;
+import java.time.Duration;
+
+/**
+ * The components with which one service reads and writes the rows of locks, and keeps their waiters.
+ *
+ * @param store the store of the locks
+ * @param inDoubtWrites settles writes without an answer
+ * @param releasedRows the rows of locks as this process released them
+ * @param queue the queue of waiting threads of this process
+ * @param waiterNotifier announces waiters, and wakes them when other nodes release locks
+ * @param ticker the local clocks
+ */
+record LockAccess(
+        LockStore store,
+        InDoubtWrites inDoubtWrites,
+        ReleasedRowCache releasedRows,
+        LocalQueue queue,
+        WaiterNotifier waiterNotifier,
+        Ticker ticker) {
+
+    /** The rows of the locks. Each call is a transaction of its own. */
+    LockRows autocommit(Duration atMost) {
+        return store.autocommit(atMost);
+    }
+
+    /** Wakes the waiting threads of this process after it has released their lock. */
+    void lockReleased(String name) {
+        queue.released(name);
+        waiterNotifier.lockReleased(name);
+    }
+}

@@ -1,0 +1,341 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.lock.LockDeadlockException;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockHandles;
+import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.Locks;
+import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.lock.WaiterInfo;
+import io.github.holdfast.repository.CommitGuard;
+import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.WakeUpChannel;
+import io.github.holdfast.service.engine.ServiceSettings.WakeUp;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.springframework.transaction.ConfigurableTransactionManager;
+
+/** The components that acquire, keep and release the locks of one service. It starts, wires and ends them. Thread-safe. */
+public final class LockEngine implements AutoCloseable {
+
+    private final HoldContext context;
+    private final RowLocks rowLocks;
+    private final ExpiryMonitor monitor;
+    private final LeaseAcquirer leaseAcquirer;
+    private final RowAcquirer rowAcquirer;
+    private final ProcessIdentity identity;
+    private final @Nullable ConfigurableTransactionManager transactionManager;
+
+    /**
+     * Starts the components.
+     *
+     * @param store the locks; closed with the engine
+     * @param transactionManager the manager whose transactions are guarded; null if there is none
+     */
+    public static LockEngine start(
+            LockStore store,
+            CommitGuard guard,
+            ServiceSettings settings,
+            @Nullable ConfigurableTransactionManager transactionManager) {
+        store.severalWriters().ifPresent(cluster -> LockLog.severalWriters(cluster, settings.writers()));
+        return new LockEngine(
+                store.cancellingOverdue(settings.ticker()::nanoTime),
+                guard,
+                settings,
+                new ProcessIdentity(settings.application()),
+                transactionManager);
+    }
+
+    /**
+     * Starts the components.
+     *
+     * @param identity describes this process
+     * @param transactionManager the manager whose transactions are guarded; null if there is none
+     */
+    LockEngine(
+            LockStore store,
+            CommitGuard guard,
+            ServiceSettings settings,
+            ProcessIdentity identity,
+            @Nullable ConfigurableTransactionManager transactionManager) {
+        Ticker ticker = settings.ticker();
+        WakeUpChannel channel = settings.wakeUp() == WakeUp.BY_NOTIFICATION ? store.wakeUpChannel() : null;
+        ListenerDispatcher listeners = new ListenerDispatcher(settings.listeners());
+        ServicePhase phase = new ServicePhase(this::isHeldByCurrentThread);
+        PendingAcquisitions pending = new PendingAcquisitions();
+        HoldRegistry holds = new HoldRegistry(phase);
+        InDoubtWrites inDoubtWrites = new InDoubtWrites(store, ticker);
+        Heartbeat heartbeat = new Heartbeat(
+                store,
+                NodeTiming.ofLease(settings.nodeLease()),
+                ticker,
+                new Reconciliation(store, holds, pending, inDoubtWrites),
+                listeners,
+                identity.process());
+        LockAccess access = new LockAccess(
+                store,
+                inDoubtWrites,
+                new ReleasedRowCache(),
+                new LocalQueue(ticker),
+                WaiterNotifier.through(channel, store, heartbeat, ticker),
+                ticker);
+        rowLocks = new RowLocks(store, settings.maxRowLocks(), settings.writers());
+        monitor = new ExpiryMonitor(holds.all(), ticker, new HoldRecheck(holds, heartbeat, inDoubtWrites));
+        context = new HoldContext(
+                access,
+                phase,
+                pending,
+                heartbeat,
+                holds,
+                new TransactionGuard(guard, holds, rowLocks, listeners),
+                listeners,
+                new TakeoverPolicy(settings.lockDelay(), settings.clockTolerance()));
+        leaseAcquirer = new LeaseAcquirer(context, rowLocks, monitor, identity);
+        rowAcquirer = new RowAcquirer(context, rowLocks, identity);
+        this.identity = identity;
+        this.transactionManager = transactionManager;
+        if (transactionManager != null) {
+            context.transactions().listenTo(transactionManager);
+        }
+    }
+
+    HoldContext context() {
+        return context;
+    }
+
+    LockAccess access() {
+        return context.access();
+    }
+
+    ExpiryMonitor monitor() {
+        return monitor;
+    }
+
+    /**
+     * Acquires a lock within the deadline. {@link Locks} documents the exceptions.
+     *
+     * @param step an additional step in the transaction of the grant; ignored for a row lock and a re-entry
+     * @throws InterruptedException if the deadline is interruptible and the thread was interrupted; nothing is held then
+     */
+    AcquireResult acquire(LockRequest request, GrantStep step, Deadline deadline) throws InterruptedException {
+        context.phase().checkAccepting();
+        if (request.isRowLock()) {
+            rowLocks.checkSeenByAll(request.name());
+        }
+        context.transactions().checkFence(request);
+        Optional<LockHandle> entered =
+                request.isRowLock() ? rowAcquirer.reenter(request) : leaseAcquirer.reenter(request, deadline);
+        if (entered.isPresent()) {
+            return new AcquireResult(request.name(), entered, null, deadline.elapsed());
+        }
+        ListenerDispatcher listeners = context.listeners();
+        listeners.tell(listener -> listener.acquiring(request));
+        try {
+            return request.isRowLock()
+                    ? rowAcquirer.acquire(request, deadline)
+                    : leaseAcquirer.acquire(request, step, deadline);
+        } catch (LockStoreException | LockLostException | LockDeadlockException | InterruptedException failed) {
+            listeners.tell(listener -> listener.failed(request.name(), deadline.elapsed(), failed));
+            throw failed;
+        } finally {
+            listeners.tell(listener -> listener.acquisitionEnded(request));
+        }
+    }
+
+    /** Acquires a lock, and waits for it as long as the request says. {@link Locks#acquire} documents the exceptions. */
+    public LockHandle acquire(LockRequest request) throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException();
+        }
+        try (Deadline deadline = Deadline.interruptible(access().ticker(), waitTime(request))) {
+            return acquire(request, GrantStep.NONE, deadline).orElseThrow();
+        }
+    }
+
+    /** As {@link #acquire(LockRequest)}, but not interruptible. */
+    public LockHandle acquireUninterruptibly(LockRequest request) {
+        return Deadline.uninterruptibly(
+                        access().ticker(), waitTime(request), deadline -> acquire(request, GrantStep.NONE, deadline))
+                .orElseThrow();
+    }
+
+    private static Duration waitTime(LockRequest request) {
+        return request.waitTime().orElse(LockRequest.DEFAULT_WAIT);
+    }
+
+    /**
+     * Acquires locks one after the other, within the shortest of their wait times. {@link Locks#acquireAll} documents the
+     * exceptions.
+     *
+     * @param requests at least one; in the order of their names
+     */
+    public LockHandles acquireAll(List<LockRequest> requests) throws InterruptedException {
+        Duration waitTime = requests.stream()
+                .map(LockEngine::waitTime)
+                .min(Comparator.naturalOrder())
+                .orElseThrow();
+        List<LockHandle> acquired = new ArrayList<>();
+        try (Deadline deadline = Deadline.interruptible(access().ticker(), waitTime)) {
+            for (LockRequest request : requests) {
+                acquired.add(acquire(request.waitAtMost(deadline.left())));
+            }
+        } catch (RuntimeException | Error | InterruptedException notAcquired) {
+            LockHandles.of(acquired).release();
+            throw notAcquired;
+        }
+        return LockHandles.of(acquired);
+    }
+
+    /** Tries once to acquire a lock, and runs the step in the transaction of the grant. Not interruptible. */
+    public AcquireResult tryAcquire(LockRequest request, GrantStep step) {
+        return Deadline.uninterruptibly(access().ticker(), Duration.ZERO, deadline -> acquire(request, step, deadline));
+    }
+
+    /**
+     * Takes a lock from its holder.
+     *
+     * @param isMeant selects the holders that lose the lock
+     * @param reason the reason for the record
+     * @return the former holder; empty if no such holder has the lock
+     * @throws StoreException if the database failed
+     */
+    public Optional<LockInfo> forceRelease(String name, Predicate<LockInfo> isMeant, String reason) {
+        return new ForcedRelease(context, identity.current(), name, isMeant, reason).release();
+    }
+
+    /** Returns the locks in the database. */
+    public LockStore store() {
+        return access().store();
+    }
+
+    /**
+     * Does work that is safe to repeat, and repeats it after a conflict.
+     *
+     * @throws StoreException if the database failed in another way, or conflicts lasted until the limit
+     */
+    public <T> T untilDecided(Duration limit, Supplier<T> work) {
+        return Deadline.untilDecided(access().ticker(), limit, work);
+    }
+
+    /**
+     * Does work in a transaction, and repeats it until the database answers. Not interruptible.
+     *
+     * @throws StoreException if the database refused, or did not answer within the limit
+     */
+    public <T> T untilAnswered(Duration limit, Supplier<T> work) {
+        return Deadline.uninterruptibly(
+                access().ticker(),
+                limit,
+                deadline -> deadline.repeat(() -> store().inTransaction(deadline.forOneStatement(), work)));
+    }
+
+    /** Does work soon, on the thread that settles writes in doubt; see {@link InDoubtWrites#later}. */
+    public void later(Runnable work) {
+        access().inDoubtWrites().later(work);
+    }
+
+    /** Returns a new thread that does scheduled work, and does not keep the JVM alive. */
+    public static ScheduledExecutorService scheduler(String threadName) {
+        return new ScheduledThreadPoolExecutor(1, DaemonThreads.named(threadName));
+    }
+
+    /**
+     * Checks that the service is open.
+     *
+     * @throws IllegalStateException if it is closed
+     */
+    public void checkOpen() {
+        context.phase().checkOpen();
+    }
+
+    /** Returns how many acquisitions are under way. */
+    public int waiting() {
+        return context.pending().all().size();
+    }
+
+    /** Returns the acquisitions under way. */
+    public List<WaiterInfo> waiters() {
+        return context.pending().all().stream().map(PendingAcquisition::info).toList();
+    }
+
+    /** Returns how long ago the last confirmed heartbeat was sent; empty if there is no node. */
+    public Optional<Duration> heartbeatAge() {
+        return context.heartbeat().age();
+    }
+
+    /** Returns the description of this process in the holder of a lock. */
+    public String process() {
+        return identity.process();
+    }
+
+    private boolean isHeldByCurrentThread() {
+        return !context.holds().ofCurrentThread().isEmpty()
+                || !rowLocks.ofCurrentThread().isEmpty();
+    }
+
+    /**
+     * Waits until no lock is held or being acquired. From here on, only threads that hold a lock may acquire others.
+     *
+     * @param atMost the longest wait
+     * @throws InterruptedException if the thread was interrupted
+     */
+    public void drain(Duration atMost) throws InterruptedException {
+        context.phase().drain();
+        try (Deadline deadline = Deadline.interruptible(access().ticker(), atMost)) {
+            while (isInUse() && !deadline.isOver()) {
+                deadline.pause(null);
+            }
+        }
+    }
+
+    /** Whether a lock is held, or is being acquired. */
+    private boolean isInUse() {
+        return !context.pending().all().isEmpty() || context.holds().isAnyLeft() || rowLocks.isAnyLeft();
+    }
+
+    /** Ends all holds, and then the components; see {@link io.github.holdfast.service.LockService#close()}. */
+    @Override
+    public void close() {
+        List<LeaseHold> holds = context.holds().close();
+        boolean isAnyRowLocked = rowLocks.isAnyLeft();
+        rowLocks.close();
+        holds.forEach(hold -> hold.lifetime().lose(LossCause.SERVICE_CLOSED));
+        if (!context.policy().lockDelay().isZero()) {
+            // Locks that are still held through an ended node count as left by a dead holder, and get the lock delay.
+            release(holds, hold -> !hold.isByLease());
+        }
+        context.heartbeat().close();
+        release(holds, LeaseHold::isByLease);
+        access().waiterNotifier().close();
+        // A transaction under a lock that the close has ended must not commit, even if it begins later.
+        if (transactionManager != null && holds.isEmpty() && !isAnyRowLocked) {
+            context.transactions().listenNoMoreTo(transactionManager);
+        }
+        access().inDoubtWrites().close();
+        monitor.close();
+        access().store().close();
+        context.listeners().close();
+    }
+
+    /** Releases these holds; stops if the database does not answer. */
+    private static void release(List<LeaseHold> holds, Predicate<LeaseHold> which) {
+        for (LeaseHold hold : holds) {
+            if (which.test(hold) && hold.freeOnClose() == ReleaseOutcome.UNRESOLVED) {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.lock.LockListener;
+import io.github.holdfast.lock.LockLost;
+import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.service.engine.ServiceSettings.Writers;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Logs lock events for operators. It takes no mutex, and a slow log does not delay the report of a loss. */
+final class LockLog implements LockListener {
+
+    /** The logger is named after the class that users call. */
+    private static final Logger LOG = LoggerFactory.getLogger("io.github.holdfast.service.LockService");
+
+    /** Warns of a loss, except after a close: whoever closes a service that holds locks expects to lose them. */
+    @Override
+    public void lost(LockLost loss) {
+        LogEvent.LOCK_LOST
+                .of(loss.lockName(), loss.cause() == LossCause.SERVICE_CLOSED ? LOG.atInfo() : LOG.atWarn())
+                .addKeyValue(LogEvent.TOKEN, loss.fencingToken())
+                .addKeyValue(LogEvent.CAUSE, loss.cause().name().toLowerCase(Locale.ROOT))
+                .log("Lock '{}' is lost: {}", loss.lockName(), loss.cause().why());
+    }
+
+    @Override
+    public void suspect(String lockName, long fencingToken) {
+        LogEvent.LOCK_SUSPECT
+                .of(lockName, LOG.atWarn())
+                .addKeyValue(LogEvent.TOKEN, fencingToken)
+                .log("Lock '{}' may be lost soon: its heartbeat is overdue", lockName);
+    }
+
+    @Override
+    public void takenOver(String lockName, long fencingToken, @Nullable String formerHolder) {
+        String left = formerHolder == null ? "an unknown holder" : formerHolder;
+        LogEvent.LOCK_TAKEN_OVER
+                .of(lockName, LOG.atInfo())
+                .addKeyValue(LogEvent.TOKEN, fencingToken)
+                .addKeyValue(LogEvent.HOLDER, left)
+                .log("Lock '{}' was taken over from {}, which had not released it", lockName, left);
+    }
+
+    @Override
+    public void deferred(String lockName, long fencingToken) {
+        LogEvent.LOCK_DEFERRED
+                .of(lockName, LOG.atDebug())
+                .addKeyValue(LogEvent.TOKEN, fencingToken)
+                .log("The release of lock '{}' is deferred until its transactions have ended", lockName);
+    }
+
+    @Override
+    public void commitRefused(String lockName) {
+        LogEvent.COMMIT_REFUSED
+                .of(lockName, LOG.atWarn())
+                .log("A transaction is not committed: lock '{}' was lost, or could not be checked", lockName);
+    }
+
+    /** Logs that several servers of the database accept writes. This changes how locks work, and is seldom intended. */
+    static void severalWriters(String cluster, Writers writers) {
+        LogEvent.CLUSTER_FOUND
+                .in(LOG.atInfo())
+                .log(
+                        "The database is {}, where several servers accept writes: a transaction under a lock changes"
+                                + " the lock's row before it commits, and row locks are {}",
+                        cluster,
+                        writers == Writers.ONE_AT_A_TIME
+                                ? "allowed, because the application says that it writes to one server at a time"
+                                : "refused");
+    }
+
+    static void forced(LockInfo from, String reason) {
+        String holder = from.holder() == null ? "an unknown holder" : from.holder();
+        LogEvent.LOCK_FORCED
+                .of(from.name(), LOG.atWarn())
+                .addKeyValue(LogEvent.TOKEN, from.fencingToken())
+                .addKeyValue(LogEvent.HOLDER, holder)
+                .addKeyValue(LogEvent.REASON, reason)
+                .log("Lock '{}' was taken from {} by force: {}", from.name(), holder, reason);
+    }
+
+    static void notReleasedOnClose(String lockName, Throwable failed) {
+        LogEvent.INTERNAL_FAILED
+                .of(lockName, LOG.atWarn())
+                .setCause(failed)
+                .log("Lock '{}' was not released when the lock service was closed", lockName);
+    }
+}

@@ -1,0 +1,145 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.lock.LossCause;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * This process's view of its service's node. By the local clock, the node's lease begins just before the last confirmed beat was
+ * sent. A node that is over never comes back. One thread at a time may write; any thread may read.
+ */
+final class Node {
+
+    private final String id;
+    private final NodeTiming timing;
+    private final Ticker ticker;
+
+    /** When the last confirmed beat was sent. */
+    private volatile long beatAt;
+
+    /** When the last beat was sent, confirmed or not. */
+    private volatile long attemptAt;
+
+    private volatile boolean isFailing;
+
+    /** Whether a new beat is due. It must be sent after {@link #demandedAt}, so a beat under way does not count. */
+    private volatile boolean isDemanded;
+
+    private volatile long demandedAt;
+    private volatile @Nullable LossCause end;
+    private volatile long version;
+
+    /**
+     * A node that was just registered.
+     *
+     * @param sentAt the local time before the registration was sent
+     */
+    Node(String id, NodeTiming timing, Ticker ticker, long sentAt) {
+        this.id = id;
+        this.timing = timing;
+        this.ticker = ticker;
+        this.beatAt = sentAt;
+        this.attemptAt = sentAt;
+    }
+
+    String id() {
+        return id;
+    }
+
+    Duration lease() {
+        return timing.lease();
+    }
+
+    long version() {
+        return version;
+    }
+
+    /** The nanoseconds that the node lives from this local time without another beat; zero or less if it is over. */
+    long left(long now) {
+        return end != null ? 0 : ClockDriftMargin.end(beatAt, timing.lease()) - now;
+    }
+
+    /** The nanoseconds from this local time until a beat is overdue; zero or less if it is overdue. */
+    long untilSuspect(long now) {
+        return beatAt + timing.suspectAfter().toNanos() - now;
+    }
+
+    boolean isOver() {
+        return left(ticker.nanoTime()) <= 0;
+    }
+
+    /** Whether the last confirmed beat was sent after this local time. */
+    boolean hasBeatenSince(long time) {
+        return beatAt - time > 0;
+    }
+
+    /** How long ago the last confirmed beat was sent. */
+    Duration sinceBeat() {
+        return Duration.ofNanos(ticker.nanoTime() - beatAt);
+    }
+
+    /** The cause of the node's end, or of its expected end. If the last beat had no answer, the database counts as the cause. */
+    LossCause cause() {
+        LossCause told = end;
+        if (told != null) {
+            return told;
+        }
+        return attemptAt == beatAt ? LossCause.EXPIRED : LossCause.DATABASE_UNREACHABLE;
+    }
+
+    /** Whether the last beat has no answer yet, or failed. */
+    boolean isFailing() {
+        return isFailing;
+    }
+
+    boolean isBeatDue() {
+        long early = timing.tick().toNanos() / 2;
+        return isFailing
+                || isDemanded
+                || ticker.nanoTime() - beatAt >= timing.period().toNanos() - early;
+    }
+
+    /** Demands a beat, because the result of the last one may be out of date. */
+    void demandBeat() {
+        demandedAt = ticker.nanoTime();
+        isDemanded = true;
+    }
+
+    /** Begins a beat; returns the local time before it is sent. */
+    long beginBeat() {
+        isFailing = true;
+        attemptAt = ticker.nanoTime();
+        return attemptAt;
+    }
+
+    /**
+     * Notes that a beat was confirmed.
+     *
+     * @return false if the answer came too late: the node was already over, and its holders may have been notified
+     */
+    boolean beaten(long sentAt) {
+        if (isOver()) {
+            end(cause());
+            return false;
+        }
+        beatAt = sentAt;
+        isFailing = false;
+        if (sentAt - demandedAt >= 0) {
+            isDemanded = false;
+        }
+        version = version() + 1;
+        return true;
+    }
+
+    /** Adopts the version in the database. This does not prolong the node's life. */
+    void moveTo(long seenVersion) {
+        version = seenVersion;
+    }
+
+    /** Ends the node locally: all locks held through it are lost. */
+    void end(LossCause cause) {
+        if (end == null) {
+            end = cause;
+        }
+    }
+}

@@ -1,0 +1,114 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.WakeUpChannel;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Listens for locks that other nodes release, on a thread and a connection of its own. When the connection breaks, it wakes all
+ * waiters. They poll until another connection listens. Thread-safe.
+ */
+final class NotificationListener implements WakeUpChannel.Receiver, AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(NotificationListener.class);
+
+    private static final Duration FIRST_PAUSE = Duration.ofMillis(500);
+    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(30);
+
+    /** The time limit for the end of the thread: a last check for notifications, and a statement that stops listening. */
+    private static final Duration CLOSE_LIMIT = Duration.ofSeconds(3);
+
+    private final WakeUpChannel channel;
+    private final WaiterNotifier waiterNotifier;
+    private final Thread thread = DaemonThreads.named("holdfast-wake-up").newThread(this::run);
+    private final CountDownLatch closed = new CountDownLatch(1);
+    private volatile boolean isListening;
+
+    NotificationListener(WakeUpChannel channel, WaiterNotifier waiterNotifier) {
+        this.channel = channel;
+        this.waiterNotifier = waiterNotifier;
+    }
+
+    void start() {
+        thread.start();
+    }
+
+    /** Whether this node receives notifications of other nodes, as far as it knows. */
+    boolean isListening() {
+        return isListening;
+    }
+
+    private void run() {
+        Duration pause = FIRST_PAUSE;
+        do {
+            listen();
+            Duration longer = pause.multipliedBy(2);
+            pause = isListening ? FIRST_PAUSE : longer.compareTo(LONGEST_PAUSE) < 0 ? longer : LONGEST_PAUSE;
+            isListening = false;
+            waiterNotifier.wakeAll();
+        } while (!isClosedWithin(pause));
+    }
+
+    /** Listens until the connection breaks. Whatever goes wrong, the thread goes on. */
+    private void listen() {
+        try {
+            channel.listen(this);
+        } catch (StoreException failed) {
+            if (isOpen()) {
+                LogEvent.WAKE_UP_LOST
+                        .in(LOG.atWarn())
+                        .log("Notifications are not received, so waiting threads poll: {}", failed.getMessage());
+                LOG.debug("Notifications are not received", failed);
+            }
+        } catch (Throwable failed) {
+            if (isOpen()) {
+                LogEvent.WAKE_UP_LOST
+                        .in(LOG.atError())
+                        .setCause(failed)
+                        .log("Notifications are not received, so waiting threads poll");
+            }
+        }
+    }
+
+    private boolean isClosedWithin(Duration pause) {
+        try {
+            return closed.await(pause.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (InterruptedException interrupted) {
+            // Nobody should interrupt this thread. If somebody does, it ends without a report.
+            return true;
+        }
+    }
+
+    // Called by the channel, on the thread
+
+    @Override
+    public boolean isOpen() {
+        return closed.getCount() > 0;
+    }
+
+    @Override
+    public void ready() {
+        isListening = true;
+        waiterNotifier.wakeAll();
+    }
+
+    @Override
+    public void lockReleased(String lockName) {
+        waiterNotifier.notified(lockName);
+    }
+
+    /** Ends the thread. It first returns its connection. */
+    @Override
+    public void close() {
+        closed.countDown();
+        try {
+            thread.join(CLOSE_LIMIT.toMillis());
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

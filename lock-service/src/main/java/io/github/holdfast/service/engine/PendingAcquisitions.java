@@ -1,0 +1,58 @@
+package io.github.holdfast.service.engine;
+
+import java.util.Collection;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * Keeps the acquisitions of one service that are under way. A row may already show their owners, before a hold is registered.
+ * Thread-safe.
+ */
+final class PendingAcquisitions {
+
+    /** The owner of a lock that is being acquired. */
+    record NameAndOwner(String name, String owner) {}
+
+    private final Set<PendingAcquisition> pending = ConcurrentHashMap.newKeySet();
+
+    /**
+     * The owners to which another thread is granting a lock. Reconciliations do not free their rows, even if their threads have
+     * stopped waiting.
+     */
+    private final Set<NameAndOwner> granting = ConcurrentHashMap.newKeySet();
+
+    /** Notes that an acquisition is under way, until {@link #end}. Reconciliations do not free its row. */
+    void begin(PendingAcquisition acquisition) {
+        pending.add(acquisition);
+    }
+
+    /** Notes that an acquisition has ended. Its hold, if any, must already be in the {@link HoldRegistry}. */
+    void end(PendingAcquisition acquisition) {
+        pending.remove(acquisition);
+    }
+
+    /** Notes that a thread grants a lock to another thread, until {@link #endGrant}. */
+    void beginGrant(String name, String owner) {
+        granting.add(new NameAndOwner(name, owner));
+    }
+
+    /** Notes that the grant has ended: its owner has the lock, or does not get it. */
+    void endGrant(String name, String owner) {
+        granting.remove(new NameAndOwner(name, owner));
+    }
+
+    /** Returns the acquisitions under way. */
+    Collection<PendingAcquisition> all() {
+        return pending;
+    }
+
+    /** Returns the owners that a row may show without a hold. */
+    Set<NameAndOwner> owners() {
+        return Stream.concat(
+                        granting.stream(),
+                        pending.stream().map(acquisition -> new NameAndOwner(acquisition.name(), acquisition.owner())))
+                .collect(Collectors.toSet());
+    }
+}

@@ -1,0 +1,149 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.lock.HoldfastException;
+import io.github.holdfast.lock.LockDeadlockException;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.repository.LockSnapshot;
+import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.LockStore.RowTransaction;
+import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.TransactionalLockRows;
+import io.github.holdfast.service.engine.AttemptResult.Free;
+import io.github.holdfast.service.engine.AttemptResult.HolderNodeExpired;
+import io.github.holdfast.service.engine.AttemptResult.LostRace;
+import io.github.holdfast.service.engine.AttemptResult.PermanentFailure;
+import io.github.holdfast.service.engine.AttemptResult.RowLockAcquired;
+import io.github.holdfast.service.engine.AttemptResult.RowLockedByOther;
+import io.github.holdfast.service.engine.AttemptResult.RowMissing;
+import io.github.holdfast.service.engine.AttemptResult.TransientFailure;
+import io.github.holdfast.service.engine.AttemptResult.Unavailable;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One acquisition of a row lock. It first reads the lock without locking the row, so that a holder with a lease can write the
+ * row. Then it locks the row, and compares it with the free row that it read. If a dead holder left the lock, a separate
+ * transaction first takes the lock from it. So the transaction that locks the row writes nothing. Not thread-safe.
+ */
+abstract sealed class RowAcquisition permits OwnRowAcquisition, CallersRowAcquisition {
+
+    /** The shortest time that is worth a wait: the databases wait for whole seconds, which may be one second too long. */
+    private static final Duration SHORTEST_WAIT = Duration.ofMillis(100);
+
+    private final LockStore store;
+    private final TakeoverPolicy policy;
+    private final String name;
+    private final AcquireLoop loop;
+    private @Nullable AttemptResult last;
+
+    RowAcquisition(HoldContext context, String name) {
+        this.store = context.access().store();
+        this.policy = context.policy();
+        this.name = name;
+        this.loop = new AcquireLoop(context.access(), context.phase(), context.listeners(), policy, name);
+    }
+
+    /** Locks the row of a lock that a read has shown as free. */
+    abstract AttemptResult lock(LockEntity free, Deadline deadline);
+
+    /** The exception to throw if the database failed. */
+    abstract HoldfastException notLocked(StoreException why);
+
+    LockStore store() {
+        return store;
+    }
+
+    String name() {
+        return name;
+    }
+
+    /** The result of the last attempt; null if there was none. */
+    @Nullable
+    AttemptResult last() {
+        return last;
+    }
+
+    /**
+     * Tries until the row is locked or the deadline has passed.
+     *
+     * @return empty if the lock was not acquired
+     * @throws LockDeadlockException if the caller's transaction and another one waited for each other
+     * @throws LockStoreException if the database refused, or failed until the deadline had passed
+     * @throws IllegalStateException if there are too many row locks
+     * @throws InterruptedException if the deadline is interruptible and the thread was interrupted; nothing is locked then
+     */
+    Optional<RowLockAcquired> within(Deadline deadline) throws InterruptedException {
+        last = loop.repeat(deadline, this::attempt);
+        if (last instanceof TransientFailure failed) {
+            throw notLocked(failed.why());
+        }
+        if (last instanceof PermanentFailure gaveUp) {
+            throw notLocked(gaveUp.why());
+        }
+        if (last instanceof RowMissing) {
+            throw notLocked(StoreException.invisible());
+        }
+        return last instanceof RowLockAcquired locked ? Optional.of(locked) : Optional.empty();
+    }
+
+    private AttemptResult attempt(Deadline deadline) {
+        AttemptResult look = look(deadline);
+        return look instanceof Free free ? lock(free.row(), deadline) : look;
+    }
+
+    final AttemptResult look(Deadline deadline) {
+        try {
+            return store.inTransaction(deadline.forOneStatement(), this::judge);
+        } catch (StoreException failed) {
+            return loop.failed(failed, deadline);
+        }
+    }
+
+    private AttemptResult judge(TransactionalLockRows locks) {
+        Optional<LockSnapshot> seen = locks.read(name);
+        if (seen.isEmpty()) {
+            return new RowMissing();
+        }
+        LockEntity row = seen.get().row();
+        return switch (seen.get().availability(PendingAcquisition.NOBODY, null, policy.clockTolerance())) {
+            case FREE -> row.owner() == null ? new Free(row) : takeFromHolder(locks, row);
+            case HOLDER_NODE_EXPIRED ->
+                new HolderNodeExpired(Objects.requireNonNull(row.nodeId(), "a lock of an expired node names its node"));
+            case HELD_BY_CLAIMANT, HELD_BY_OTHER, NOT_YET_AVAILABLE ->
+                new Unavailable(seen.get(), policy.clockTolerance());
+        };
+    }
+
+    private AttemptResult takeFromHolder(TransactionalLockRows locks, LockEntity row) {
+        boolean unused = locks.takeFromHolder(row, row.takenFromHolder(), policy.lockDelay());
+        return new LostRace();
+    }
+
+    static boolean isWorthWaiting(Deadline deadline) {
+        return deadline.left().compareTo(SHORTEST_WAIT) >= 0;
+    }
+
+    /** Locks the row, and waits for it if necessary. Without time to wait, locks the row only if nobody else has locked it. */
+    final AttemptResult lockIn(RowTransaction transaction, LockEntity free, Duration atMost, Deadline deadline) {
+        return isWorthWaiting(deadline)
+                ? transaction
+                        .lock(name, atMost)
+                        .map(row -> compare(row, free, transaction))
+                        .orElseGet(RowMissing::new)
+                : lockIfFreeIn(transaction, free);
+    }
+
+    final AttemptResult lockIfFreeIn(RowTransaction transaction, LockEntity free) {
+        return transaction
+                .lockIfFree(name)
+                .map(row -> compare(row, free, transaction))
+                .orElseGet(RowLockedByOther::new);
+    }
+
+    private static AttemptResult compare(LockEntity row, LockEntity free, RowTransaction transaction) {
+        return row.version() == free.version() ? new RowLockAcquired(row, transaction) : new LostRace();
+    }
+}

@@ -1,0 +1,274 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.repository.LockStore.RowTransaction;
+import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.service.engine.AttemptResult.RowLockAcquired;
+import java.time.Duration;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A hold of a row lock. A transaction has locked the row: the caller's, or one of the hold's own. The hold ends with that
+ * transaction. It counts nested acquisitions only in memory: a write of the row would make waiters at REPEATABLE READ fail.
+ * Thread-safe, but only the caller's thread uses the caller's transaction.
+ */
+final class RowHold {
+
+    private final HoldContext context;
+    private final RowLocks rowLocks;
+    private final RowLockAcquired locked;
+    private final String owner;
+    private final @Nullable TransactionScope callers;
+    private final Thread thread = Thread.currentThread();
+    private final HoldTransactions holdTransactions = new HoldTransactions();
+    private final ReentrantLock changing = new ReentrantLock();
+    private final long acquiredAt;
+    private volatile int handles = 1;
+    private volatile LockState state = LockState.HELD;
+    private volatile LossCause cause = LossCause.DISCONNECTED;
+
+    /**
+     * The hold of a row that was just locked.
+     *
+     * @param owner a readable description of the owner
+     * @param callers the calling thread's transaction, if that has locked the row; null if the hold has a transaction of its own
+     */
+    RowHold(
+            HoldContext context,
+            RowLocks rowLocks,
+            RowLockAcquired locked,
+            String owner,
+            @Nullable TransactionScope callers) {
+        this.context = context;
+        this.rowLocks = rowLocks;
+        this.locked = locked;
+        this.owner = owner;
+        this.callers = callers;
+        this.acquiredAt = context.access().ticker().nanoTime();
+    }
+
+    String name() {
+        return locked.row().name();
+    }
+
+    LockEntity row() {
+        return locked.row();
+    }
+
+    Thread thread() {
+        return thread;
+    }
+
+    RowTransaction transaction() {
+        return locked.transaction();
+    }
+
+    boolean isCallers() {
+        return callers != null;
+    }
+
+    HoldTransactions holdTransactions() {
+        return holdTransactions;
+    }
+
+    String owner() {
+        return owner;
+    }
+
+    int holdCount() {
+        return handles;
+    }
+
+    LockState state() {
+        return state == LockState.HELD && !isHeld() ? LockState.RELEASED : state;
+    }
+
+    /**
+     * Whether the transaction still locks the row. After a caller's commit it does not, even before the transaction has
+     * completed.
+     */
+    boolean isHeld() {
+        return state == LockState.HELD && (callers == null || transaction().isActive());
+    }
+
+    /**
+     * Checks that the transaction still locks the row. Needs one statement.
+     *
+     * @throws IllegalStateException if the transaction has ended, or belongs to another thread
+     * @throws LockLostException if it does not
+     * @throws LockStoreException if the database failed
+     */
+    void ensureHeld() {
+        changing.lock();
+        try {
+            checkUsable();
+            if (transaction().lockIfFree(name()).isEmpty()) {
+                // The database has rolled back or committed without Spring's knowledge, and somebody else has locked
+                // the row.
+                throw lose();
+            }
+        } catch (StoreException failed) {
+            if (failed.failure().isOfConnection()) {
+                throw lose();
+            }
+            throw new LockStoreException(name(), "could not be checked", failed);
+        } finally {
+            changing.unlock();
+        }
+    }
+
+    /**
+     * Checks that this hold's own transaction still locks the row. Another transaction, under the hold, is about to commit.
+     *
+     * @throws LockLostException if it does not
+     * @throws LockStoreException if the database failed
+     */
+    void checkForCommit() {
+        if (state != LockState.RELEASED) {
+            ensureHeld();
+        }
+    }
+
+    private LockLostException lose() {
+        transaction().setRollbackOnly();
+        ReleaseOutcome unused = end(LockState.LOST);
+        return lost();
+    }
+
+    private void checkUsable() {
+        if (state == LockState.LOST) {
+            throw lost();
+        }
+        if (!isHeld()) {
+            throw new IllegalStateException("The transaction of row lock '" + name() + "' has ended");
+        }
+        if (callers != null && Thread.currentThread() != thread) {
+            throw new IllegalStateException("Lock '" + name() + "' belongs to a transaction of another thread");
+        }
+    }
+
+    boolean isFenced() {
+        return callers != null && isHeld() && context.transactions().isCurrent(callers);
+    }
+
+    /** Stops the acquiring thread from re-entering the hold. */
+    void detach() {
+        rowLocks.unbind(this);
+    }
+
+    /** A new handle for this hold. */
+    LockHandle handle() {
+        return new RowLockHandle(this);
+    }
+
+    /**
+     * Counts one more handle.
+     *
+     * @return false if the hold has ended
+     * @throws IllegalStateException if the request requires a fence, and the calling thread's transaction is not the hold's
+     */
+    boolean reenter(LockRequest inner) {
+        changing.lock();
+        try {
+            if (inner.isFenceRequired() && !isFenced()) {
+                throw new IllegalStateException("Row lock '" + name()
+                        + "' requires a fence, but this thread holds it in another transaction than its current one");
+            }
+            if (!isHeld() || (handles == 0 && !holdTransactions.cancelRelease())) {
+                return false;
+            }
+            handles = Math.incrementExact(handles);
+            return true;
+        } finally {
+            changing.unlock();
+        }
+    }
+
+    /** Releases a handle, unless it was released before. The last release ends the hold. */
+    ReleaseOutcome release(RowLockHandle handle) {
+        changing.lock();
+        try {
+            ReleaseOutcome before = handle.outcome();
+            ReleaseOutcome outcome = before == null ? releaseHandle() : before;
+            handle.released(outcome);
+            return outcome;
+        } finally {
+            changing.unlock();
+        }
+    }
+
+    private ReleaseOutcome releaseHandle() {
+        if (state != LockState.HELD) {
+            return outcome();
+        }
+        handles = Math.max(0, handles - 1);
+        if (handles > 0) {
+            return ReleaseOutcome.STILL_HELD;
+        }
+        context.transactions().joinForRelease(this);
+        return holdTransactions.beginRelease() ? end(LockState.RELEASED) : ReleaseOutcome.DEFERRED;
+    }
+
+    /** Notes the end of a transaction under the hold, or of the one that locked the row. */
+    void completed(TransactionScope scope) {
+        changing.lock();
+        try {
+            boolean isDue = holdTransactions.end(scope, false) && holdTransactions.takeRelease();
+            if (isDue || scope == callers) {
+                ReleaseOutcome unused = end(LockState.RELEASED);
+            }
+        } finally {
+            changing.unlock();
+        }
+    }
+
+    /** Ends the hold, even if several handles are open, because the service is closed. */
+    void close() {
+        changing.lock();
+        try {
+            cause = LossCause.SERVICE_CLOSED;
+            ReleaseOutcome unused = end(LockState.LOST);
+        } finally {
+            changing.unlock();
+        }
+    }
+
+    private ReleaseOutcome end(LockState endState) {
+        if (state != LockState.HELD) {
+            return outcome();
+        }
+        handles = 0;
+        holdTransactions.forceRelease();
+        state = endState;
+        try {
+            transaction().close();
+        } catch (StoreException broken) {
+            state = LockState.LOST;
+        } catch (RuntimeException | Error thrown) {
+            state = LockState.LOST;
+            throw thrown;
+        } finally {
+            rowLocks.remove(this);
+            context.access().lockReleased(name());
+        }
+        Duration heldFor = Duration.ofNanos(context.access().ticker().nanoTime() - acquiredAt);
+        context.listeners().tell(l -> l.released(name(), locked.row().fencingToken(), heldFor, outcome()));
+        return outcome();
+    }
+
+    private ReleaseOutcome outcome() {
+        return state == LockState.LOST ? ReleaseOutcome.LOST : ReleaseOutcome.RELEASED;
+    }
+
+    LockLostException lost() {
+        return new LockLostException(name(), cause, cause.why());
+    }
+}

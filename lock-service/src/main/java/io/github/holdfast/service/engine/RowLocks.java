@@ -1,0 +1,151 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.LockStore.RowTransaction;
+import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.service.engine.ServiceSettings.Writers;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Semaphore;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Keeps the row locks of one service, and finds the one that a thread re-enters. Limits the number of row locks with transactions
+ * of their own. Thread-safe.
+ */
+final class RowLocks {
+
+    private static final Logger LOG = LoggerFactory.getLogger(RowLocks.class);
+
+    private final LockStore store;
+    private final int atMost;
+    private final Writers writers;
+    private final Semaphore ownTransactions;
+    private final Set<RowHold> all = ConcurrentHashMap.newKeySet();
+    private final Map<Thread, Map<String, RowHold>> ofThread = new ConcurrentHashMap<>();
+
+    /**
+     * Creates an object without row locks.
+     *
+     * @param atMost how many row locks may have a transaction of their own at a time
+     * @param writers what the application says about the servers that it writes to
+     */
+    RowLocks(LockStore store, int atMost, Writers writers) {
+        this.store = store;
+        this.atMost = atMost;
+        this.writers = writers;
+        this.ownTransactions = new Semaphore(atMost);
+    }
+
+    /**
+     * Checks that all processes would see the row lock.
+     *
+     * @throws IllegalStateException if several servers accept writes, because they do not see each other's row locks
+     */
+    void checkSeenByAll(String name) {
+        Optional<String> cluster = store.severalWriters();
+        if (cluster.isPresent() && writers != Writers.ONE_AT_A_TIME) {
+            throw new IllegalStateException("Row lock '" + name + "' was not acquired: the database is "
+                    + cluster.get()
+                    + ", and its servers do not see each other's row locks, so two owners could hold it. Use a lock"
+                    + " without rowLock(), or, if all processes write to one and the same server at a time, declare that with"
+                    + " LockServiceBuilder.singleWriter() (holdfast.single-writer=true)");
+        }
+    }
+
+    /**
+     * Begins a transaction that is to lock a row.
+     *
+     * @throws IllegalStateException if there are too many such transactions
+     * @throws StoreException if there is no connection
+     */
+    RowTransaction begin(String name) {
+        if (!ownTransactions.tryAcquire()) {
+            throw new IllegalStateException("Row lock '" + name + "' was not acquired: the limit of " + atMost
+                    + " row locks outside the callers' transactions is reached, each with a connection. Acquire it in a"
+                    + " transaction, use a lock without rowLock(), or allow more with maxRowLocks(...)");
+        }
+        try {
+            return store.beginRowTransaction();
+        } catch (RuntimeException | Error thrown) {
+            ownTransactions.release();
+            throw thrown;
+        }
+    }
+
+    /** Ends a transaction that did not acquire its row lock. */
+    void end(RowTransaction transaction) {
+        try {
+            transaction.close();
+        } catch (StoreException broken) {
+            LOG.debug("The connection broke after a row lock was not acquired", broken);
+        } finally {
+            ownTransactions.release();
+        }
+    }
+
+    /** Keeps a hold until it ends. */
+    void add(RowHold hold) {
+        all.add(hold);
+        // Inside the function: a thread that releases another hold could otherwise remove the map first.
+        ofThread.compute(hold.thread(), (thread, existing) -> {
+            Map<String, RowHold> byName = existing == null ? new ConcurrentHashMap<>() : existing;
+            byName.put(hold.name(), hold);
+            return byName;
+        });
+    }
+
+    void remove(RowHold hold) {
+        if (all.remove(hold) && !hold.isCallers()) {
+            ownTransactions.release();
+        }
+        unbind(hold);
+    }
+
+    /** Stops the acquiring thread from re-entering the hold. */
+    void unbind(RowHold hold) {
+        ofThread.computeIfPresent(hold.thread(), (thread, byName) -> {
+            byName.remove(hold.name(), hold);
+            return byName.isEmpty() ? null : byName;
+        });
+    }
+
+    /** Returns the row lock that the current thread holds under this name. */
+    Optional<RowHold> ofCurrentThread(String name) {
+        return Optional.ofNullable(
+                        ofThread.getOrDefault(Thread.currentThread(), Map.of()).get(name))
+                .filter(RowHold::isHeld);
+    }
+
+    /** Returns the row locks of the current thread. */
+    Collection<RowHold> ofCurrentThread() {
+        return List.copyOf(
+                ofThread.getOrDefault(Thread.currentThread(), Map.of()).values());
+    }
+
+    /**
+     * Checks that a lock with a lease would not wait for the calling thread itself.
+     *
+     * @throws IllegalStateException if it would
+     */
+    void checkNotHeldByCurrentThread(String name) {
+        if (ofCurrentThread(name).isPresent()) {
+            throw new IllegalStateException("This thread already holds '" + name
+                    + "' as a row lock: a lock without rowLock() would wait for this thread itself");
+        }
+    }
+
+    boolean isAnyLeft() {
+        return !all.isEmpty();
+    }
+
+    /** Ends the row locks that have a transaction of their own. */
+    void close() {
+        all.stream().filter(hold -> !hold.isCallers()).forEach(RowHold::close);
+    }
+}

@@ -1,0 +1,150 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.repository.CommitGuard;
+import io.github.holdfast.repository.LockRows.Grant;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.springframework.transaction.support.TransactionSynchronization;
+
+/** One transaction of a caller, with the holds under which it runs. Only the transaction's thread uses this object. */
+final class TransactionScope implements TransactionSynchronization {
+
+    /** Whether the transaction commits only while its holds stand. */
+    enum Kind {
+        /** The manager reported the begin, and will also report the coming commit. */
+        GUARDED,
+
+        /** It writes nothing. */
+        READ_ONLY,
+
+        /** Another manager began it. */
+        FOREIGN
+    }
+
+    private final TransactionGuard owner;
+    private final Kind kind;
+    private final Set<LeaseHold> holds = new LinkedHashSet<>();
+    private final Set<RowHold> rowHolds = new LinkedHashSet<>();
+    private final Set<LeaseHold> deferred = new HashSet<>();
+    private final Set<LeaseHold> checked = new HashSet<>();
+
+    /** How many entities its persistence context had loaded before it began. */
+    private int loadedBefore;
+
+    /** The grants that its thread was still releasing when it began. */
+    private Set<Grant> seen = Set.of();
+
+    TransactionScope(TransactionGuard owner, Kind kind) {
+        this.owner = owner;
+        this.kind = kind;
+    }
+
+    /** Begins under those holds of its thread that are not being released. */
+    void begin(List<LeaseHold> holds, int loadedEntities) {
+        loadedBefore = loadedEntities;
+        seen = holds.stream()
+                .filter(hold -> !hold.isOpen())
+                .map(LeaseHold::grant)
+                .collect(Collectors.toSet());
+        holds.forEach(this::add);
+    }
+
+    /** Whether it has loaded entities. This may be wrong about entities that it created, and about reads without entities. */
+    boolean hasRead(int loadedEntities) {
+        return loadedEntities > loadedBefore;
+    }
+
+    /** The grants under which nothing was committed since it began. */
+    Set<Grant> seen() {
+        return seen;
+    }
+
+    boolean isOf(TransactionGuard transactions) {
+        return owner == transactions;
+    }
+
+    boolean isGuarded() {
+        return kind == Kind.GUARDED;
+    }
+
+    boolean isForeign() {
+        return kind == Kind.FOREIGN;
+    }
+
+    void add(LeaseHold hold) {
+        if (hold.holdTransactions().begin(this)) {
+            holds.add(hold);
+        }
+    }
+
+    void add(RowHold hold) {
+        if (hold.holdTransactions().begin(this)) {
+            rowHolds.add(hold);
+        }
+    }
+
+    /** The names of the row locks that it holds, in the order of acquisition. */
+    List<String> rowLockNames() {
+        return rowHolds.stream().filter(RowHold::isFenced).map(RowHold::name).toList();
+    }
+
+    boolean contains(LeaseHold hold) {
+        return holds.contains(hold);
+    }
+
+    Optional<LeaseHold> hold(String name, String holder) {
+        return holds.stream()
+                .filter(hold -> hold.name().equals(name) && hold.owner().equals(holder))
+                .findFirst();
+    }
+
+    /** A lost hold of this name. Because of it, the transaction must not continue. */
+    Optional<LeaseHold> lost(String name) {
+        return holds.stream()
+                .filter(hold -> hold.name().equals(name)
+                        && hold.isToBeFenced()
+                        && hold.lifetime().isLost())
+                .findFirst();
+    }
+
+    /** Notes a release that waits for this transaction; returns the number of such releases. */
+    int defer(LeaseHold hold) {
+        deferred.add(hold);
+        return deferred.size();
+    }
+
+    /**
+     * Locks the rows of the holds, if the transaction is guarded.
+     *
+     * @throws LockLostException if a hold was lost
+     * @throws LockStoreException if the database failed
+     */
+    void check(CommitGuard guard) {
+        List<LeaseHold> fenced = holds.stream().filter(LeaseHold::isToBeFenced).toList();
+        if (isGuarded() && !fenced.isEmpty()) {
+            GrantCheck.check(fenced, guard::check);
+            checked.addAll(fenced);
+        }
+        if (isGuarded()) {
+            rowHolds.stream().filter(hold -> !hold.isCallers()).forEach(RowHold::checkForCommit);
+        }
+    }
+
+    @Override
+    public void afterCompletion(int status) {
+        for (LeaseHold hold : holds) {
+            // Even if the status is a rollback: managers report a failed commit as rolled back.
+            if (status != STATUS_COMMITTED && checked.contains(hold)) {
+                hold.holdTransactions().undecided();
+            }
+            hold.completed(this, status == STATUS_COMMITTED && checked.contains(hold));
+        }
+        rowHolds.forEach(hold -> hold.completed(this));
+    }
+}

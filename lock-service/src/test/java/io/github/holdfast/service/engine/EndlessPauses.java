@@ -1,0 +1,40 @@
+package io.github.holdfast.service.engine;
+
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Local time as it is, but whoever is to pause for longer than between two polls does so until it is woken, if ever; for that
+ * thread no time passes meanwhile.
+ */
+final class EndlessPauses implements Ticker {
+
+    private static final Duration LONGEST_POLL = Deadline.LONGEST_PAUSE.plusMillis(10);
+
+    private final AtomicInteger pausing = new AtomicInteger();
+    private final ThreadLocal<Long> paused = ThreadLocal.withInitial(() -> 0L);
+
+    /** How many threads are in a pause from which only a wake-up gets them. */
+    int pausing() {
+        return pausing.get();
+    }
+
+    @Override
+    public long nanoTime() {
+        return System.nanoTime() - paused.get();
+    }
+
+    @Override
+    public void park(Object blocker, long nanos) {
+        if (!(blocker instanceof Deadline) || nanos <= LONGEST_POLL.toNanos()) {
+            LockSupport.parkNanos(blocker, nanos);
+            return;
+        }
+        long start = System.nanoTime();
+        pausing.incrementAndGet();
+        LockSupport.park(blocker);
+        pausing.decrementAndGet();
+        paused.set(paused.get() + System.nanoTime() - start);
+    }
+}

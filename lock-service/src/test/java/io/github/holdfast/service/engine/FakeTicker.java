@@ -1,0 +1,62 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.lock.LockListener;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.UnaryOperator;
+
+/** Local time that passes only when a test lets it. */
+public final class FakeTicker implements Ticker {
+
+    private volatile long now = 1_000_000;
+    private volatile long suspended;
+
+    public synchronized void advance(Duration duration) {
+        now = now + duration.toNanos();
+    }
+
+    /** The machine is suspended: the wall clock goes on, this one does not. Back, if the wall clock is set back. */
+    public synchronized void suspend(Duration duration) {
+        suspended = suspended + duration.toNanos();
+    }
+
+    @Override
+    public long nanoTime() {
+        return now;
+    }
+
+    @Override
+    public long wallNanos() {
+        return now + suspended;
+    }
+
+    /** Gives this clock to a service. */
+    public UnaryOperator<ServiceSettings> inSettings() {
+        return settings -> settings.withTicker(this);
+    }
+
+    /** Looks at the time that the test has set again and again. */
+    @Override
+    public void park(Object blocker, long nanos) {
+        LockSupport.parkNanos(blocker, 1_000_000);
+    }
+
+    /** An engine for tests in which nothing is read or written. */
+    @SuppressWarnings("NullAway")
+    LockEngine engineWithoutStore(LockListener... listeners) {
+        ServiceSettings settings = new ServiceSettings(
+                "",
+                Duration.ofSeconds(30),
+                Duration.ZERO,
+                Duration.ZERO,
+                List.of(listeners),
+                null,
+                Duration.ofDays(7),
+                1,
+                ServiceSettings.Writers.AS_THE_DATABASE_ALLOWS,
+                ServiceSettings.WakeUp.BY_POLLING,
+                this);
+        return new LockEngine(null, null, settings, new ProcessIdentity(""), null);
+    }
+}

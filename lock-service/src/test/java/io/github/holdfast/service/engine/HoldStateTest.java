@@ -1,0 +1,363 @@
+package io.github.holdfast.service.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.awaitility.Awaitility.await;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockListener;
+import io.github.holdfast.lock.LockLost;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.service.engine.HoldRegistry.Reentry;
+import java.time.Duration;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Every way from one state of a hold to another, on a clock that the test moves. Nothing is written here: there is no store. */
+class HoldStateTest {
+
+    private static final NodeTiming TIMING = NodeTiming.ofLease(ServiceSettings.DEFAULT_NODE_LEASE);
+    private static final Duration LEASE = TIMING.lease();
+    private static final Duration VALID = LEASE.minus(LEASE.dividedBy(1000));
+    private static final Duration NANO = Duration.ofNanos(1);
+
+    private final FakeTicker ticker = new FakeTicker();
+    private final Queue<String> events = new ConcurrentLinkedQueue<>();
+    private final LockEngine engine = ticker.engineWithoutStore(new LockListener() {
+        @Override
+        public void suspect(String lockName, long fencingToken) {
+            events.add("suspect " + lockName);
+        }
+
+        @Override
+        public void lost(LockLost loss) {
+            events.add("lost " + loss.lockName() + " " + loss.cause());
+        }
+    });
+    private final Node node = new Node("node", TIMING, ticker, ticker.nanoTime());
+
+    @AfterEach
+    void endTheThreads() {
+        engine.access().inDoubtWrites().close();
+        engine.monitor().close();
+        engine.context().listeners().close();
+    }
+
+    /** Granted just now, and answered at once. */
+    private LeaseHold hold(String name) {
+        return hold(name, ticker.nanoTime());
+    }
+
+    private LeaseHold hold(String name, long sentAt) {
+        LeaseHold hold = unconfirmed(name, sentAt);
+        hold.lifetime().confirmOnceKept();
+        return hold;
+    }
+
+    private LeaseHold unconfirmed(String name, long sentAt) {
+        LockEntity row = new LockEntity(name, 7).granted("owner", node.id(), null);
+        return new LeaseHold(
+                engine.context(),
+                LockRequest.of(name),
+                new AttemptResult.Granted(row, node, sentAt, LEASE, 0, false, ticker.nanoTime()));
+    }
+
+    private LockHandle handle(LeaseHold hold) {
+        return hold.handle();
+    }
+
+    private void beat() {
+        assertThat(node.beaten(node.beginBeat())).isTrue();
+    }
+
+    private void told(String... expected) {
+        await().untilAsserted(() -> assertThat(events).containsExactly(expected));
+    }
+
+    // Held, suspect, held again
+
+    @Test
+    void heldBecomesSuspectWhenABeatIsOverdueAndHeldAgainWithTheNext() {
+        LeaseHold hold = hold("order");
+        LockHandle handle = handle(hold);
+        assertThat(handle.state()).isEqualTo(LockState.HELD);
+        ticker.advance(TIMING.suspectAfter().minus(NANO));
+        assertThat(handle.state()).isEqualTo(LockState.HELD);
+        assertThat(hold.lifetime().look()).isEqualTo(1);
+        ticker.advance(NANO);
+        assertThat(handle.state()).isEqualTo(LockState.SUSPECT);
+        assertThat(handle.remaining()).isEqualTo(VALID.minus(TIMING.suspectAfter()));
+        assertThat(hold.lifetime().look()).isEqualTo(handle.remaining().toNanos());
+        beat();
+        assertThat(handle.state()).isEqualTo(LockState.HELD);
+        assertThat(handle.remaining()).isEqualTo(VALID);
+    }
+
+    @Test
+    void eachTimeThatItIsSuspectIsToldOnce() {
+        LeaseHold hold = hold("order");
+        for (int times = 0; times < 2; times++) {
+            ticker.advance(TIMING.suspectAfter());
+            hold.lifetime().look();
+            hold.lifetime().look();
+            beat();
+            hold.lifetime().look();
+        }
+        told("suspect order", "suspect order");
+    }
+
+    // Lost
+
+    @Test
+    void suspectBecomesLostAtTheDeadline() {
+        LockHandle handle = handle(hold("order"));
+        ticker.advance(VALID.minus(NANO));
+        assertThat(handle.state()).isEqualTo(LockState.SUSPECT);
+        assertThat(handle.remaining()).isEqualTo(NANO);
+        ticker.advance(NANO);
+        assertThat(handle.state()).isEqualTo(LockState.LOST);
+        assertThat(handle.remaining()).isZero();
+        told("lost order EXPIRED");
+    }
+
+    @Test
+    void theFirstLookAfterALongPauseSaysLostWhateverItIs() {
+        List<LockHandle> handles = List.of(handle(hold("state")), handle(hold("remaining")), handle(hold("ensure")));
+        ticker.advance(LEASE.multipliedBy(3));
+        assertThat(handles.get(0).state()).isEqualTo(LockState.LOST);
+        assertThat(handles.get(1).remaining()).isZero();
+        assertThat(catchThrowableOfType(
+                                LockLostException.class, () -> handles.get(2).ensureValidFor(NANO))
+                        .lossCause())
+                .isEqualTo(LossCause.EXPIRED);
+    }
+
+    @Test
+    void lostIsFinalEvenIfABeatArrivesAfterwards() {
+        LeaseHold hold = hold("order");
+        long sentAt = node.beginBeat();
+        ticker.advance(VALID);
+        assertThat(node.beaten(sentAt)).isFalse();
+        assertThat(node.isOver()).isTrue();
+        assertThat(handle(hold).state()).isEqualTo(LockState.LOST);
+        ticker.advance(VALID.negated());
+        assertThat(handle(hold).state()).isEqualTo(LockState.LOST);
+        assertThat(handle(hold("other")).state()).isEqualTo(LockState.LOST);
+    }
+
+    @Test
+    void aBeatThatHadNoAnswerMakesTheDatabaseTheCause() {
+        LeaseHold hold = hold("order");
+        ticker.advance(TIMING.period());
+        node.beginBeat();
+        ticker.advance(VALID);
+        assertThat(hold.lifetime().isLost()).isTrue();
+        told("lost order DATABASE_UNREACHABLE");
+    }
+
+    @Test
+    void aNodeThatTheDatabaseEndedLosesItsHoldsAtOnce() {
+        LeaseHold hold = hold("order");
+        node.end(LossCause.EXPIRED);
+        node.end(LossCause.SERVICE_CLOSED);
+        assertThat(handle(hold).state()).isEqualTo(LockState.LOST);
+        told("lost order EXPIRED");
+    }
+
+    @Test
+    void aHoldThatIsToldThatItsRowMovedOnIsLostAloneAndKeepsTheFirstCause() {
+        LeaseHold hold = hold("order");
+        LeaseHold other = hold("report");
+        hold.lifetime().lose(LossCause.FORCED);
+        hold.lifetime().lose(LossCause.TAKEN_OVER);
+        ticker.advance(TIMING.period());
+        beat();
+        assertThat(handle(hold).state()).isEqualTo(LockState.LOST);
+        assertThat(handle(hold).remaining()).isZero();
+        assertThat(handle(other).state()).isEqualTo(LockState.HELD);
+        assertThat(hold.lifetime().loss().exception().lossCause()).isEqualTo(LossCause.FORCED);
+        told("lost order FORCED");
+    }
+
+    // What a beat confirms
+
+    @Test
+    void aBeatThatWasUnderWayDuringTheGrantDoesNotMakeTheHoldLast() {
+        ticker.advance(TIMING.period());
+        long grantSentAt = ticker.nanoTime();
+        ticker.advance(NANO);
+        long beatSentAt = node.beginBeat();
+        ticker.advance(Duration.ofSeconds(1));
+        LeaseHold hold = hold("order", grantSentAt);
+        assertThat(node.beaten(beatSentAt)).isTrue();
+        assertThat(hold.lifetime().remaining()).isEqualTo(VALID.minusSeconds(1).minus(NANO));
+        ticker.advance(TIMING.period());
+        beat();
+        assertThat(hold.lifetime().remaining()).isEqualTo(VALID);
+    }
+
+    @Test
+    void aHoldIsLostWithItsNodeEvenIfItWasGrantedLater() {
+        ticker.advance(TIMING.period());
+        LeaseHold hold = hold("order");
+        assertThat(hold.lifetime().remaining()).isEqualTo(VALID.minus(TIMING.period()));
+    }
+
+    @Test
+    void aHoldThatNoBeatConfirmsEndsByItselfAlthoughItsNodeLives() {
+        long grantSentAt = ticker.nanoTime();
+        long beatSentAt = node.beginBeat() + 1;
+        ticker.advance(TIMING.period());
+        LeaseHold hold = hold("order", grantSentAt);
+        assertThat(node.beaten(beatSentAt + TIMING.period().toNanos() - 2)).isTrue();
+        ticker.advance(VALID.minus(TIMING.period()));
+        assertThat(node.isOver()).isFalse();
+        assertThat(handle(hold).state()).isEqualTo(LockState.LOST);
+    }
+
+    @Test
+    void aHoldThatAReconciliationMayHaveMissedEndsByItselfUntilItWasSeenToStand() {
+        LeaseHold hold = unconfirmed("order", ticker.nanoTime());
+        ticker.advance(TIMING.period());
+        beat();
+        assertThat(hold.lifetime().remaining()).isEqualTo(VALID.minus(TIMING.period()));
+        hold.lifetime().confirm();
+        assertThat(hold.lifetime().remaining()).isEqualTo(VALID.minus(TIMING.period()));
+        ticker.advance(TIMING.period());
+        beat();
+        assertThat(hold.lifetime().remaining()).isEqualTo(VALID);
+    }
+
+    // By a lease
+
+    @Test
+    void aLeaseIsNeverSuspect() {
+        LockEntity row = new LockEntity("order", 7).granted("owner", null, null);
+        LeaseHold hold = new LeaseHold(
+                engine.context(),
+                LockRequest.of("order").lease(LEASE),
+                new AttemptResult.Granted(row, null, ticker.nanoTime(), LEASE, 0, false, ticker.nanoTime()));
+        ticker.advance(VALID.minus(NANO));
+        assertThat(handle(hold).state()).isEqualTo(LockState.HELD);
+        assertThat(hold.lifetime().look()).isEqualTo(1);
+        ticker.advance(NANO);
+        assertThat(handle(hold).state()).isEqualTo(LockState.LOST);
+        told("lost order EXPIRED");
+    }
+
+    // Who is told, and when
+
+    @Test
+    void theWatchTellsOnTimeWithoutAnybodyLooking() {
+        LeaseHold hold = hold("order");
+        Thread worker = new Thread(() -> {
+            try {
+                new CountDownLatch(1).await();
+            } catch (InterruptedException interrupted) {
+                events.add("interrupted");
+            }
+        });
+        worker.start();
+        hold.lifetime().loss().interrupt(worker);
+        hold.lifetime().loss().on(loss -> events.add("handler " + loss.cause()));
+        engine.context().holds().add(hold, Thread.currentThread(), Reentry.NONE);
+        engine.monitor().expect(hold);
+        ticker.advance(TIMING.suspectAfter());
+        told("suspect order");
+        ticker.advance(VALID.minus(TIMING.suspectAfter()));
+        await().untilAsserted(() -> assertThat(events)
+                .containsExactlyInAnyOrder("suspect order", "interrupted", "handler EXPIRED", "lost order EXPIRED"));
+    }
+
+    @Test
+    void theWatchWakesUpForAHoldThatEndsBeforeTheOthers() {
+        LeaseHold late = hold("late");
+        engine.context().holds().add(late, Thread.currentThread(), Reentry.NONE);
+        engine.monitor().expect(late);
+        LockEntity row = new LockEntity("early", 7).granted("owner", null, null);
+        Duration lease = Duration.ofSeconds(1);
+        LeaseHold early = new LeaseHold(
+                engine.context(),
+                LockRequest.of("early").lease(lease),
+                new AttemptResult.Granted(row, null, ticker.nanoTime(), lease, 0, false, ticker.nanoTime()));
+        engine.context().holds().add(early, Thread.currentThread(), Reentry.NONE);
+        engine.monitor().expect(early);
+        ticker.advance(lease);
+        told("lost early EXPIRED");
+        assertThat(late.lifetime().isLost()).isFalse();
+    }
+
+    @Test
+    void aHandlerThatComesAfterTheLossIsCalledOnceAndAFailingOneHarmsNobody() {
+        LeaseHold hold = hold("order");
+        hold.lifetime().loss().on(loss -> {
+            throw new IllegalStateException("a user's mistake");
+        });
+        hold.lifetime().lose(LossCause.TAKEN_OVER);
+        hold.lifetime().loss().on(loss -> events.add("late handler " + loss.cause()));
+        told("lost order TAKEN_OVER", "late handler TAKEN_OVER");
+    }
+
+    @Test
+    void nobodyIsInterruptedOnceTheLastHandleIsBeingReleased() {
+        LeaseHold hold = hold("order");
+        hold.lifetime().loss().interrupt(Thread.currentThread());
+        hold.lifetime().loss().spare();
+        hold.lifetime().lose(LossCause.EXPIRED);
+        assertThat(Thread.interrupted()).isFalse();
+    }
+
+    // The node's own rhythm
+
+    @Test
+    void aBeatIsDueAfterAThirdOfTheLeaseAndAgainAtOnceWhileItFails() {
+        assertThat(node.isBeatDue()).isFalse();
+        ticker.advance(TIMING.period());
+        assertThat(node.isBeatDue()).isTrue();
+        node.beginBeat();
+        assertThat(node.isBeatDue()).isTrue();
+        beat();
+        assertThat(node.isBeatDue()).isFalse();
+        assertThat(node.version()).isEqualTo(1);
+    }
+
+    @Test
+    void theVersionThatTheDatabaseShowsDoesNotMakeTheNodeLiveLonger() {
+        ticker.advance(TIMING.suspectAfter());
+        node.moveTo(41);
+        assertThat(node.version()).isEqualTo(41);
+        assertThat(node.untilSuspect(ticker.nanoTime())).isZero();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"PT0.999999999S", "P1DT0.000000001S", "PT0S", "PT-1S"})
+    void aNodesLeaseIsFromASecondToADay(String lease) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> NodeTiming.ofLease(Duration.parse(lease)))
+                .withMessageContaining("PT1S");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"PT1S", "PT30S", "P1D"})
+    void aLeaseIsLongerThanTheTimeAfterWhichABeatIsOverdueAndThatThanThePeriod(String lease) {
+        NodeTiming timing = NodeTiming.ofLease(Duration.parse(lease));
+        assertThat(timing.lease()).isGreaterThan(timing.suspectAfter());
+        assertThat(timing.suspectAfter()).isGreaterThan(timing.period());
+        assertThat(timing.period()).isGreaterThan(timing.tick());
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new NodeTiming(timing.lease(), timing.lease(), timing.period()));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new NodeTiming(timing.lease(), timing.period(), timing.period()));
+    }
+}

@@ -1,0 +1,522 @@
+package io.github.holdfast.service.engine;
+
+import static io.github.holdfast.service.engine.ServiceSettings.WakeUp.BY_NOTIFICATION;
+import static io.github.holdfast.service.engine.ServiceSettings.Writers.AS_THE_DATABASE_ALLOWS;
+import static java.time.Duration.ofDays;
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockNotAcquiredException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.repository.CommitGuard;
+import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.service.CapturedLog;
+import io.github.holdfast.service.LockService;
+import io.github.holdfast.service.LockServiceBuilder;
+import io.github.holdfast.service.NodeWorker;
+import io.github.holdfast.service.Services;
+import io.github.holdfast.service.WatchedDataSource;
+import io.github.holdfast.test.CountingDataSource;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.FaultyDataSource;
+import io.github.holdfast.test.JavaProcess;
+import jakarta.persistence.EntityManagerFactory;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import javax.sql.DataSource;
+import org.awaitility.core.ConditionFactory;
+import org.awaitility.core.ConditionTimeoutException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Who waits is woken by the release on another node, and finds the lock by itself when it is not. */
+abstract class WakeUpContract {
+
+    private static final int ROUNDS = 20;
+    private static final Duration SOON = ofSeconds(20);
+    private static final String NAME = "hot \u6f22";
+    private static final LockRequest REQUEST = LockRequest.of(NAME).waitAtMost(ofSeconds(60));
+
+    private static final String MARKED = "select count(*) from lock_node where waits_until > clock_timestamp()";
+
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+    private final EndlessPauses endless = new EndlessPauses();
+    private Database database;
+    private Services services;
+    private HeardNotifications heard;
+
+    /** Releases. */
+    private LockService theirs;
+
+    @BeforeEach
+    void open(Database injected) throws Exception {
+        database = injected;
+        services = Services.on(database);
+        database.execute("delete from distributed_lock", "delete from lock_node");
+        heard = HeardNotifications.on(database);
+        theirs = services.build(LockServiceBuilder::wakeUpByNotification);
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        threads.shutdown();
+        heard.close();
+        services.close();
+    }
+
+    private static ConditionFactory soon() {
+        return await().pollInterval(ofMillis(10)).atMost(SOON);
+    }
+
+    private LockServiceBuilder untilWoken(LockServiceBuilder builder) {
+        return Services.adjusted(builder, settings -> settings.withTicker(endless))
+                .wakeUpByNotification();
+    }
+
+    /** A service whose threads, once they wait for long, find nothing by themselves. */
+    private LockService sleeper() {
+        return services.build(this::untilWoken);
+    }
+
+    private LockService sleeper(HikariDataSource pool) {
+        return services.build(pool, this::untilWoken);
+    }
+
+    private Future<LockHandle> acquiring(LockService service, LockRequest request) {
+        return threads.submit(() -> service.acquire(request));
+    }
+
+    private void awaitPausing(int count) {
+        soon().until(() -> endless.pausing() == count);
+    }
+
+    private static LockHandle get(Future<LockHandle> acquired) throws Exception {
+        return acquired.get(SOON.toSeconds(), TimeUnit.SECONDS);
+    }
+
+    // Waking
+
+    @Test
+    void aReleaseOnAnotherNodeWakesTheOneWhoWaits() throws Exception {
+        List<Duration> woken = handOvers(sleeper(), () -> awaitPausing(1));
+        assertThat(heard.soFar()).hasSize(ROUNDS).containsOnly(NAME);
+        CountingDataSource looks = new CountingDataSource(database.dataSource());
+        LockService polling = services.build(services.poolOver(looks), builder -> builder);
+        List<Duration> polled = handOvers(polling, () -> {
+            looks.reset();
+            soon().until(() -> looks.statements() >= 8);
+        });
+        System.out.printf(
+                "From a release to the next grant, median of %d: %d ms; by polling %d ms%n",
+                ROUNDS, woken.get(ROUNDS / 2).toMillis(), polled.get(ROUNDS / 2).toMillis());
+    }
+
+    /** How long each took, in the order of that. */
+    private List<Duration> handOvers(LockService mine, Runnable awaitThatItWaits) throws Exception {
+        List<Duration> took = new ArrayList<>();
+        for (int round = 0; round < ROUNDS; round++) {
+            LockRequest request = round % 2 == 0 ? REQUEST : REQUEST.lease(ofSeconds(60));
+            LockHandle held = theirs.acquire(request);
+            Future<Long> granted = threads.submit(() -> {
+                try (LockHandle lock = mine.acquire(request)) {
+                    return System.nanoTime();
+                }
+            });
+            awaitThatItWaits.run();
+            long released = System.nanoTime();
+            assertThat(held.release()).isEqualTo(ReleaseOutcome.RELEASED);
+            took.add(Duration.ofNanos(granted.get(SOON.toSeconds(), TimeUnit.SECONDS) - released));
+        }
+        Collections.sort(took);
+        return took;
+    }
+
+    @Test
+    void whoWaitsWithAChosenOwnerIsWokenToo() throws Exception {
+        LockService mine = sleeper();
+        LockHandle held = theirs.acquire(REQUEST);
+        Future<LockHandle> one = acquiring(mine, REQUEST.owner("chosen"));
+        Future<LockHandle> other = acquiring(mine, REQUEST.owner("chosen too"));
+        awaitPausing(2);
+        held.release();
+        soon().until(() -> one.isDone() || other.isDone());
+        get(one.isDone() ? one : other).close();
+        get(one).close();
+        get(other).close();
+    }
+
+    @Test
+    void aReleaseOnTheSameNodeWakesTheOneWhoWaitsAndNotifiesNobody() throws Exception {
+        LockService mine = sleeper();
+        LockHandle held = mine.acquire(REQUEST);
+        // One whose owner is its own would be granted the lock by the release.
+        Future<LockHandle> waiting = acquiring(mine, REQUEST.owner("chosen"));
+        awaitPausing(1);
+        held.release();
+        get(waiting).close();
+        assertThat(heard.soFar()).isEmpty();
+    }
+
+    @Test
+    void onlyThoseAreWokenWhoWaitForThatName() throws Exception {
+        LockService mine = sleeper();
+        LockHandle held = theirs.acquire(REQUEST);
+        LockHandle other = theirs.acquire(LockRequest.of("other"));
+        Future<LockHandle> waiting = acquiring(mine, REQUEST);
+        Future<LockHandle> waitingForOther =
+                acquiring(mine, LockRequest.of("other").waitForever());
+        awaitPausing(2);
+        held.release();
+        get(waiting).close();
+        assertThat(endless.pausing()).isEqualTo(1);
+        assertThat(waitingForOther).isNotDone();
+        other.release();
+        get(waitingForOther).close();
+    }
+
+    @Test
+    void aPartialReleaseWakesNobody() throws Exception {
+        LockService mine = sleeper();
+        LockHandle held = theirs.acquire(REQUEST);
+        LockHandle nested = theirs.acquire(REQUEST);
+        Future<LockHandle> waiting = acquiring(mine, REQUEST);
+        awaitPausing(1);
+        nested.release();
+        assertThat(heard.soFar()).isEmpty();
+        held.release();
+        get(waiting).close();
+    }
+
+    @Test
+    void whoIsWokenInVainAgainAndAgainLooksNoMoreOftenThanByPolling() throws Exception {
+        CountingDataSource counting = new CountingDataSource(database.dataSource());
+        LockService mine = services.build(services.poolOver(counting), builder -> builder.wakeUpByNotification());
+        LockHandle held = theirs.acquire(REQUEST);
+        Future<LockHandle> waiting = acquiring(mine, REQUEST);
+        soon().until(() -> database.queryForLong(MARKED) == 1);
+        counting.reset();
+        long start = System.nanoTime();
+        Duration elapsed = Duration.ZERO;
+        for (; elapsed.compareTo(ofSeconds(3)) < 0; elapsed = Duration.ofNanos(System.nanoTime() - start)) {
+            heard.send(NAME);
+        }
+        long polls = elapsed.dividedBy(Deadline.LONGEST_PAUSE.dividedBy(2));
+        long marks = elapsed.toSeconds() + 1;
+        assertThat((long) counting.statements()).isBetween(2L, polls + marks);
+        held.release();
+        get(waiting).close();
+    }
+
+    @Test
+    void closingTheServiceWakesThoseWhoWait() throws Exception {
+        LockService mine = sleeper();
+        theirs.acquire(REQUEST);
+        Future<LockHandle> waiting = acquiring(mine, REQUEST);
+        awaitPausing(1);
+        mine.close();
+        assertThatThrownBy(() -> get(waiting))
+                .isInstanceOf(ExecutionException.class)
+                .hasCauseInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void aWaitEndsWhenItIsOverAlthoughNobodyReleases() throws Exception {
+        LockService mine = services.build(LockServiceBuilder::wakeUpByNotification);
+        theirs.acquire(REQUEST);
+        Future<LockHandle> waiting = acquiring(mine, REQUEST.waitAtMost(ofMillis(700)));
+        assertThatThrownBy(() -> get(waiting)).hasCauseInstanceOf(LockNotAcquiredException.class);
+    }
+
+    @Test
+    void aWaitLeavesNothingBehind() throws Exception {
+        LockEngine engine = engineOver(database.dataSource());
+        LockHandle held = theirs.acquire(REQUEST);
+        Future<LockHandle> granted = threads.submit(() -> Deadline.uninterruptibly(
+                endless,
+                SOON,
+                deadline -> engine.acquire(REQUEST, GrantStep.NONE, deadline).orElseThrow()));
+        awaitPausing(1);
+        assertThat(engine.access().waiterNotifier().size()).isEqualTo(1);
+        held.release();
+        get(granted).close();
+        assertThat(engine.access().waiterNotifier().size()).isZero();
+        theirs.acquire(REQUEST);
+        Future<?> refused = threads.submit(() -> Deadline.uninterruptibly(
+                Ticker.SYSTEM, ofSeconds(2), deadline -> engine.acquire(REQUEST, GrantStep.NONE, deadline)));
+        soon().until(() -> engine.access().waiterNotifier().size() == 1);
+        soon().until(refused::isDone);
+        assertThat(engine.access().waiterNotifier().size()).isZero();
+        engine.monitor().close();
+        engine.context().listeners().close();
+    }
+
+    // What nobody notifies of
+
+    @Test
+    void whatIsFreeWithoutAReleaseIsFoundByLooking() throws Exception {
+        LockService mine = services.build(LockServiceBuilder::wakeUpByNotification);
+        LockService unaware = services.open();
+        LockService closed = services.build(LockServiceBuilder::wakeUpByNotification);
+        List<LockRequest> requests = new ArrayList<>();
+        for (String name : List.of("unaware", "closed", "forced", "expired")) {
+            requests.add(LockRequest.of(name).waitAtMost(SOON));
+        }
+        LockHandle held = unaware.acquire(requests.get(0));
+        closed.acquire(requests.get(1));
+        theirs.acquire(requests.get(2).lease(ofSeconds(3)));
+        theirs.acquire(requests.get(3).lease(ofSeconds(2)));
+        List<Future<LockHandle>> waiting =
+                requests.stream().map(request -> acquiring(mine, request)).toList();
+        soon().until(() -> database.queryForLong(MARKED) == 1);
+        held.release();
+        closed.close();
+        theirs.admin().forceRelease("forced", "to see who finds it");
+        for (Future<LockHandle> acquired : waiting) {
+            get(acquired).close();
+        }
+    }
+
+    // What it costs
+
+    @Test
+    void whoWaitsForSecondsLooksFarLessOften() throws Exception {
+        CountingDataSource notified = new CountingDataSource(database.dataSource());
+        CountingDataSource polling = new CountingDataSource(database.dataSource());
+        LockService mine = services.build(services.poolOver(notified), builder -> builder.wakeUpByNotification());
+        LockService other = services.build(services.poolOver(polling), builder -> builder);
+        theirs.acquire(REQUEST);
+        awaitListening(notified);
+        notified.reset();
+        polling.reset();
+        LockRequest threeSeconds = REQUEST.waitAtMost(ofSeconds(3)).lease(ofSeconds(60));
+        Future<LockHandle> one = acquiring(mine, threeSeconds);
+        Future<LockHandle> two = acquiring(other, threeSeconds);
+        assertThatThrownBy(() -> get(one)).hasCauseInstanceOf(LockNotAcquiredException.class);
+        assertThatThrownBy(() -> get(two)).hasCauseInstanceOf(LockNotAcquiredException.class);
+        System.out.printf("A wait of 3 s: %d statements, by polling %d%n", notified.statements(), polling.statements());
+        assertThat(notified.statements()).isLessThan(25).isLessThan(polling.statements() / 2);
+    }
+
+    @Test
+    void whatADeadNodeLeftButMayNotBeGrantedYetIsNotLookedAtAllTheTime() throws Exception {
+        CountingDataSource counting = new CountingDataSource(database.dataSource());
+        LockService mine = services.build(services.poolOver(counting), builder -> builder.wakeUpByNotification());
+        theirs.acquire(REQUEST.minimumHold(ofSeconds(3)));
+        database.execute("update lock_node set ended = true, expires_at = started_at, version = version + 1");
+        awaitListening(counting);
+        counting.reset();
+        get(acquiring(mine, REQUEST)).close();
+        // At the most one look in half of the shortest pause, and the rest.
+        assertThat(counting.statements()).isBetween(5, 150);
+    }
+
+    private static void awaitListening(CountingDataSource counting) {
+        soon().until(() -> counting.sql().stream().anyMatch(sql -> sql.contains("pg_notify")));
+    }
+
+    @Test
+    void shortWaitsMarkNothingAndReleasesWithoutWaitersNotifyNobody() throws Exception {
+        LockService mine = services.build(LockServiceBuilder::wakeUpByNotification);
+        for (int round = 0; round < 10; round++) {
+            LockHandle held = theirs.acquire(REQUEST);
+            assertThat(mine.tryAcquire(LockRequest.of(NAME))).isEmpty();
+            assertThatThrownBy(() -> mine.acquire(REQUEST.waitAtMost(ofMillis(20))))
+                    .isInstanceOf(LockNotAcquiredException.class);
+            held.release();
+            mine.acquire(REQUEST).close();
+        }
+        assertThat(heard.soFar()).isEmpty();
+        assertThat(database.queryForLong("select count(*) from lock_node where waits_until is not null"))
+                .isZero();
+    }
+
+    @Test
+    void aMarkEndsSoonAfterTheWait() throws Exception {
+        LockService mine = sleeper();
+        LockHandle held = theirs.acquire(REQUEST);
+        Future<LockHandle> waiting = acquiring(mine, REQUEST);
+        awaitPausing(1);
+        assertThat(database.queryForLong(MARKED)).isEqualTo(1);
+        held.release();
+        get(waiting).close();
+        assertThat(heard.soFar()).containsOnly(NAME);
+        soon().until(() -> database.queryForLong(MARKED) == 0);
+        theirs.acquire(REQUEST).close();
+        assertThat(heard.soFar()).isEmpty();
+    }
+
+    @Test
+    void aDeadNodesMarkEndsByItself() throws Exception {
+        LockHandle held = theirs.acquire(LockRequest.of("dead"));
+        try (JavaProcess worker = NodeWorker.start(database, ofSeconds(30), NodeWorker.WAKE_UP)) {
+            worker.send("hold dead");
+            soon().until(() -> database.queryForLong(MARKED) == 1);
+            worker.kill();
+        }
+        soon().until(() -> database.queryForLong(MARKED) == 0);
+        held.release();
+        assertThat(heard.soFar()).isEmpty();
+    }
+
+    // The connection that listens
+
+    @Test
+    void whenItsConnectionBreaksItPollsAndListensAgain() throws Exception {
+        HikariDataSource pool = database.pool(config -> config.addDataSourceProperty("ApplicationName", "listener"));
+        try (CapturedLog log = CapturedLog.of(NotificationListener.class)) {
+            LockService mine = sleeper(pool);
+            LockHandle held = theirs.acquire(REQUEST);
+            Future<LockHandle> waiting = acquiring(mine, REQUEST);
+            awaitPausing(1);
+            // As often as it comes back, until the lock was found without it.
+            CompletableFuture<Void> killing = CompletableFuture.runAsync(
+                    () -> {
+                        while (!waiting.isDone()) {
+                            killListener();
+                        }
+                    },
+                    threads);
+            awaitPausing(0);
+            held.release();
+            get(waiting).close();
+            killing.get(SOON.toSeconds(), TimeUnit.SECONDS);
+            assertThat(log.lines()).isNotEmpty();
+
+            soon().until(() -> isWokenBy(mine));
+        } finally {
+            pool.close();
+        }
+    }
+
+    @Test
+    void whileNothingIsHeardNobodyRelies() throws Exception {
+        FaultyDataSource faults = new FaultyDataSource(database.dataSource());
+        LockEngine engine = engineOver(faults);
+        soon().until(engine.access().waiterNotifier()::isListening);
+        faults.down();
+        soon().until(() -> !engine.access().waiterNotifier().isListening());
+        faults.up();
+        soon().until(engine.access().waiterNotifier()::isListening);
+    }
+
+    private LockEngine engineOver(DataSource connections) {
+        EntityManagerFactory unit = services.unit(services.poolOver(connections));
+        ServiceSettings settings = new ServiceSettings(
+                "",
+                ofSeconds(30),
+                Duration.ZERO,
+                Duration.ZERO,
+                List.of(),
+                null,
+                ofDays(7),
+                1,
+                AS_THE_DATABASE_ALLOWS,
+                BY_NOTIFICATION,
+                endless);
+        LockEngine engine = new LockEngine(
+                LockStore.open(unit).cancellingOverdue(endless::nanoTime),
+                CommitGuard.of(unit, null),
+                settings,
+                new ProcessIdentity(""),
+                null);
+        services.opened(engine.access().inDoubtWrites());
+        services.opened(engine.access().waiterNotifier());
+        services.opened(engine.context().heartbeat());
+        return engine;
+    }
+
+    private void killListener() {
+        database.queryForLong("select count(pg_terminate_backend(pid)) from pg_stat_activity"
+                + " where application_name = 'listener' and state = 'idle' and query ~ '^(listen.*)?$'");
+    }
+
+    /** Whether a thread that waits falls asleep until it is woken: as long as nothing is heard, none does. */
+    private boolean isWokenBy(LockService mine) throws Exception {
+        LockHandle held = theirs.acquire(REQUEST);
+        Future<LockHandle> waiting = acquiring(mine, REQUEST);
+        boolean hasSlept = false;
+        try {
+            soon().atMost(ofSeconds(2)).until(() -> endless.pausing() == 1);
+            hasSlept = true;
+        } catch (ConditionTimeoutException stillPolling) {
+            // Looked at once more.
+        }
+        held.release();
+        get(waiting).close();
+        return hasSlept;
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void theConnectionIsGivenBackAsItCame(boolean autoCommit) throws Exception {
+        HikariDataSource application = database.pool(config -> {});
+        HikariDataSource own = database.pool(config -> {
+            config.setAutoCommit(autoCommit);
+            config.setMaximumPoolSize(3);
+        });
+        WatchedDataSource watched = new WatchedDataSource(own);
+        LockService mine = services.build(
+                application, builder -> builder.lockDataSource(watched).wakeUpByNotification());
+        soon().until(() -> watched.inUse() == 1);
+        assertThat(application.getHikariPoolMXBean().getActiveConnections())
+                .as("of the application's")
+                .isZero();
+        mine.acquire(REQUEST).close();
+        soon().until(() -> watched.inUse() == 1);
+        mine.close();
+        assertThat(watched.inUse()).isZero();
+        assertThat(watched.changed()).isZero();
+        assertThat(own.getHikariPoolMXBean().getActiveConnections()).isZero();
+        List<Connection> all = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            Connection connection = own.getConnection();
+            all.add(connection);
+            try (Statement statement = connection.createStatement();
+                    ResultSet result = statement.executeQuery("select count(*) from pg_listening_channels()")) {
+                result.next();
+                assertThat(result.getInt(1)).isZero();
+            }
+        }
+        for (Connection connection : all) {
+            connection.close();
+        }
+        own.close();
+        application.close();
+    }
+
+    @Test
+    void theThreadEndsWithTheService() {
+        LockService mine = services.build(LockServiceBuilder::wakeUpByNotification);
+        soon().until(() -> receivers() == 2);
+        mine.close();
+        soon().until(() -> receivers() == 1);
+        theirs.close();
+        soon().until(() -> receivers() == 0);
+    }
+
+    private static long receivers() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals("holdfast-wake-up"))
+                .count();
+    }
+}
