@@ -59,6 +59,7 @@ abstract class PoolContract {
         database.execute("delete from distributed_lock", "delete from lock_node");
         pool = database.pool(config -> {
             config.setMaximumPoolSize(THREADS);
+            config.setMinimumIdle(THREADS);
             config.setConnectionTimeout(CONNECTION_TIMEOUT.toMillis());
         });
         unit = services.unit(pool);
@@ -83,6 +84,8 @@ abstract class PoolContract {
 
     /** The work's results, each from a thread that has a connection of the pool, so that none is left. */
     private <T> List<T> inTransactions(Callable<T> work) throws Exception {
+        // A busy machine may take longer to open connections than the threads wait for one.
+        await().atMost(SOON).until(() -> pool.getHikariPoolMXBean().getIdleConnections() == THREADS);
         List<Future<T>> results = new ArrayList<>();
         for (int i = 0; i < THREADS; i++) {
             results.add(workers.submit(() -> Objects.requireNonNull(transaction.execute(status -> {

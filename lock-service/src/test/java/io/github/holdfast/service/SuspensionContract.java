@@ -69,6 +69,12 @@ abstract class SuspensionContract {
         return lock;
     }
 
+    /** Waits until the thread that watches the holds has seen them as they are now. */
+    private void awaitAnotherLook() {
+        long before = ticker.sleeps();
+        soon().until(() -> ticker.sleeps() > before + 1);
+    }
+
     private void pass(Duration time) {
         String earlier = " - interval '" + time.toSeconds() + "' second";
         database.execute("update distributed_lock set expires_at = expires_at" + earlier);
@@ -98,6 +104,18 @@ abstract class SuspensionContract {
         soon().untilAsserted(() -> assertThat(losses).containsExactly(LossCause.TAKEN_OVER));
         assertThat(lock.release()).isEqualTo(ReleaseOutcome.LOST);
         assertThat(next.release()).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+
+    @Test
+    void aLeaseThatEndedBeforeTheThreadThatWatchesItRanIsToldToo() throws Exception {
+        held(LockRequest.of("earlier").lease(ofHours(1))).close();
+        awaitAnotherLook();
+        ticker.keepAsleep();
+        soon().until(() -> ticker.sleeping() == 1);
+        held(LockRequest.of("ended").lease(ofHours(1)));
+        suspend(ofMinutes(61));
+        ticker.letWake();
+        soon().untilAsserted(() -> assertThat(losses).containsExactly(LossCause.EXPIRED));
     }
 
     @Test
@@ -153,7 +171,9 @@ abstract class SuspensionContract {
     @Test
     void clocksThatPartByLessOrWhenNothingIsHeldCostNothing() throws Exception {
         held(LockRequest.of("idle").lease(ofHours(1))).close();
+        awaitAnotherLook();
         ticker.suspend(ofHours(1));
+        awaitAnotherLook();
         LockHandle lock = held(LockRequest.of("slewed").lease(ofHours(1)));
         counting.reset();
         ticker.suspend(ofMillis(999));

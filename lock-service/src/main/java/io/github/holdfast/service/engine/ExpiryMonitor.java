@@ -1,6 +1,7 @@
 package io.github.holdfast.service.engine;
 
 import java.util.Collection;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -18,9 +19,14 @@ final class ExpiryMonitor implements AutoCloseable {
     private final Collection<LeaseHold> holds;
     private final Ticker ticker;
     private final Runnable recheck;
+    private final SuspensionDetector suspension;
     private final Object starting = new Object();
     private volatile @Nullable Thread thread;
     private volatile long wakeAt;
+
+    /** Whether the thread sleeps because there are no holds. The first hold after that ends it. */
+    private final AtomicBoolean isIdle = new AtomicBoolean(true);
+
     private volatile boolean closed;
 
     /**
@@ -33,11 +39,16 @@ final class ExpiryMonitor implements AutoCloseable {
         this.holds = holds;
         this.ticker = ticker;
         this.recheck = recheck;
+        this.suspension = new SuspensionDetector(ticker);
     }
 
     /** Starts to monitor a hold that was just added. */
     void expect(LeaseHold hold) {
         long due = ticker.nanoTime() + Math.min(hold.lifetime().look(), Long.MAX_VALUE / 2);
+        // A suspension counts from now on, even if the thread has not run yet. An earlier one does not.
+        if (isIdle.compareAndSet(true, false)) {
+            suspension.forget();
+        }
         Thread running = thread;
         if (running == null) {
             start(due);
@@ -60,15 +71,12 @@ final class ExpiryMonitor implements AutoCloseable {
     }
 
     private void run() {
-        SuspensionDetector suspension = new SuspensionDetector(ticker);
-        boolean isWatching = false;
         while (!closed) {
-            // Every round calls detect(), so that a suspension before the first hold does not count.
-            if (suspension.detect() && isWatching) {
+            if (suspension.detect() && !holds.isEmpty()) {
                 recheck();
             }
             long next = look();
-            isWatching = next != Long.MAX_VALUE;
+            isIdle.set(next == Long.MAX_VALUE);
             long due = ticker.nanoTime() + Math.min(next, Long.MAX_VALUE / 2);
             wakeAt = due;
             // The look below sees each hold added before this write. A thread that adds one later reads the new value,

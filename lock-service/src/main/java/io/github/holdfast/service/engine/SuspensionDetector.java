@@ -6,7 +6,7 @@ import java.time.Duration;
  * Detects that the machine was suspended. On most systems, the monotonic clock stands still during a suspension, but the wall
  * clock does not. (For Linux, see CLOCK_MONOTONIC in https://man7.org/linux/man-pages/man2/clock_gettime.2.html.) So a lease may
  * be over although the monotonic clock does not show it. A detection is only a hint: a change of the wall clock looks the same.
- * Not thread-safe.
+ * One thread detects. Any thread may forget; a detection at the same time may still see what is being forgotten.
  */
 final class SuspensionDetector {
 
@@ -17,7 +17,7 @@ final class SuspensionDetector {
     private static final Duration SHORTEST = Duration.ofSeconds(1);
 
     private final Ticker ticker;
-    private long difference;
+    private volatile long difference;
 
     /** A detector that does not know earlier suspensions. */
     SuspensionDetector(Ticker ticker) {
@@ -25,14 +25,20 @@ final class SuspensionDetector {
         this.difference = difference();
     }
 
+    /** From now on, earlier suspensions do not count. */
+    void forget() {
+        difference = difference();
+    }
+
     private long difference() {
         return ticker.wallNanos() - ticker.nanoTime();
     }
 
-    /** Whether the two clocks have diverged since the last call. */
+    /** Whether the two clocks have diverged since the last call, or since what was forgotten. */
     boolean detect() {
         long before = difference;
-        difference = difference();
-        return Math.abs(difference - before) > SHORTEST.toNanos();
+        long now = difference();
+        difference = now;
+        return Math.abs(now - before) > SHORTEST.toNanos();
     }
 }

@@ -3,7 +3,6 @@ package io.github.holdfast.service.engine;
 import io.github.holdfast.lock.LockListener;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.UnaryOperator;
 
 /** Local time that passes only when a test lets it. */
@@ -11,6 +10,9 @@ public final class FakeTicker implements Ticker {
 
     private volatile long now = 1_000_000;
     private volatile long suspended;
+    private boolean isKeptAsleep;
+    private int sleeping;
+    private long sleeps;
 
     public synchronized void advance(Duration duration) {
         now = now + duration.toNanos();
@@ -36,10 +38,38 @@ public final class FakeTicker implements Ticker {
         return settings -> settings.withTicker(this);
     }
 
+    /** From now on, threads that sleep do not wake. */
+    public synchronized void keepAsleep() {
+        isKeptAsleep = true;
+    }
+
+    public synchronized void letWake() {
+        isKeptAsleep = false;
+    }
+
+    public synchronized int sleeping() {
+        return sleeping;
+    }
+
+    /** How often threads have gone to sleep. */
+    public synchronized long sleeps() {
+        return sleeps;
+    }
+
     /** Looks at the time that the test has set again and again. */
     @Override
-    public void park(Object blocker, long nanos) {
-        LockSupport.parkNanos(blocker, 1_000_000);
+    public synchronized void park(Object blocker, long nanos) {
+        sleeping++;
+        sleeps++;
+        try {
+            do {
+                wait(1);
+            } while (isKeptAsleep);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+        } finally {
+            sleeping--;
+        }
     }
 
     /** An engine for tests in which nothing is read or written. */
