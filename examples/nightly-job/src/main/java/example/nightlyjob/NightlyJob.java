@@ -1,6 +1,6 @@
 package example.nightlyjob;
 
-import io.github.holdfast.entity.RunStatus;
+import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.service.LockAdmin;
 import io.github.holdfast.service.RunInfo;
 import java.sql.Connection;
@@ -101,7 +101,7 @@ public final class NightlyJob {
     private static long succeededAfter(RunInfo killed, List<RunInfo> runs) {
         return runs.stream()
                 .filter(run -> run.fencingToken() > killed.fencingToken())
-                .filter(run -> run.status() == RunStatus.SUCCEEDED)
+                .filter(run -> run.status() == LockRun.Status.SUCCEEDED)
                 .count();
     }
 

@@ -3,7 +3,7 @@ package example.nightlyjob;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import example.nightlyjob.NightlyJob.Story;
-import io.github.holdfast.entity.RunStatus;
+import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.service.RunInfo;
 import org.junit.jupiter.api.Test;
 
@@ -22,7 +22,7 @@ class NightlyJobTest {
         assertThat(story.runs())
                 .filteredOn(run -> run.fencingToken() == killed.fencingToken())
                 .singleElement()
-                .satisfies(run -> assertThat(run.status()).isEqualTo(RunStatus.LOST))
+                .satisfies(run -> assertThat(run.status()).isEqualTo(LockRun.Status.LOST))
                 .satisfies(run -> assertThat(run.endedAt()).isNotNull());
 
         assertThat(story.runs())

@@ -4,7 +4,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.repository.LockSchema;
-import io.github.holdfast.service.HousekeepingReport;
+import io.github.holdfast.service.LockAdmin.HousekeepingReport;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;

@@ -1,5 +1,6 @@
 package io.github.holdfast.console;
 
+import io.github.holdfast.console.LockConsole.RecentLosses;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.WaiterInfo;
 import io.github.holdfast.service.LockAdmin;

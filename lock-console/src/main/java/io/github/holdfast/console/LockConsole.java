@@ -2,10 +2,16 @@ package io.github.holdfast.console;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.github.holdfast.lock.LockListener;
+import io.github.holdfast.lock.LockLost;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.service.LockService;
 import jakarta.servlet.http.HttpServletRequest;
 import java.security.Principal;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.json.WritableJson;
 import org.springframework.http.HttpStatus;
@@ -150,5 +156,49 @@ public final class LockConsole {
     private static ServerResponse answer(HttpStatus status, WritableJson json) {
         return ConsolePage.answer(
                 status, MediaType.APPLICATION_JSON, json.toJsonString().getBytes(UTF_8));
+    }
+
+    /** Keeps the last 100 lock losses of one service, for the console. Thread-safe. */
+    public static final class RecentLosses implements LockListener {
+
+        private static final int KEPT = 100;
+
+        /** The newest first. */
+        private final Deque<Remembered> losses = new ArrayDeque<>();
+
+        /**
+         * @param at the local time; a listener cannot read the database's clock, because the database may be the cause of the
+         *     loss
+         */
+        private record Remembered(LockLost loss, long at) {}
+
+        /** @param ago how long ago the lock was lost, by the process's monotonic clock */
+        record Loss(LockLost loss, Duration ago) {}
+
+        private RecentLosses() {}
+
+        /** Returns a listener that has recorded no losses yet. */
+        public static RecentLosses empty() {
+            return new RecentLosses();
+        }
+
+        @Override
+        public void lost(LockLost loss) {
+            synchronized (losses) {
+                losses.addFirst(new Remembered(loss, System.nanoTime()));
+                if (losses.size() > KEPT) {
+                    losses.removeLast();
+                }
+            }
+        }
+
+        List<Loss> lastFirst() {
+            long now = System.nanoTime();
+            synchronized (losses) {
+                return losses.stream()
+                        .map(seen -> new Loss(seen.loss(), Duration.ofNanos(now - seen.at())))
+                        .toList();
+            }
+        }
     }
 }

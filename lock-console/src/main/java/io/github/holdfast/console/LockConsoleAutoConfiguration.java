@@ -1,5 +1,6 @@
 package io.github.holdfast.console;
 
+import io.github.holdfast.console.LockConsole.RecentLosses;
 import io.github.holdfast.service.LockService;
 import java.util.regex.Pattern;
 import org.springframework.boot.autoconfigure.AutoConfiguration;

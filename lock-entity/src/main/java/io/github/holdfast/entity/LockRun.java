@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * The row of one run of a task. It names the grant of the task's lock, and says how the run ended.
  *
  * <p>The transaction of the grant inserts the row. So each token has at most one run, and each name at most one with status
- * {@link RunStatus#RUNNING}. The only update requires that the run is still running, so the row needs no version.
+ * {@link Status#RUNNING}. The only update requires that the run is still running, so the row needs no version.
  *
  * <p>Instances are immutable after loading.
  */
@@ -75,7 +75,7 @@ public class LockRun {
     @Column(name = "status", length = 16, nullable = false)
     @Enumerated(EnumType.STRING)
     @JdbcTypeCode(SqlTypes.VARCHAR)
-    private RunStatus status;
+    private Status status;
 
     @Column(name = "error", length = MAX_ERROR_LENGTH)
     private @Nullable String error;
@@ -156,7 +156,7 @@ public class LockRun {
     }
 
     /** Returns the state of the run. */
-    public RunStatus status() {
+    public Status status() {
         return status;
     }
 
@@ -169,5 +169,23 @@ public class LockRun {
     public String toString() {
         return "LockRun[name=%s, fencingToken=%d, period=%s, status=%s, begunAt=%s, endedAt=%s]"
                 .formatted(name, fencingToken, period, status, begunAt, endedAt);
+    }
+
+    /** The state of a run of a task. All states except {@link #RUNNING} are final. */
+    public enum Status {
+        /** The run has begun. If its process dies, housekeeping or the task's next run detects it. */
+        RUNNING,
+
+        /** The task returned normally, and held its lock until then. */
+        SUCCEEDED,
+
+        /** The task threw an exception, and held its lock until then. */
+        FAILED,
+
+        /**
+         * The process died, or lost the lock before the end of the task was recorded. The task may have done all of its work, or
+         * none.
+         */
+        LOST
     }
 }

@@ -132,7 +132,7 @@ class EntityMappingTest {
         assertThat(column(LockRun.class, "nodeId").length()).isEqualTo(64);
         assertThat(column(LockRun.class, "holder").length()).isEqualTo(255);
         assertThat(column(LockRun.class, "error").length()).isEqualTo(1000);
-        assertThat(RunStatus.values())
+        assertThat(LockRun.Status.values())
                 .allMatch(status -> status.name().length()
                         <= column(LockRun.class, "status").length());
         assertThat(LockAudit.FORCED_RELEASE)

@@ -59,7 +59,7 @@ class LockRunTest {
         Columns.load(run, "holder", "4711@host-1/main");
         Columns.load(run, "begunAt", begunAt);
         Columns.load(run, "endedAt", begunAt.plusSeconds(1));
-        Columns.load(run, "status", RunStatus.FAILED);
+        Columns.load(run, "status", LockRun.Status.FAILED);
         Columns.load(run, "error", "IllegalStateException: no paper");
 
         assertThat(run.name()).isEqualTo("job");
@@ -69,7 +69,7 @@ class LockRunTest {
         assertThat(run.holder()).isEqualTo("4711@host-1/main");
         assertThat(run.begunAt()).isEqualTo(begunAt);
         assertThat(run.endedAt()).isEqualTo(begunAt.plusSeconds(1));
-        assertThat(run.status()).isEqualTo(RunStatus.FAILED);
+        assertThat(run.status()).isEqualTo(LockRun.Status.FAILED);
         assertThat(run.error()).isEqualTo("IllegalStateException: no paper");
         assertThat(Columns.of(run)).hasSize(9);
     }

@@ -3,6 +3,8 @@ package io.github.holdfast.repository;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.AutocommitExecutor.Statement;
 import io.github.holdfast.repository.AutocommitExecutor.Write;
+import io.github.holdfast.repository.LockTables.LockRows;
+import io.github.holdfast.repository.LockTables.LockSnapshot;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLIntegrityConstraintViolationException;
@@ -27,7 +29,7 @@ final class AutocommitLockRows implements LockRows {
 
     private final Statements statements;
     private final StoreTransactions transactions;
-    private final TransactionalLockRows locks;
+    private final JpaLockRows locks;
     private final Duration atMost;
 
     /**
@@ -37,8 +39,7 @@ final class AutocommitLockRows implements LockRows {
      * @param locks the rows in such a transaction
      * @param atMost how long each statement may take
      */
-    AutocommitLockRows(
-            Statements statements, StoreTransactions transactions, TransactionalLockRows locks, Duration atMost) {
+    AutocommitLockRows(Statements statements, StoreTransactions transactions, JpaLockRows locks, Duration atMost) {
         this.statements = statements;
         this.transactions = transactions;
         this.locks = locks;
@@ -72,7 +73,7 @@ final class AutocommitLockRows implements LockRows {
         }
     }
 
-    private <T> T inTransaction(Function<TransactionalLockRows, T> work) {
+    private <T> T inTransaction(Function<JpaLockRows, T> work) {
         return transactions.committed(atMost, () -> work.apply(locks));
     }
 
@@ -124,7 +125,7 @@ final class AutocommitLockRows implements LockRows {
             null
         };
         boolean granted = statements.executor.execute(new Granting(after.nodeId(), arguments), writeOf(before)) == 1;
-        if (granted && TransactionalLockRows.hasWaitedSince(start)) {
+        if (granted && JpaLockRows.hasWaitedSince(start)) {
             grantFromNow(after, lease);
         }
         return granted;

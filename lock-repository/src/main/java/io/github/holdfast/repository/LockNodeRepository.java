@@ -1,6 +1,7 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.repository.LockTables.NodeRows;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -17,12 +18,12 @@ interface LockNodeRepository extends Repository<LockNode, String>, NodeRows {
 
     @Override
     @Query(
-            "select new io.github.holdfast.repository.NodeRows$Snapshot(n, db_clock()) from HoldfastNode n where n.id = :id")
+            "select new io.github.holdfast.repository.LockTables$NodeRows$Snapshot(n, db_clock()) from HoldfastNode n where n.id = :id")
     Optional<Snapshot> read(@Param("id") String id);
 
     @Override
     @Query("""
-            select new io.github.holdfast.repository.NodeRows$Snapshot(n, db_clock())
+            select new io.github.holdfast.repository.LockTables$NodeRows$Snapshot(n, db_clock())
             from HoldfastNode n where n.id > :after order by n.id fetch first :limit rows only
             """)
     List<Snapshot> page(@Param("after") String after, @Param("limit") int limit);
@@ -30,11 +31,6 @@ interface LockNodeRepository extends Repository<LockNode, String>, NodeRows {
     @Override
     default void register(String id, Duration lease, @Nullable String description) {
         insert(id, Micros.of(lease), description);
-    }
-
-    @Override
-    default boolean beat(String id, long version, Duration lease) {
-        return extend(id, version, Micros.of(lease)) == 1;
     }
 
     @Override
@@ -81,13 +77,13 @@ interface LockNodeRepository extends Repository<LockNode, String>, NodeRows {
             @Param("leaseMicros") long leaseMicros,
             @Param("description") @Nullable String description);
 
-    /** See {@link #beat}. */
+    @Override
     @Modifying
     @Query("""
             update HoldfastNode n set n.expiresAt = db_clock_plus(:leaseMicros), n.version = n.version + 1
             where n.id = :id and n.version = :version and n.ended = false and n.expiresAt > db_clock()
             """)
-    int extend(@Param("id") String id, @Param("version") long version, @Param("leaseMicros") long leaseMicros);
+    int beat(@Param("id") String id, @Param("version") long version, @Param("leaseMicros") long leaseMicros);
 
     /** See {@link #markWaiting}. */
     @Modifying

@@ -1,6 +1,8 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockStore.LockPages;
+import io.github.holdfast.repository.LockTables.LockSnapshot;
 import jakarta.persistence.LockModeType;
 import jakarta.persistence.QueryHint;
 import java.time.Instant;
@@ -37,7 +39,7 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
 
     @Override
     @Query("""
-            select new io.github.holdfast.repository.LockSnapshot(l, n, db_clock())
+            select new io.github.holdfast.repository.LockTables$LockSnapshot(l, n, db_clock())
             from HoldfastLock l left join HoldfastNode n on n.id = l.nodeId
             where l.name > :after and l.owner is not null
                 and (n.ended = false or (l.nodeId is null and l.expiresAt > db_clock()))

@@ -1,6 +1,9 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockTables.LockRows;
+import io.github.holdfast.repository.LockTables.LockSnapshot;
+import io.github.holdfast.repository.LockTables.TransactionalLockRows;
 import jakarta.persistence.LockModeType;
 import jakarta.persistence.QueryHint;
 import java.util.Optional;
@@ -22,7 +25,7 @@ interface LockRepository extends Repository<LockEntity, String> {
 
     /** See {@link LockRows#read}. */
     @Query("""
-            select new io.github.holdfast.repository.LockSnapshot(l, n, db_clock())
+            select new io.github.holdfast.repository.LockTables$LockSnapshot(l, n, db_clock())
             from HoldfastLock l left join HoldfastNode n on n.id = l.nodeId
             where l.name = :name
             """)

@@ -2,8 +2,8 @@ package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockRun;
-import io.github.holdfast.entity.RunStatus;
-import io.github.holdfast.repository.LockRows.Grant;
+import io.github.holdfast.repository.LockTables.LockRows.Grant;
+import io.github.holdfast.repository.LockTables.RunRows;
 import jakarta.persistence.QueryHint;
 import java.time.Instant;
 import java.util.List;
@@ -38,11 +38,11 @@ interface LockRunRepository extends Repository<LockRun, LockRun.Key>, RunRows {
                 granted.nodeId(),
                 granted.holder(),
                 begunAt,
-                RunStatus.RUNNING);
+                LockRun.Status.RUNNING);
     }
 
     @Override
-    default boolean end(Grant grant, RunStatus status, @Nullable String error) {
+    default boolean end(Grant grant, LockRun.Status status, @Nullable String error) {
         return endWhileHeld(grant.name(), grant.fencingToken(), grant.owner(), status, error) == 1;
     }
 
@@ -127,7 +127,7 @@ interface LockRunRepository extends Repository<LockRun, LockRun.Key>, RunRows {
             @Param("nodeId") @Nullable String nodeId,
             @Param("holder") @Nullable String holder,
             @Param("begunAt") Instant begunAt,
-            @Param("status") RunStatus status);
+            @Param("status") LockRun.Status status);
 
     /** See {@link #end}. */
     @Modifying
@@ -141,14 +141,14 @@ interface LockRunRepository extends Repository<LockRun, LockRun.Key>, RunRows {
             @Param("name") String name,
             @Param("token") long token,
             @Param("owner") String owner,
-            @Param("status") RunStatus status,
+            @Param("status") LockRun.Status status,
             @Param("error") @Nullable String error);
 
     /** See {@link #lose}. */
     @Modifying
     @Query("""
             update HoldfastRun r
-            set r.status = io.github.holdfast.entity.RunStatus.LOST, r.endedAt = db_clock(), r.error = :error
+            set r.status = io.github.holdfast.entity.LockRun$Status.LOST, r.endedAt = db_clock(), r.error = :error
             where r.name = :name and r.fencingToken = :token and r.endedAt is null
             """)
     int endInAnyCase(@Param("name") String name, @Param("token") long token, @Param("error") @Nullable String error);

@@ -192,4 +192,17 @@ public final class LockSchema {
             statement.execute(sql);
         }
     }
+
+    /**
+     * Thrown for a database that Holdfast does not support. It supports PostgreSQL, MySQL, MariaDB and H2. The message names the
+     * database.
+     */
+    public static final class UnsupportedDatabaseException extends IllegalStateException {
+
+        private static final long serialVersionUID = 1L;
+
+        UnsupportedDatabaseException(String message) {
+            super(message);
+        }
+    }
 }

@@ -3,10 +3,17 @@ package io.github.holdfast.repository;
 import static org.hibernate.jpa.SpecHints.HINT_SPEC_LOCK_TIMEOUT;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockTables.LockRows;
+import io.github.holdfast.repository.LockTables.LockSnapshot;
+import io.github.holdfast.repository.LockTables.NodeRows;
+import io.github.holdfast.repository.LockTables.RunRows;
+import io.github.holdfast.repository.LockTables.TransactionalLockRows;
 import io.github.holdfast.repository.StoreException.Failure;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -19,8 +26,8 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.PlatformTransactionManager;
 
 /**
- * Runs lock operations, each in a short read-write transaction of its own. It never touches the calling thread's own transaction
- * and persistence context. Thread-safe.
+ * Runs lock operations, each in a short read-write transaction of its own. It never touches the calling thread's own
+ * transaction and persistence context. Thread-safe.
  *
  * <p>It sets no isolation level, because that would cost one to three round trips for each call. The operations are correct at
  * every isolation level. Some levels cause conflicts; these appear as {@link Failure#CONFLICT}.
@@ -30,7 +37,7 @@ public final class LockStore implements AutoCloseable {
     private static final Duration AT_ONCE = Duration.ofSeconds(1);
 
     private final StoreTransactions transactions;
-    private final TransactionalLockRows locks;
+    private final JpaLockRows locks;
     private final NodeRows nodes;
     private final LockPages pages;
     private final RunRows runs;
@@ -41,7 +48,7 @@ public final class LockStore implements AutoCloseable {
     private LockStore(SessionFactoryImplementor factory, @Nullable DataSource connections, Cluster cluster) {
         this.cluster = cluster;
         transactions = new StoreTransactions(factory, connections);
-        locks = new TransactionalLockRows(
+        locks = new JpaLockRows(
                 transactions.repository(LockRepository.class), transactions.repository(LockAuditRepository.class));
         nodes = transactions.repository(LockNodeRepository.class);
         pages = transactions.repository(LockPageRepository.class);
@@ -81,8 +88,8 @@ public final class LockStore implements AutoCloseable {
 
     /**
      * Does the same as {@link #open(EntityManagerFactory)}, but with separate connections for lock operations. It checks that
-     * both kinds of connections lead to the same database: it writes a row through one, reads it through the other, and deletes
-     * it.
+     * both kinds of connections lead to the same database: it writes a row through one, reads it through the other, and
+     * deletes it.
      *
      * @param lockDataSource the source of the connections of lock operations; not closed by the store
      * @throws IllegalStateException also if the lock data source leads to another database or schema
@@ -168,7 +175,7 @@ public final class LockStore implements AutoCloseable {
      * @throws StoreException if the database failed
      */
     public WakeUpChannel wakeUpChannel() {
-        return WakeUpChannel.of(transactions);
+        return PostgresWakeUpChannel.of(transactions);
     }
 
     /**
@@ -185,8 +192,8 @@ public final class LockStore implements AutoCloseable {
     }
 
     /**
-     * Returns the rows of the locks, with each call in a transaction of its own. On a connection in autocommit mode, {@code read},
-     * {@code grant} and {@code release} cost one round trip.
+     * Returns the rows of the locks, with each call in a transaction of its own. On a connection in autocommit mode, {@code
+     * read}, {@code grant} and {@code release} cost one round trip.
      *
      * @param atMost how long each statement may take, as in {@link #inTransaction(Duration, Function)}
      * @return the rows; thread-safe
@@ -206,19 +213,20 @@ public final class LockStore implements AutoCloseable {
     public interface RowTransaction extends AutoCloseable {
 
         /**
-         * Locks a row, and waits in the database for any transaction that has the row locked. One statement. The row then stays
-         * unchanged until the transaction ends.
+         * Locks a row, and waits in the database for any transaction that has the row locked. One statement. The row then
+         * stays unchanged until the transaction ends.
          *
          * @param atMost how long to wait, rounded up to whole seconds
          * @return empty if the lock has no row
-         * @throws StoreException if another transaction keeps the row locked for that long ({@link StoreException.Failure#BUSY}),
-         *     or the database failed; some databases then continue the transaction, others do not
+         * @throws StoreException if another transaction keeps the row locked for that long
+         *     ({@link StoreException.Failure#BUSY}), or the database failed; some databases then continue the transaction,
+         *     others do not
          */
         Optional<LockEntity> lock(String name, Duration atMost);
 
         /**
-         * Locks a row unless another transaction has it locked. One statement. It never waits, and the transaction stays usable
-         * on every database.
+         * Locks a row unless another transaction has it locked. One statement. It never waits, and the transaction stays
+         * usable on every database.
          *
          * @return empty if another transaction has the row locked, or the lock has no row
          * @throws StoreException if the database failed
@@ -287,5 +295,111 @@ public final class LockStore implements AutoCloseable {
     /** Does the same as {@link #inTransaction(Duration, Function)}, but rolls the transaction back. */
     <T> T inRolledBackTransaction(Duration atMost, Function<TransactionalLockRows, T> work) {
         return transactions.rolledBack(atMost, () -> work.apply(locks));
+    }
+
+    /**
+     * Reads and cleans up the tables in pages, in the order of the key, for inspection and housekeeping.
+     *
+     * <p>Housekeeping's queries compare with a time between the transaction's begin and now. A row may look younger than it
+     * is, never older.
+     *
+     * <p>Every method is one statement. Call it in a transaction on the primary; {@link LockStore#inTransaction} opens one.
+     */
+    public interface LockPages {
+
+        /** Reads the database's clock. */
+        Instant clock();
+
+        /** Reads the locks that are held by a running lease, or through a node that has not been ended. */
+        List<LockSnapshot> held(String after, int limit);
+
+        /** Reads the locks that are held through a node, alive or dead. */
+        List<LockEntity> heldThrough(String nodeId, String after, int limit);
+
+        /**
+         * Finds the nodes with an expired lease that nobody has ended yet.
+         *
+         * @param sinceMicros since when, from the begin of the transaction: zero or negative
+         */
+        List<String> overdueNodes(String after, long sinceMicros, int limit);
+
+        /** Reads the locks whose node was ended or is absent. */
+        List<LockEntity> orphans(String after, int limit);
+
+        /**
+         * Reads the locks that have been free and available for some time.
+         *
+         * @param sinceMicros since when, from the begin of the transaction: negative
+         */
+        List<LockEntity> idle(String after, long sinceMicros, int limit);
+
+        /**
+         * Finds the ended nodes whose lease has been over for some time.
+         *
+         * @param sinceMicros since when, from the begin of the transaction: negative
+         */
+        List<String> idleNodes(String after, long sinceMicros, int limit);
+
+        /** Returns the nodes among these that a lock's row refers to. */
+        List<String> named(List<String> ids);
+
+        /**
+         * Locks these rows until the transaction ends, and returns their current state. It skips rows that another transaction
+         * has locked.
+         */
+        List<LockEntity> lockThoseFree(List<String> names);
+
+        /**
+         * Takes locks from owners whose node is gone, as {@link LockEntity#takenFromHolder} computes it. Lock the rows by
+         * {@link #lockThoseFree} first, so that they still match the decision.
+         */
+        int takeFromHolder(List<String> names, long delayMicros);
+
+        /** Deletes locks. Lock the rows by {@link #lockThoseFree} first, so that they still match the decision. */
+        int purge(List<String> names);
+
+        /** Deletes nodes that were ended. */
+        int purgeNodes(List<String> ids);
+    }
+
+    /**
+     * The channel through which a release wakes the waiters on other nodes. A notification without a receiver is lost.
+     * Thread-safe.
+     */
+    public interface WakeUpChannel {
+
+        /** Returns the name of the channel. */
+        String name();
+
+        /**
+         * Does the same as {@link LockRows#release}. If the lock becomes free and any other node waits, no matter for which
+         * lock, the commit notifies the channel. One statement.
+         *
+         * @param nodeId the caller's own node, which does not count as waiting; the empty string for none
+         */
+        boolean release(LockRows locks, LockEntity before, LockEntity after, String nodeId);
+
+        /** Receives notifications on the {@linkplain #listen listening} thread. */
+        interface Receiver {
+
+            /** Whether to keep listening; called several times a second. */
+            boolean isOpen();
+
+            /** Called when listening has begun. From now on, no notification is lost while the connection lives. */
+            void ready();
+
+            /** Called for each notification. Usually a release sent it, but any database session can. */
+            void lockReleased(String lockName);
+        }
+
+        /**
+         * Listens on one connection until the receiver is closed. First it sends a test notification through another
+         * connection, to prove that notifications arrive. If a pooler changes sessions between transactions, {@code LISTEN}
+         * succeeds but no notification arrives.
+         *
+         * @throws StoreException if there is no connection, it broke, or no notification arrives; the receiver may have missed
+         *     notifications
+         */
+        void listen(Receiver receiver);
     }
 }

@@ -1,6 +1,8 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockStore.WakeUpChannel;
+import io.github.holdfast.repository.LockTables.LockRows;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.jpa.repository.Modifying;
 import org.springframework.data.jpa.repository.Query;

@@ -1,5 +1,6 @@
 package io.github.holdfast.repository;
 
+import io.github.holdfast.repository.LockStore.WakeUpChannel;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;

@@ -1,7 +1,7 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockRows.Grant;
+import io.github.holdfast.repository.LockTables.LockRows.Grant;
 import jakarta.persistence.LockModeType;
 import java.util.Collection;
 import java.util.Comparator;

@@ -1,5 +1,6 @@
 package io.github.holdfast.repository;
 
+import io.github.holdfast.repository.LockSchema.UnsupportedDatabaseException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;

@@ -1,10 +1,18 @@
 package io.github.holdfast.repository;
 
+import java.time.Instant;
 import java.util.Optional;
+import org.hibernate.boot.model.FunctionContributions;
+import org.hibernate.boot.model.FunctionContributor;
 import org.hibernate.dialect.Dialect;
 import org.hibernate.dialect.H2Dialect;
 import org.hibernate.dialect.MySQLDialect;
 import org.hibernate.dialect.PostgreSQLDialect;
+import org.hibernate.query.sqm.produce.function.FunctionParameterType;
+import org.hibernate.query.sqm.produce.function.PatternFunctionDescriptorBuilder;
+import org.hibernate.query.sqm.produce.function.StandardFunctionArgumentTypeResolvers;
+import org.hibernate.type.BasicType;
+import org.hibernate.type.StandardBasicTypes;
 
 /** The SQL of each database for the wall clock in UTC, and for a time between the transaction's begin and now. */
 enum SqlClock {
@@ -16,10 +24,10 @@ enum SqlClock {
             "cast(extract(epoch from clock_timestamp())*1000000 as bigint)"),
 
     /**
-     * {@code sysdate(6)} is the wall clock, but in the session's time zone. {@code now(6)} and {@code utc_timestamp(6)} are the
-     * statement's start. {@code sysdate(6)} minus {@code now(6)} is the time that the statement has run, because the time zones
-     * cancel out. A change of daylight saving time during the statement would shift the lease. So the difference is taken modulo
-     * half an hour, from -15 to 15 minutes, because every such change is a multiple of half an hour. See
+     * {@code sysdate(6)} is the wall clock, but in the session's time zone. {@code now(6)} and {@code utc_timestamp(6)} are
+     * the statement's start. {@code sysdate(6)} minus {@code now(6)} is the time that the statement has run, because the time
+     * zones cancel out. A change of daylight saving time during the statement would shift the lease. So the difference is
+     * taken modulo half an hour, from -15 to 15 minutes, because every such change is a multiple of half an hour. See
      * https://dev.mysql.com/doc/refman/8.0/en/date-and-time-functions.html#function_sysdate.
      */
     MYSQL(
@@ -67,9 +75,9 @@ enum SqlClock {
     /**
      * Returns the SQL for a grant or release that is a transaction by itself. On H2, the statement's start then equals the
      * cheaper {@code current_timestamp}. The cost of the statement's start grows with the number of sessions. On MySQL and
-     * MariaDB, the clock becomes the statement's start. That is too early if the statement waits for the row (see {@link
-     * LockRepository#grantFromNow}). The expression for the exact clock would be a third of the SQL text. The server parses that
-     * text each time, and so does the driver without {@code cachePrepStmts}.
+     * MariaDB, the clock becomes the statement's start. That is too early if the statement waits for the row (see
+     * {@link LockRepository#grantFromNow}). The expression for the exact clock would be a third of the SQL text. The server
+     * parses that text each time, and so does the driver without {@code cachePrepStmts}.
      */
     String inAutocommit(String sql) {
         return switch (this) {
@@ -95,5 +103,59 @@ enum SqlClock {
                 + " INFORMATION_SCHEMA.SESSIONS where SESSION_ID=session_id()) as timestamp(6) with time zone)";
         static final String MYSQL_ELAPSED =
                 "(mod(timestampdiff(microsecond,now(6),sysdate(6))+87300000000,1800000000)-900000000)";
+    }
+
+    /**
+     * The HQL functions for the database's clock: {@code db_clock()}, {@code db_clock_plus(micros)}, {@code db_clock_micros()}
+     * (the microseconds since 1970), and {@code db_begin_plus(micros)}. The last function adds to a time between the begin of
+     * the transaction and now. Use it in queries that read the time for every row, and that may consider a row younger than it
+     * is.
+     *
+     * <p>HQL's own {@code instant} is unsuitable. On PostgreSQL, it is the start of the transaction. On MySQL and MariaDB, it
+     * is in the session's time zone. A lease needs the time of the write itself, after any wait for the row.
+     */
+    public static final class Functions implements FunctionContributor {
+
+        /** Called by Hibernate, which finds this class through {@code META-INF/services}. */
+        public Functions() {}
+
+        @Override
+        public void contributeFunctions(FunctionContributions contributions) {
+            // Hibernate calls this for every persistence unit of the application, whatever its database.
+            SqlClock.of(contributions.getDialect()).ifPresent(clock -> register(clock, contributions));
+        }
+
+        private static void register(SqlClock clock, FunctionContributions contributions) {
+            BasicType<Instant> instant =
+                    contributions.getTypeConfiguration().getBasicTypeRegistry().resolve(StandardBasicTypes.INSTANT);
+            BasicType<Long> number =
+                    contributions.getTypeConfiguration().getBasicTypeRegistry().resolve(StandardBasicTypes.LONG);
+            describe(contributions, "db_clock", clock.now, instant)
+                    .setExactArgumentCount(0)
+                    .register();
+            describePlus(contributions, "db_clock_plus", clock.nowPlusMicros, instant);
+            describePlus(contributions, "db_begin_plus", clock.beginPlusMicros, instant);
+            describe(contributions, "db_clock_micros", clock.epochMicros, number)
+                    .setExactArgumentCount(0)
+                    .register();
+        }
+
+        private static void describePlus(
+                FunctionContributions contributions, String name, String sql, BasicType<Instant> instant) {
+            // Without an argument type, Hibernate would send PostgreSQL a null lease as bytea.
+            describe(contributions, name, sql, instant)
+                    .setExactArgumentCount(1)
+                    .setArgumentTypeResolver(StandardFunctionArgumentTypeResolvers.invariant(
+                            contributions.getTypeConfiguration(), FunctionParameterType.INTEGER))
+                    .register();
+        }
+
+        private static PatternFunctionDescriptorBuilder describe(
+                FunctionContributions contributions, String name, String sql, BasicType<?> type) {
+            return contributions
+                    .getFunctionRegistry()
+                    .patternDescriptorBuilder(name, sql)
+                    .setInvariantType(type);
+        }
     }
 }

@@ -4,6 +4,8 @@ import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNode;
 import io.github.holdfast.entity.LockRun;
+import io.github.holdfast.repository.LockSchema.UnsupportedDatabaseException;
+import io.github.holdfast.repository.LockTables.LockRows;
 import io.github.holdfast.repository.StoreException.Failure;
 import jakarta.persistence.EntityManagerFactory;
 import jakarta.persistence.PersistenceException;

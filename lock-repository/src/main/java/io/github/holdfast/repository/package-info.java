@@ -2,7 +2,7 @@
  * Stores locks in the database.
  *
  * <p>{@link io.github.holdfast.repository.LockStore} runs short transactions of its own. {@link
- * io.github.holdfast.repository.LockRows} has the operations on one lock: it reads the lock with the database's clock, and writes
+ * io.github.holdfast.repository.LockTables} has the operations on the rows: they read a lock with the database's clock, and write
  * it by compare-and-set. A database error becomes a {@link io.github.holdfast.repository.StoreException}, whose failure says
  * whether the write may have happened. {@link io.github.holdfast.repository.LockSchema} creates the tables where neither
  * Liquibase nor Flyway does.

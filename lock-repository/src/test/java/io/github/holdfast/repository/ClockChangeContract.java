@@ -7,6 +7,8 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.entity.LockAvailability;
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockTables.LockSnapshot;
+import io.github.holdfast.repository.LockTables.TransactionalLockRows;
 import io.github.holdfast.test.ClockedDatabase;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
@@ -166,7 +168,8 @@ abstract class ClockChangeContract {
         }
         long micros = LEASE.toSeconds() * 1_000_000;
         long token = row.fencingToken();
-        return locks.queries().grant("job", row.version(), token, null, "me", null, null, token + 1, micros, micros)
+        return TestApplication.queries(locks)
+                        .grant("job", row.version(), token, null, "me", null, null, token + 1, micros, micros)
                 == 1;
     }
 

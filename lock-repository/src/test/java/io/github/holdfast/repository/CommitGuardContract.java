@@ -3,7 +3,8 @@ package io.github.holdfast.repository;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import io.github.holdfast.repository.LockRows.Grant;
+import io.github.holdfast.repository.LockTables.LockRows.Grant;
+import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManager;
 import java.sql.Connection;

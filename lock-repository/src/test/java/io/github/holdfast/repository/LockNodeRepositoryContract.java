@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.repository.LockTables.NodeRows;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.test.Database;
 import java.time.Duration;
@@ -71,7 +72,7 @@ abstract class LockNodeRepositoryContract {
     }
 
     private boolean beat(LockNode node, long version) {
-        return call(nodes -> nodes.beat(node.id(), version, LEASE));
+        return call(nodes -> nodes.beat(node.id(), version, Micros.of(LEASE)) == 1);
     }
 
     private boolean endIfOverdue(String id) {
@@ -254,7 +255,8 @@ abstract class LockNodeRepositoryContract {
 
     @Test
     void nothingIsDoneToANodeThatIsAbsent() {
-        assertThat(this.<Boolean>call(nodes -> nodes.beat("node", 0, LEASE))).isFalse();
+        assertThat(this.<Integer>call(nodes -> nodes.beat("node", 0, Micros.of(LEASE))))
+                .isZero();
         assertThat(endIfOverdue("node")).isFalse();
         assertThat(end("node")).isZero();
         assertThat(alert("node")).isZero();
@@ -491,7 +493,7 @@ abstract class LockNodeRepositoryContract {
             nodes.register("another", LEASE, null);
             return true;
         });
-        assertOneStatement("update lock_node", nodes -> nodes.beat("node", 0, LEASE));
+        assertOneStatement("update lock_node", nodes -> nodes.beat("node", 0, Micros.of(LEASE)));
         assertOneStatement("update lock_node", nodes -> nodes.alert("node"));
         assertOneStatement("update lock_node", nodes -> nodes.markWaiting("node", LEASE));
         assertOneStatement("update lock_node", nodes -> nodes.endIfOverdue("node", LEASE));

@@ -8,6 +8,8 @@ import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariConfig;
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockTables.LockSnapshot;
+import io.github.holdfast.repository.LockTables.TransactionalLockRows;
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
 import java.text.Normalizer;
@@ -294,8 +296,8 @@ abstract class LockRepositoryContract {
     }
 
     private void assertMissed(LockEntity row, Stale stale, Write write) {
-        int changed = application.call(
-                locks -> write.by(locks.queries(), stale.version(row), stale.token(row), stale.owner(row)));
+        int changed = application.call(locks ->
+                write.by(TestApplication.queries(locks), stale.version(row), stale.token(row), stale.owner(row)));
 
         assertThat(changed).isZero();
         assertUnchanged(row);
@@ -586,8 +588,8 @@ abstract class LockRepositoryContract {
         LockEntity row = application.grant("job", "caf\u00e9", LEASE);
 
         for (String other : List.of("CAF\u00c9", "cafe", "cafe\u0301", "caf\u00e9 ", "caf\u00e9\u200b")) {
-            assertThat(application.<Integer>call(
-                            locks -> locks.queries().release("job", row.version(), row.fencingToken(), other)))
+            assertThat(application.<Integer>call(locks ->
+                            TestApplication.queries(locks).release("job", row.version(), row.fencingToken(), other)))
                     .as(other)
                     .isZero();
         }

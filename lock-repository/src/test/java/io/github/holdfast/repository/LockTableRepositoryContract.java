@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockStore.LockPages;
+import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.test.Database;
 import java.time.Duration;
@@ -89,7 +91,7 @@ abstract class LockTableRepositoryContract {
         LockEntity before = application.create(name);
         LockEntity after = before.granted("owner of " + name, nodeId, "holder of " + name);
         // As it was granted when the node still lived, or was there.
-        int granted = application.call(locks -> locks.queries()
+        int granted = application.call(locks -> TestApplication.queries(locks)
                 .grantWhereNodeIs(
                         name,
                         before.version(),

@@ -3,6 +3,8 @@ package io.github.holdfast.repository;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockTables.LockSnapshot;
+import io.github.holdfast.repository.LockTables.TransactionalLockRows;
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManager;
@@ -90,6 +92,11 @@ final class TestApplication implements AutoCloseable {
     /** Runs the work in a transaction of the store, with more time than any test needs. */
     <T> T call(Function<TransactionalLockRows, T> work) {
         return store.inTransaction(AT_MOST, work);
+    }
+
+    /** Returns the bare statements of the rows. */
+    static LockRepository queries(TransactionalLockRows locks) {
+        return ((JpaLockRows) locks).queries();
     }
 
     /** Inside {@link #call}, executes native SQL in the same transaction. */

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockStore.WakeUpChannel;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManagerFactory;

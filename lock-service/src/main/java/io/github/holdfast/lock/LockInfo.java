@@ -2,7 +2,7 @@ package io.github.holdfast.lock;
 
 import io.github.holdfast.entity.LockAvailability;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockSnapshot;
+import io.github.holdfast.repository.LockTables.LockSnapshot;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;

@@ -156,8 +156,8 @@ public final class LockAdmin {
      * normal operation, the age is less than half of the {@linkplain LockServiceBuilder#nodeLease lease of the node}. No
      * statement.
      *
-     * @return the age; empty if this service has no node. A service has no node until it holds a lock without a lease, or waits
-     *     for a lock for more than a moment. It also has no node after its last one has ended
+     * @return the age; empty if this service has no node. A service has no node until it holds a lock without a lease, or
+     *     waits for a lock for more than a moment. It also has no node after its last one has ended
      */
     public Optional<Duration> heartbeatAge() {
         return engine.heartbeatAge();
@@ -189,7 +189,8 @@ public final class LockAdmin {
      * @return the former holder; empty if the lock was not held
      * @throws IllegalArgumentException if the name or the reason is not valid
      * @throws IllegalStateException if the service is closed
-     * @throws LockStoreException if the database failed. If it did not answer the commit, the lock may be released nevertheless
+     * @throws LockStoreException if the database failed. If it did not answer the commit, the lock may be released
+     *     nevertheless
      */
     public Optional<LockInfo> forceRelease(String name, String reason) {
         return forceRelease(name, holder -> true, reason);
@@ -206,7 +207,8 @@ public final class LockAdmin {
      * @return the former holder; empty if that grant no longer stands, even if there is a new holder
      * @throws IllegalArgumentException if the name or the reason is not valid
      * @throws IllegalStateException if the service is closed
-     * @throws LockStoreException if the database failed. If it did not answer the commit, the lock may be released nevertheless
+     * @throws LockStoreException if the database failed. If it did not answer the commit, the lock may be released
+     *     nevertheless
      */
     public Optional<LockInfo> forceRelease(String name, long fencingToken, String reason) {
         return forceRelease(name, holder -> holder.fencingToken() == fencingToken, reason);
@@ -225,11 +227,11 @@ public final class LockAdmin {
 
     /**
      * Runs housekeeping now, without waiting for the schedule. It ends nodes whose lease is over, frees their locks, and marks
-     * the unfinished task runs of dead processes as lost. It deletes the rows of locks and nodes that have been idle for longer
-     * than the {@linkplain LockServiceBuilder#retention retention}. It also deletes the rows of runs that ended longer ago than
-     * that. It keeps the last run of each task if that run began within the last 366 days. It works in batches, each in a
-     * transaction of its own, and skips rows that are in use. Only one service does this at a time. If another one is at work,
-     * this call waits for at most 10 seconds.
+     * the unfinished task runs of dead processes as lost. It deletes the rows of locks and nodes that have been idle for
+     * longer than the {@linkplain LockServiceBuilder#retention retention}. It also deletes the rows of runs that ended longer
+     * ago than that. It keeps the last run of each task if that run began within the last 366 days. It works in batches, each
+     * in a transaction of its own, and skips rows that are in use. Only one service does this at a time. If another one is at
+     * work, this call waits for at most 10 seconds.
      *
      * @return the counts of changed and deleted rows
      * @throws IllegalStateException if the service is closed
@@ -244,4 +246,17 @@ public final class LockAdmin {
     private LockStore store() {
         return engine.store();
     }
+
+    /**
+     * The result of one housekeeping run, as counts.
+     *
+     * @param nodesEnded the number of nodes that it ended because their lease was over
+     * @param locksFreed the number of locks that it took from dead nodes
+     * @param locksPurged the number of idle locks whose rows it deleted
+     * @param nodesPurged the number of dead nodes whose rows it deleted
+     * @param runsLost the number of task runs that it marked as lost, mostly because their process died
+     * @param runsPurged the number of task runs whose rows it deleted
+     */
+    public record HousekeepingReport(
+            int nodesEnded, int locksFreed, int locksPurged, int nodesPurged, int runsLost, int runsPurged) {}
 }

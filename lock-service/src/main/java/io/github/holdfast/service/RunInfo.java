@@ -1,7 +1,6 @@
 package io.github.holdfast.service;
 
 import io.github.holdfast.entity.LockRun;
-import io.github.holdfast.entity.RunStatus;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
@@ -27,7 +26,7 @@ public record RunInfo(
         @Nullable String holder,
         Instant begunAt,
         @Nullable Instant endedAt,
-        RunStatus status,
+        LockRun.Status status,
         @Nullable String error) {
 
     static RunInfo of(LockRun run) {

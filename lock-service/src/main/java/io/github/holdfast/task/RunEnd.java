@@ -1,12 +1,11 @@
 package io.github.holdfast.task;
 
 import io.github.holdfast.entity.LockRun;
-import io.github.holdfast.entity.RunStatus;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.ReleaseOutcome;
-import io.github.holdfast.repository.LockRows.Grant;
-import io.github.holdfast.repository.RunRows;
+import io.github.holdfast.repository.LockTables.LockRows.Grant;
+import io.github.holdfast.repository.LockTables.RunRows;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.LockEngine;
 import io.github.holdfast.service.engine.LogEvent;
@@ -31,7 +30,7 @@ final class RunEnd {
     private final LockEngine engine;
     private final LockHandle lock;
     private final Grant grant;
-    private final RunStatus status;
+    private final LockRun.Status status;
     private final @Nullable String error;
 
     /**
@@ -45,7 +44,8 @@ final class RunEnd {
         this.grant = new Grant(lock.name(), lock.owner(), lock.fencingToken());
         LockState state = lock.state();
         boolean isHeld = state == LockState.HELD || state == LockState.SUSPECT;
-        this.status = !isHeld ? RunStatus.LOST : failure == null ? RunStatus.SUCCEEDED : RunStatus.FAILED;
+        this.status =
+                !isHeld ? LockRun.Status.LOST : failure == null ? LockRun.Status.SUCCEEDED : LockRun.Status.FAILED;
         this.error = failure == null ? null : ErrorSummary.of(failure);
     }
 
@@ -55,7 +55,7 @@ final class RunEnd {
      * @return the recorded status; empty if nothing is recorded yet. If the database refused the record, the lock is already
      *     released. If the database did not answer for some seconds, the lock is released after it answers
      */
-    Optional<RunStatus> write() {
+    Optional<LockRun.Status> write() {
         try {
             return Optional.of(logged(engine.untilAnswered(LIMIT, this::attempt)));
         } catch (StoreException failed) {
@@ -78,15 +78,15 @@ final class RunEnd {
     }
 
     /** Safe to repeat: only the first write changes anything. */
-    private RunStatus attempt() {
+    private LockRun.Status attempt() {
         RunRows runs = engine.store().runs();
-        if (status != RunStatus.LOST && runs.end(grant, status, error)) {
+        if (status != LockRun.Status.LOST && runs.end(grant, status, error)) {
             return status;
         }
         boolean unused = runs.lose(grant.name(), grant.fencingToken(), error);
         return runs.read(grant.name(), grant.fencingToken())
                 .map(LockRun::status)
-                .orElse(RunStatus.LOST);
+                .orElse(LockRun.Status.LOST);
     }
 
     /** Logs that a run is lost. */
@@ -94,8 +94,8 @@ final class RunEnd {
         LogEvent.runLost(LOG, task, fencingToken);
     }
 
-    private RunStatus logged(RunStatus written) {
-        if (written == RunStatus.LOST) {
+    private LockRun.Status logged(LockRun.Status written) {
+        if (written == LockRun.Status.LOST) {
             logLost(grant.name(), grant.fencingToken());
         }
         return written;
@@ -103,7 +103,7 @@ final class RunEnd {
 
     private void again() {
         try {
-            RunStatus written = logged(engine.store().inTransaction(STATEMENT, this::attempt));
+            LockRun.Status written = logged(engine.store().inTransaction(STATEMENT, this::attempt));
             LogEvent.RUN_ENDED
                     .of(grant.name(), LOG.atInfo())
                     .addKeyValue(LogEvent.TOKEN, grant.fencingToken())

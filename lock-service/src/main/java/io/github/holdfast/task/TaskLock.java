@@ -1,6 +1,6 @@
 package io.github.holdfast.task;
 
-import io.github.holdfast.entity.RunStatus;
+import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockStoreException;
@@ -21,7 +21,7 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  * }</pre>
  *
  * <p>The transaction that grants the lock also records the run, so every run is recorded. If the process then dies,
- * housekeeping or the next run marks its run as {@link RunStatus#LOST}. The service keeps the lock for as long as the task
+ * housekeeping or the next run marks its run as {@link LockRun.Status#LOST}. The service keeps the lock for as long as the task
  * runs, unless the request has a lease.
  */
 public final class TaskLock {
@@ -102,8 +102,8 @@ public final class TaskLock {
         }
     }
 
-    private static TaskOutcome outcomeOf(RunStatus status, LockHandle lock) {
-        if (status == RunStatus.SUCCEEDED) {
+    private static TaskOutcome outcomeOf(LockRun.Status status, LockHandle lock) {
+        if (status == LockRun.Status.SUCCEEDED) {
             ReleaseOutcome unused = lock.release();
             return TaskOutcome.SUCCEEDED;
         }

@@ -1,7 +1,6 @@
 package io.github.holdfast.task;
 
 import io.github.holdfast.entity.LockRun;
-import io.github.holdfast.entity.RunStatus;
 import io.github.holdfast.lock.LockRequest;
 import java.time.Duration;
 import java.time.Instant;
@@ -151,7 +150,7 @@ public final class TaskRequest {
     boolean isDueAfter(LockRun last, Instant dbNow) {
         return period == null
                 || !last.hasBegunSincePeriodBegan(period, dbNow)
-                || (isRetriedInPeriod() && last.status() != RunStatus.SUCCEEDED);
+                || (isRetriedInPeriod() && last.status() != LockRun.Status.SUCCEEDED);
     }
 
     @Override

@@ -7,7 +7,7 @@ import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.holdfast.entity.RunStatus;
+import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockRequest;
@@ -124,7 +124,7 @@ abstract class AdminCrashPointContract extends CrashPoints {
 
     // Tasks
 
-    private List<RunStatus> statuses(String name) {
+    private List<LockRun.Status> statuses(String name) {
         return theirs.admin().runs(name, Long.MAX_VALUE, 10).stream()
                 .map(RunInfo::status)
                 .toList();
@@ -146,7 +146,7 @@ abstract class AdminCrashPointContract extends CrashPoints {
                     .isEqualTo(TaskOutcome.SUCCEEDED));
             assertThat(ran).hasValue(isDone ? 1 : 0);
             runByAnother(crash, request, isDone ? TaskOutcome.NOT_DUE : TaskOutcome.SUCCEEDED);
-            assertThat(statuses(crash.name())).containsExactly(RunStatus.SUCCEEDED);
+            assertThat(statuses(crash.name())).containsExactly(LockRun.Status.SUCCEEDED);
         });
     }
 
@@ -172,7 +172,8 @@ abstract class AdminCrashPointContract extends CrashPoints {
                 }
             });
             runByAnother(crash, request, hasRun[0] ? TaskOutcome.NOT_DUE : TaskOutcome.SUCCEEDED);
-            assertThat(statuses(crash.name())).containsExactly(hasRun[0] ? RunStatus.FAILED : RunStatus.SUCCEEDED);
+            assertThat(statuses(crash.name()))
+                    .containsExactly(hasRun[0] ? LockRun.Status.FAILED : LockRun.Status.SUCCEEDED);
         });
     }
 
@@ -190,8 +191,8 @@ abstract class AdminCrashPointContract extends CrashPoints {
             assertThat(statuses(crash.name()))
                     .containsExactlyElementsOf(
                             isDone
-                                    ? List.of(RunStatus.SUCCEEDED, RunStatus.SUCCEEDED, RunStatus.LOST)
-                                    : List.of(RunStatus.SUCCEEDED, RunStatus.LOST));
+                                    ? List.of(LockRun.Status.SUCCEEDED, LockRun.Status.SUCCEEDED, LockRun.Status.LOST)
+                                    : List.of(LockRun.Status.SUCCEEDED, LockRun.Status.LOST));
         });
     }
 

@@ -17,6 +17,7 @@ import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.service.LockAdmin.HousekeepingReport;
 import io.github.holdfast.service.TestRows.Row;
 import io.github.holdfast.test.Database;
 import java.sql.Connection;

@@ -16,6 +16,7 @@ import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.repository.PersistenceUnit;
+import io.github.holdfast.service.LockAdmin.HousekeepingReport;
 import io.github.holdfast.task.TaskLock;
 import io.github.holdfast.task.TaskOutcome;
 import io.github.holdfast.task.TaskRequest;

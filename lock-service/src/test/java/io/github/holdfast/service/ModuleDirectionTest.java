@@ -32,7 +32,7 @@ import io.github.holdfast.entity.LockNode;
 import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
-import io.github.holdfast.repository.TransactionalLockRows;
+import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.service.engine.LockEngine;
 import io.github.holdfast.task.TaskLock;
 import jakarta.persistence.EntityManager;
@@ -91,7 +91,7 @@ class ModuleDirectionTest {
     @Test
     void allThreeModulesAreLookedAt() {
         assertThat(production.contain(LockEntity.class)).isTrue();
-        assertThat(production.contain(TransactionalLockRows.class)).isTrue();
+        assertThat(production.contain(LockStore.class)).isTrue();
         assertThat(production.contain(LockRequest.class)).isTrue();
         assertThat(production.contain(LockEngine.class)).isTrue();
         assertThat(production.contain(TaskLock.class)).isTrue();
@@ -337,7 +337,7 @@ class ModuleDirectionTest {
                 .because("it takes a bare number; TimeUnit.sleep says of what"));
         check(noClasses()
                 .that(are(not(belongToTicker()
-                        .or(belongToAnyOf(TransactionalLockRows.class))
+                        .or(simpleName("JpaLockRows"))
                         .or(simpleName("AutocommitLockRows"))
                         .or(simpleName("UselessConnections")))))
                 .should()

@@ -7,8 +7,8 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.NodeRows;
-import io.github.holdfast.repository.TransactionalLockRows;
+import io.github.holdfast.repository.LockTables.NodeRows;
+import io.github.holdfast.repository.LockTables.TransactionalLockRows;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.TestDatabase;
@@ -46,7 +46,7 @@ abstract class TakeoverContract {
     private static final Duration TOLERANCE = ofMillis(100);
 
     /** What a beat makes of it, so that whoever holds the lock then holds it when the round is judged. */
-    private static final Duration BEATEN_LEASE = ofSeconds(100);
+    private static final long BEATEN_LEASE_MICROS = 100_000_000;
 
     private static final Duration LIMIT = ofSeconds(20);
     private static final String HOLDER = "holder";
@@ -180,7 +180,7 @@ abstract class TakeoverContract {
                 return store.inTransaction(LIMIT, locks -> {
                     NodeRows nodes = store.nodes();
                     NodeRows.Snapshot before = nodes.read(nodeId).orElseThrow();
-                    if (!nodes.beat(nodeId, before.node().version(), BEATEN_LEASE)) {
+                    if (nodes.beat(nodeId, before.node().version(), BEATEN_LEASE_MICROS) == 0) {
                         return false;
                     }
                     awaitClock(before.node().expiresAt().plus(TOLERANCE));

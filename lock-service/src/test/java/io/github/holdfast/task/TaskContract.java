@@ -10,13 +10,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.entity.RunStatus;
+import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LockStoreException;
-import io.github.holdfast.service.HousekeepingReport;
 import io.github.holdfast.service.LockAdmin;
+import io.github.holdfast.service.LockAdmin.HousekeepingReport;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
 import io.github.holdfast.service.NodeWorker;
@@ -94,7 +94,7 @@ abstract class TaskContract {
         return mine.admin().runs(name, Long.MAX_VALUE, 1000);
     }
 
-    private List<RunStatus> statuses(String name) {
+    private List<LockRun.Status> statuses(String name) {
         return runs(name).stream().map(RunInfo::status).toList();
     }
 
@@ -117,7 +117,7 @@ abstract class TaskContract {
         assertThat(outcomes).isSubsetOf(TaskOutcome.SUCCEEDED, TaskOutcome.NOT_DUE, TaskOutcome.HELD);
         assertThat(run(theirs, yearly("once"))).isEqualTo(TaskOutcome.NOT_DUE);
         assertThat(runs("once")).singleElement().satisfies(run -> {
-            assertThat(run.status()).isEqualTo(RunStatus.SUCCEEDED);
+            assertThat(run.status()).isEqualTo(LockRun.Status.SUCCEEDED);
             assertThat(run.period()).isEqualTo(rows.nowMicros() / (PERIOD.toNanos() / 1000));
             assertThat(run.fencingToken()).isEqualTo(rows.token("once"));
             assertThat(run.holder()).contains(ProcessHandle.current().pid() + "@");
@@ -152,7 +152,7 @@ abstract class TaskContract {
         }
 
         assertThat(overlapped).hasValue(0);
-        assertThat(statuses("busy")).hasSize(ran.get()).containsOnly(RunStatus.SUCCEEDED);
+        assertThat(statuses("busy")).hasSize(ran.get()).containsOnly(LockRun.Status.SUCCEEDED);
         assertThat(runs("busy")).extracting(RunInfo::period).containsOnlyNulls();
     }
 
@@ -166,7 +166,7 @@ abstract class TaskContract {
         });
 
         assertThat(outcome).isEqualTo(TaskOutcome.SUCCEEDED);
-        assertThat(statuses("held")).containsExactly(RunStatus.SUCCEEDED);
+        assertThat(statuses("held")).containsExactly(LockRun.Status.SUCCEEDED);
     }
 
     @Test
@@ -213,7 +213,7 @@ abstract class TaskContract {
         assertThat(run(mine, request.retryFailed())).isEqualTo(TaskOutcome.NOT_DUE);
 
         List<RunInfo> runs = runs("failing");
-        assertThat(runs).extracting(RunInfo::status).containsExactly(RunStatus.SUCCEEDED, RunStatus.FAILED);
+        assertThat(runs).extracting(RunInfo::status).containsExactly(LockRun.Status.SUCCEEDED, LockRun.Status.FAILED);
         assertThat(runs.get(1).error()).isEqualTo("java.lang.IllegalStateException: no paper");
         assertThat(runs.get(1).period()).isEqualTo(runs.get(0).period());
     }
@@ -255,7 +255,7 @@ abstract class TaskContract {
                 .isSameAs(thrown);
 
         for (String name : List.of("forced", "leased", "both")) {
-            assertThat(statuses(name)).as(name).containsExactly(RunStatus.LOST);
+            assertThat(statuses(name)).as(name).containsExactly(LockRun.Status.LOST);
             assertThat(run(theirs, yearly(name))).as(name).isEqualTo(TaskOutcome.NOT_DUE);
         }
         assertThat(runs("both").get(0).error()).contains("lost and failed");
@@ -287,14 +287,14 @@ abstract class TaskContract {
             }
             worker.kill();
             await().atMost(SOON).until(() -> run(mine, yearly("swept")) == TaskOutcome.NOT_DUE);
-            assertThat(statuses("swept")).containsExactly(RunStatus.RUNNING);
+            assertThat(statuses("swept")).containsExactly(LockRun.Status.RUNNING);
             assertThat(run(mine, yearly("retried").retryFailed())).isEqualTo(TaskOutcome.SUCCEEDED);
-            assertThat(statuses("retried")).containsExactly(RunStatus.SUCCEEDED, RunStatus.LOST);
+            assertThat(statuses("retried")).containsExactly(LockRun.Status.SUCCEEDED, LockRun.Status.LOST);
             mine.task(yearly("alive")).runIfDue(lock -> {
                 assertThat(theirs.admin().housekeep().runsLost()).isEqualTo(1);
             });
-            assertThat(statuses("swept")).containsExactly(RunStatus.LOST);
-            assertThat(statuses("alive")).containsExactly(RunStatus.SUCCEEDED);
+            assertThat(statuses("swept")).containsExactly(LockRun.Status.LOST);
+            assertThat(statuses("alive")).containsExactly(LockRun.Status.SUCCEEDED);
         }
     }
 
@@ -305,11 +305,11 @@ abstract class TaskContract {
         TaskRequest request = yearly("away").retryFailed();
         assertThat(faulty.task(request).runIfDue(lock -> faults.down())).isEqualTo(TaskOutcome.UNRESOLVED);
         assertThat(run(theirs, request)).isEqualTo(TaskOutcome.HELD);
-        assertThat(statuses("away")).containsExactly(RunStatus.RUNNING);
+        assertThat(statuses("away")).containsExactly(LockRun.Status.RUNNING);
         faults.up();
         await().atMost(SOON).until(() -> theirs.find("away").isEmpty());
 
-        assertThat(statuses("away")).containsExactly(RunStatus.SUCCEEDED);
+        assertThat(statuses("away")).containsExactly(LockRun.Status.SUCCEEDED);
         assertThat(run(theirs, request)).isEqualTo(TaskOutcome.NOT_DUE);
     }
 
@@ -341,7 +341,7 @@ abstract class TaskContract {
                 assertThat(run(theirs, yearly(name)))
                         .as(name)
                         .isEqualTo(ran.get() == 1 ? TaskOutcome.NOT_DUE : TaskOutcome.SUCCEEDED);
-                assertThat(statuses(name)).as(name).containsExactly(RunStatus.SUCCEEDED);
+                assertThat(statuses(name)).as(name).containsExactly(LockRun.Status.SUCCEEDED);
                 if (!wasBroken) {
                     break;
                 }

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.github.holdfast.entity.RunStatus;
+import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.RunInfo;
 import io.github.holdfast.test.Database;
@@ -190,7 +190,7 @@ class ScheduledLockTest {
         assertThat(jobs.meta()).isNull();
         assertThat(jobs.plain()).isEqualTo("plain");
         assertThat(runs("named by a property")).singleElement().satisfies(run -> {
-            assertThat(run.status()).isEqualTo(RunStatus.SUCCEEDED);
+            assertThat(run.status()).isEqualTo(LockRun.Status.SUCCEEDED);
             assertThat(run.nodeId()).as("it has a lease").isNull();
         });
     }
@@ -200,7 +200,7 @@ class ScheduledLockTest {
     void theSchedulerCallsTheProxy() {
         await().atMost(Duration.ofSeconds(20)).until(() -> jobs.ticks() > 10);
         assertThat(jobs.scheduledRuns()).isEqualTo(1);
-        assertThat(runs("scheduled")).extracting(RunInfo::status).containsExactly(RunStatus.SUCCEEDED);
+        assertThat(runs("scheduled")).extracting(RunInfo::status).containsExactly(LockRun.Status.SUCCEEDED);
     }
 
     @Test
@@ -209,9 +209,9 @@ class ScheduledLockTest {
         CountDownLatch end = new CountDownLatch(1);
         jobs.async(begun, end);
         begun.await();
-        assertThat(runs("async")).extracting(RunInfo::status).containsExactly(RunStatus.RUNNING);
+        assertThat(runs("async")).extracting(RunInfo::status).containsExactly(LockRun.Status.RUNNING);
         end.countDown();
-        await().atMost(Duration.ofSeconds(20)).until(() -> runs("async").get(0).status() == RunStatus.SUCCEEDED);
+        await().atMost(Duration.ofSeconds(20)).until(() -> runs("async").get(0).status() == LockRun.Status.SUCCEEDED);
     }
 
     @Test
@@ -226,7 +226,7 @@ class ScheduledLockTest {
         assertThat(runs("transactional"))
                 .singleElement()
                 .extracting(RunInfo::status)
-                .isEqualTo(RunStatus.SUCCEEDED);
+                .isEqualTo(LockRun.Status.SUCCEEDED);
         assertThat(locks.find("transactional")).isEmpty();
         assertThat(application
                         .getBean(JdbcTemplate.class)
@@ -241,7 +241,7 @@ class ScheduledLockTest {
                     .isInstanceOf(NoSuchMethodException.class)
                     .hasMessage("checked");
             assertThat(runs("failing")).hasSize(run).allSatisfy(failed -> {
-                assertThat(failed.status()).isEqualTo(RunStatus.FAILED);
+                assertThat(failed.status()).isEqualTo(LockRun.Status.FAILED);
                 assertThat(failed.error()).isEqualTo("java.lang.NoSuchMethodException: checked");
             });
         }

@@ -2,9 +2,9 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockAvailability;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockRows.Grant;
-import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.LockStore.RowTransaction;
+import io.github.holdfast.repository.LockTables.LockRows.Grant;
+import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;

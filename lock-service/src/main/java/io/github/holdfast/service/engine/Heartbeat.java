@@ -2,7 +2,7 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.NodeRows;
+import io.github.holdfast.repository.LockTables.NodeRows;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import java.util.Optional;
@@ -235,9 +235,9 @@ final class Heartbeat implements AutoCloseable {
     private boolean beat(Node current) {
         boolean wasFailing = current.isFailing();
         long sentAt = current.beginBeat();
-        boolean beaten = store.inTransaction(
-                timing.period(), () -> store.nodes().beat(current.id(), current.version(), timing.lease()));
-        if (!beaten) {
+        int beaten = store.inTransaction(
+                timing.period(), () -> store.nodes().beat(current.id(), current.version(), timing.leaseMicros()));
+        if (beaten == 0) {
             return missed(current);
         }
         if (!current.beaten(sentAt)) {

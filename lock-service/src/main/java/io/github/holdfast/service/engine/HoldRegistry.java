@@ -1,7 +1,7 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockRows.Grant;
+import io.github.holdfast.repository.LockTables.LockRows.Grant;
 import io.github.holdfast.service.engine.PendingAcquisitions.NameAndOwner;
 import java.util.Collection;
 import java.util.List;

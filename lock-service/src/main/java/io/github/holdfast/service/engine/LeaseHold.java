@@ -6,7 +6,7 @@ import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
-import io.github.holdfast.repository.LockRows.Grant;
+import io.github.holdfast.repository.LockTables.LockRows.Grant;
 import io.github.holdfast.repository.StoreException;
 import java.lang.ref.WeakReference;
 import java.time.Duration;

@@ -1,7 +1,7 @@
 package io.github.holdfast.service.engine;
 
-import io.github.holdfast.repository.LockRows;
 import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.LockTables.LockRows;
 import java.time.Duration;
 
 /**

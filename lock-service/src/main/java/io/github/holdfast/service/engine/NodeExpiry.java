@@ -2,7 +2,7 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.LossCause;
-import io.github.holdfast.repository.LockRows;
+import io.github.holdfast.repository.LockTables.LockRows;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Supplier;

@@ -2,8 +2,8 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.LossCause;
-import io.github.holdfast.repository.LockRows.Grant;
 import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.LockTables.LockRows.Grant;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import java.util.HashSet;

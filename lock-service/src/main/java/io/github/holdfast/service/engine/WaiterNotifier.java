@@ -1,9 +1,9 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockRows;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.WakeUpChannel;
+import io.github.holdfast.repository.LockStore.WakeUpChannel;
+import io.github.holdfast.repository.LockTables.LockRows;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Set;

@@ -2,22 +2,21 @@ package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockTables.LockSnapshot;
+import io.github.holdfast.repository.LockTables.TransactionalLockRows;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The rows of the locks in the current transaction. It adds operations that need a longer transaction: row locks, which last
- * until the transaction ends, and takeovers, which accompany other writes. Thread-safe.
- */
-public final class TransactionalLockRows implements LockRows {
+/** The rows of the locks in the current transaction, by the queries of {@link LockRepository}. Thread-safe. */
+final class JpaLockRows implements TransactionalLockRows {
 
     private final LockRepository queries;
     private final LockAuditRepository audits;
 
-    TransactionalLockRows(LockRepository queries, LockAuditRepository audits) {
+    JpaLockRows(LockRepository queries, LockAuditRepository audits) {
         this.queries = queries;
         this.audits = audits;
     }
@@ -32,22 +31,12 @@ public final class TransactionalLockRows implements LockRows {
         return queries.read(name);
     }
 
-    /**
-     * Reads a lock and locks its row until the transaction ends. It waits for any transaction that has the row locked. The row
-     * must exist. On MySQL and MariaDB, locking a missing row takes gap locks, and these deadlock with transactions that create
-     * the row.
-     *
-     * @return empty if the lock has no row
-     */
+    @Override
     public Optional<LockEntity> findForUpdate(String name) {
         return queries.findForUpdate(name);
     }
 
-    /**
-     * Does the same as {@link #findForUpdate}, but skips a row that another transaction has locked.
-     *
-     * @return empty if the lock has no row, or another transaction has it locked
-     */
+    @Override
     public Optional<LockEntity> findForUpdateSkipLocked(String name) {
         return queries.findForUpdateSkipLocked(name);
     }
@@ -125,15 +114,7 @@ public final class TransactionalLockRows implements LockRows {
         return queries.supersede(name, version) == 1;
     }
 
-    /**
-     * Takes the lock from its holder, dead or alive, as {@link LockEntity#takenFromHolder} computed it. It grants the lock to
-     * nobody. One statement.
-     *
-     * @param before the state that the decision was based on; held
-     * @param after the state to write
-     * @param delay the minimum time after the write before another grant
-     * @return false if the row no longer matches {@code before}
-     */
+    @Override
     public boolean takeFromHolder(LockEntity before, LockEntity after, Duration delay) {
         return queries.takeFromHolder(
                         before.name(),
@@ -145,23 +126,12 @@ public final class TransactionalLockRows implements LockRows {
                 == 1;
     }
 
-    /**
-     * Keeps a lock unavailable for longer, after this transaction has written its row. One statement.
-     *
-     * @param written the row as it was written
-     * @param delay the minimum time after this write before another grant
-     */
+    @Override
     public void delay(LockEntity written, Duration delay) {
         queries.delay(written.name(), written.version(), Micros.of(delay));
     }
 
-    /**
-     * Records a forced release in the audit log. One statement.
-     *
-     * @param before the lock as it was held before the release
-     * @param doneBy who forced the release, for people
-     * @param reason why
-     */
+    @Override
     public void recordForcedRelease(LockEntity before, String doneBy, String reason) {
         audits.insert(
                 UUID.randomUUID().toString(),
@@ -175,7 +145,7 @@ public final class TransactionalLockRows implements LockRows {
                 reason);
     }
 
-    /** Whether the audit log contains a forced release of the grant with this token. One statement. */
+    @Override
     public boolean wasForced(String name, long fencingToken) {
         return audits.wasForced(name, fencingToken);
     }

@@ -1,6 +1,7 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockTables.LockRows;
 import io.github.holdfast.repository.StoreException.Failure;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -17,7 +18,7 @@ import org.springframework.core.NestedExceptionUtils;
  * channel. The payload is the name of the lock. The commit of the release sends the notification, so the receiver finds the lock
  * free. A notification without a receiver is lost. Thread-safe.
  */
-public final class WakeUpChannel {
+final class PostgresWakeUpChannel implements LockStore.WakeUpChannel {
 
     private static final Duration PROBE_LIMIT = Duration.ofSeconds(5);
 
@@ -26,7 +27,7 @@ public final class WakeUpChannel {
     private final CompiledUpdate release;
     private final String name;
 
-    private WakeUpChannel(StoreTransactions transactions, LockWakeUpRepository notifying, String name) {
+    private PostgresWakeUpChannel(StoreTransactions transactions, LockWakeUpRepository notifying, String name) {
         this.transactions = transactions;
         this.notifying = notifying;
         this.release = CompiledUpdate.of(transactions.factory(), LockWakeUpRepository.class, "release");
@@ -39,7 +40,7 @@ public final class WakeUpChannel {
      * @throws IllegalStateException if the database is not PostgreSQL, or its driver is not PostgreSQL's own
      * @throws StoreException if the database failed
      */
-    static WakeUpChannel of(StoreTransactions transactions) {
+    static PostgresWakeUpChannel of(StoreTransactions transactions) {
         if (!(transactions.dialect() instanceof PostgreSQLDialect)) {
             throw refused("the persistence unit uses another database");
         }
@@ -52,7 +53,7 @@ public final class WakeUpChannel {
                     .getEntityDescriptor(LockEntity.class)
                     .getMappedTableDetails()
                     .getTableName();
-            return new WakeUpChannel(
+            return new PostgresWakeUpChannel(
                     transactions, notifying, session.doReturningWork(connection -> nameFor(table, connection)));
         } catch (RuntimeException thrown) {
             throw translated(thrown);
@@ -82,17 +83,12 @@ public final class WakeUpChannel {
         }
     }
 
-    /** Returns the name of the channel. */
+    @Override
     public String name() {
         return name;
     }
 
-    /**
-     * Does the same as {@link LockRows#release}. If the lock becomes free and any other node waits, no matter for which lock, the
-     * commit notifies the channel. One statement.
-     *
-     * @param nodeId the caller's own node, which does not count as waiting; the empty string for none
-     */
+    @Override
     public boolean release(LockRows locks, LockEntity before, LockEntity after, String nodeId) {
         if (after.owner() != null) {
             return locks.release(before, after);
@@ -112,27 +108,7 @@ public final class WakeUpChannel {
         return released == 1;
     }
 
-    /** Receives notifications on the {@linkplain #listen listening} thread. */
-    public interface Receiver {
-
-        /** Whether to keep listening; called several times a second. */
-        boolean isOpen();
-
-        /** Called when listening has begun. From now on, no notification is lost while the connection lives. */
-        void ready();
-
-        /** Called for each notification. Usually a release sent it, but any database session can. */
-        void lockReleased(String lockName);
-    }
-
-    /**
-     * Listens on one connection until the receiver is closed. First it sends a test notification through another connection, to
-     * prove that notifications arrive. If a pooler changes sessions between transactions, {@code LISTEN} succeeds but no
-     * notification arrives.
-     *
-     * @throws StoreException if there is no connection, it broke, or no notification arrives; the receiver may have missed
-     *     notifications
-     */
+    @Override
     public void listen(Receiver receiver) {
         try (Session session = transactions.unit().createEntityManager().unwrap(Session.class)) {
             session.doWork(connection -> new PostgresNotifications(connection, name).hear(receiver, this::probe));

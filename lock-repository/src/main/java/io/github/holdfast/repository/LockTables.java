@@ -1,0 +1,401 @@
+package io.github.holdfast.repository;
+
+import io.github.holdfast.entity.LockAvailability;
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.entity.LockRun;
+import io.github.holdfast.repository.LockTables.LockRows.Grant;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Holdfast's tables: the rows of the locks, of the nodes, and of the runs of tasks. {@link LockStore} gives access to them,
+ * mostly inside a transaction. All methods throw {@link StoreException} if the database failed.
+ */
+public interface LockTables {
+
+    /**
+     * A lock as one statement saw it.
+     *
+     * @param row the lock's row
+     * @param node the node that the row refers to; null if it refers to none, or if the node has no row
+     * @param dbNow the database's clock in that statement
+     */
+    record LockSnapshot(LockEntity row, @Nullable LockNode node, Instant dbNow) {
+
+        /**
+         * Returns whether the lock is available to an owner.
+         *
+         * @param owner the owner that wants to acquire it
+         * @param nodeId the node to hold it through; null to hold it by a lease
+         * @param tolerance for how long a lease must have been over before the lock is taken from its holder
+         */
+        public LockAvailability availability(String owner, @Nullable String nodeId, Duration tolerance) {
+            return row.availability(owner, nodeId, node, dbNow, tolerance);
+        }
+
+        /**
+         * Whether this owner still holds the lock, and so may renew or re-enter it.
+         *
+         * @param nodeId the node that the lock is held through; null if it is held by a lease
+         */
+        public boolean isHeldBy(String owner, @Nullable String nodeId) {
+            return availability(owner, nodeId, Duration.ZERO) == LockAvailability.HELD_BY_CLAIMANT;
+        }
+
+        /**
+         * Returns the remaining time of the hold at {@link #dbNow}. A hold lasts until the end of its lease, or of its node's
+         * lease. Zero if nobody holds the lock, or if that lease is over.
+         */
+        public Duration timeUntilOver() {
+            Instant end = row.nodeId() == null ? row.expiresAt() : node == null ? null : node.expiresAt();
+            return row.owner() == null || end == null || !end.isAfter(dbNow)
+                    ? Duration.ZERO
+                    : Duration.between(dbNow, end);
+        }
+
+        /**
+         * Returns the time until the lock can be granted, as far as the row shows. Null if the lock is held through a node.
+         *
+         * @param tolerance for how long a lease must have been over before the lock is taken from its holder
+         */
+        public @Nullable Duration timeUntilFree(Duration tolerance) {
+            return row.timeUntilFree(dbNow, tolerance);
+        }
+    }
+
+    /**
+     * The rows of the locks. Each read of a row also reads the database's clock. Each change is a compare-and-set.
+     *
+     * <p>The calls share one transaction ({@link LockStore#inTransaction}), or each runs in a transaction of its own ({@link
+     * LockStore#autocommit}). They throw {@link StoreException} if the database failed.
+     */
+    interface LockRows {
+
+        /**
+         * One grant of a lock. No two grants of a lock have the same token.
+         *
+         * @param name the lock that was granted
+         * @param owner the owner that received the grant
+         * @param fencingToken the token
+         */
+        record Grant(String name, String owner, long fencingToken) {
+
+            /**
+             * Returns the grant that a row shows.
+             *
+             * @param row a row with an owner
+             */
+            public static Grant of(LockEntity row) {
+                return new Grant(
+                        row.name(),
+                        Objects.requireNonNull(row.owner(), "a free lock has no grant"),
+                        row.fencingToken());
+            }
+        }
+
+        /**
+         * Reads a lock, its node and the database's clock. One statement, which never waits for a row lock. The exception is
+         * SERIALIZABLE on MySQL and MariaDB, where the read takes a shared row lock.
+         *
+         * @return empty if the lock has no row
+         */
+        Optional<LockSnapshot> read(String name);
+
+        /**
+         * Creates the row of a free lock unless it exists. Call it in a transaction of its own, and only after a read has
+         * found no row. On an existing row, it would wait for any transaction that has the row locked. Version and token start
+         * at the database's clock in microseconds. So both keep growing after a purge, and a version from before the purge
+         * never matches the new row.
+         *
+         * @return meaningless: MySQL and MariaDB count an existing row too
+         */
+        int createIfMissing(String name);
+
+        /**
+         * Grants the lock, as {@link LockEntity#granted} computed it. One statement, or two if it waited for the row.
+         *
+         * @param before the state that the decision was based on
+         * @param after the state to write
+         * @param lease how long the grant lasts from the moment of the write; null if it lasts as long as the node
+         * @param minimumHold the time from the write during which no other owner is granted the lock; null for none
+         * @return false if another write was faster, so that the row no longer matches {@code before}; or if the lock is not
+         *     available yet; or if the new holder's node is ended, or not in this database. On MySQL and MariaDB, {@link
+         *     LockStore#autocommit} checks the node only until it has found the node's row in that database
+         */
+        boolean grant(LockEntity before, LockEntity after, @Nullable Duration lease, @Nullable Duration minimumHold);
+
+        /**
+         * Re-enters or renews the lock, as {@link LockEntity#reentered} or {@link LockEntity#withHoldCount} computed it. The
+         * lease lasts at least {@code lease} from the moment of the write, and never becomes shorter. One statement, or two if
+         * it waited for the row.
+         *
+         * @param before the state that the decision was based on; held by a lease
+         * @param after the state to write
+         * @param lease how long the lease lasts at least from the moment of the write
+         * @return false if the row no longer matches {@code before}, or its lease is over
+         */
+        boolean extend(LockEntity before, LockEntity after, Duration lease);
+
+        /**
+         * Gives one hold back, as {@link LockEntity#released} or {@link LockEntity#withHoldCount} computed it. It does not
+         * check whether the lease is over. While the row still shows the owner and token, nobody else has acquired the lock,
+         * and its owner may free it. One statement.
+         *
+         * @param before the state that the decision was based on
+         * @param after the state to write
+         * @return false if the row no longer matches {@code before}
+         */
+        boolean release(LockEntity before, LockEntity after);
+
+        /**
+         * Writes the hold count of a lock that is held through a node, as {@link LockEntity#withHoldCount} computed it. It
+         * does not check whether the node lives. While the row still shows the owner and token, nobody else has acquired the
+         * lock. One statement.
+         *
+         * @param before the state that the decision was based on; held through a node
+         * @param after the state to write; held
+         * @return false if the row no longer matches {@code before}
+         */
+        boolean recount(LockEntity before, LockEntity after);
+
+        /**
+         * Increments the version of the row, so that every pending write based on this version fails. One statement; it waits
+         * for a transaction that has the row locked.
+         *
+         * @return false if the row already has another version
+         */
+        boolean supersede(String name, long version);
+    }
+
+    /**
+     * The rows of the locks in the current transaction. It adds operations that need a longer transaction: row locks, which
+     * last until the transaction ends, and takeovers, which accompany other writes. Thread-safe.
+     */
+    interface TransactionalLockRows extends LockRows {
+
+        /**
+         * Reads a lock and locks its row until the transaction ends. It waits for any transaction that has the row locked. The
+         * row must exist. On MySQL and MariaDB, locking a missing row takes gap locks, and these deadlock with transactions
+         * that create the row.
+         *
+         * @return empty if the lock has no row
+         */
+        Optional<LockEntity> findForUpdate(String name);
+
+        /**
+         * Does the same as {@link #findForUpdate}, but skips a row that another transaction has locked.
+         *
+         * @return empty if the lock has no row, or another transaction has it locked
+         */
+        Optional<LockEntity> findForUpdateSkipLocked(String name);
+
+        /**
+         * Takes the lock from its holder, dead or alive, as {@link LockEntity#takenFromHolder} computed it. It grants the lock
+         * to nobody. One statement.
+         *
+         * @param before the state that the decision was based on; held
+         * @param after the state to write
+         * @param delay the minimum time after the write before another grant
+         * @return false if the row no longer matches {@code before}
+         */
+        boolean takeFromHolder(LockEntity before, LockEntity after, Duration delay);
+
+        /**
+         * Keeps a lock unavailable for longer, after this transaction has written its row. One statement.
+         *
+         * @param written the row as it was written
+         * @param delay the minimum time after this write before another grant
+         */
+        void delay(LockEntity written, Duration delay);
+
+        /**
+         * Records a forced release in the audit log. One statement.
+         *
+         * @param before the lock as it was held before the release
+         * @param doneBy who forced the release, for people
+         * @param reason why
+         */
+        void recordForcedRelease(LockEntity before, String doneBy, String reason);
+
+        /** Whether the audit log contains a forced release of the grant with this token. One statement. */
+        boolean wasForced(String name, long fencingToken);
+    }
+
+    /**
+     * The rows of the nodes. Each running lock service is one node, and its heartbeat extends the lease in the row.
+     *
+     * <p>Every method is one statement. Call it in a transaction on the primary; {@link LockStore#inTransaction} opens one. A
+     * write may read the clock before it waits for another transaction. The lease then ends earlier than necessary, never
+     * later.
+     */
+    interface NodeRows {
+
+        /**
+         * A node as one statement saw it.
+         *
+         * @param node the node's row
+         * @param dbNow the database's clock in that statement
+         */
+        record Snapshot(LockNode node, Instant dbNow) {
+
+            /** Whether the node keeps its locks: nobody has ended it, and its lease is not over. */
+            public boolean isAlive() {
+                return !node.isEnded() && node.expiresAt().isAfter(dbNow);
+            }
+
+            /** Returns the remaining time of the node's lease; zero if it is over. */
+            public Duration expiresIn() {
+                return node.expiresAt().isAfter(dbNow) ? Duration.between(dbNow, node.expiresAt()) : Duration.ZERO;
+            }
+        }
+
+        /**
+         * Reads a node and the database's clock.
+         *
+         * @return empty if the node has no row; such a node counts as ended
+         */
+        Optional<Snapshot> read(String id);
+
+        /**
+         * Reads nodes, alive and dead, in the order of their ids.
+         *
+         * @param after the last id of the page before; the empty string for the first page
+         */
+        List<Snapshot> page(String after, int limit);
+
+        /**
+         * Registers a node, with version 0.
+         *
+         * @param id an id that no node has used before
+         * @param lease how long the node lives without a heartbeat, from the moment of the write
+         * @param description application, host and process, for people
+         */
+        void register(String id, Duration lease, @Nullable String description);
+
+        /**
+         * Extends a node's lease from the moment of the write, unless the lease is over or the node was ended.
+         *
+         * @param leaseMicros how long the node lives without another heartbeat
+         * @return 0 if the node's lease is over, the node was ended, or its row has another version; then read the row again
+         */
+        int beat(String id, long version, long leaseMicros);
+
+        /**
+         * Ends a node whose lease is over. If a heartbeat has the row locked, this call waits, and a successful heartbeat
+         * wins.
+         *
+         * @param tolerance how long the lease must already be over
+         * @return false if the node is alive again, its lease has not been over for that long, another node has ended it, or
+         *     it is absent; then read the row again
+         */
+        boolean endIfOverdue(String id, Duration tolerance);
+
+        /**
+         * Marks a node as waiting, because its threads wait for a lock. A release on another node then offers the lock to
+         * other nodes, and notifies them where the database supports that. The mark leaves the version unchanged, so that a
+         * concurrent heartbeat still succeeds.
+         *
+         * @param lasts how long the mark lasts from the moment of the write
+         * @return false if the node was ended, or is absent
+         */
+        boolean markWaiting(String id, Duration lasts);
+
+        /**
+         * Whether any other node is marked as waiting, no matter for which lock.
+         *
+         * @param id the node to leave out; the empty string for none
+         */
+        boolean isAnotherWaiting(String id);
+
+        /**
+         * Does the same as {@link #end} when the node's own service is closed; {@link LockNode#isStopped} then returns true.
+         * Does nothing if another node has already ended it.
+         */
+        int stop(String id);
+
+        /** Ends a node, so that the locks held through it are free. */
+        int end(String id);
+
+        /**
+         * Increments a node's version. The node's next heartbeat then fails its compare-and-set, and the node checks its
+         * locks.
+         */
+        int alert(String id);
+    }
+
+    /**
+     * The rows of the runs of tasks. Every method is one statement. Call it in a transaction on the primary; {@link
+     * LockStore#inTransaction} opens one.
+     *
+     * <p>A run is lost if its status is {@link LockRun.Status#RUNNING} but its grant no longer stands. A grant ends by a release, a
+     * takeover, or the end of its lease or node. It never stands again.
+     */
+    interface RunRows {
+
+        /** Reads the last run of a task. */
+        Optional<LockRun> last(String name);
+
+        /**
+         * Records that a run begins, in the transaction that grants its lock.
+         *
+         * @param granted the lock's row, as the grant wrote it
+         * @param period the number of the period; null if the task has none
+         * @param begunAt the database's clock when the run was found to be due
+         */
+        void begin(LockEntity granted, @Nullable Long period, Instant begunAt);
+
+        /**
+         * Records how a run ended, if its grant still stands.
+         *
+         * @param status {@link LockRun.Status#SUCCEEDED} or {@link LockRun.Status#FAILED}
+         * @param error why it failed; null if it did not
+         * @return false if the run's end is already recorded, or its grant has ended
+         */
+        boolean end(Grant grant, LockRun.Status status, @Nullable String error);
+
+        /**
+         * Records that a run was lost, unless its end is already recorded.
+         *
+         * @param error why; null if that is not known
+         * @return whether this call recorded it
+         */
+        boolean lose(String name, long fencingToken, @Nullable String error);
+
+        /** Reads a run. */
+        Optional<LockRun> read(String name, long token);
+
+        /** Reads the last run of each task, in the order of their names. */
+        List<LockRun> lastOfEach(String after, int limit);
+
+        /** Reads the runs of a task, the last one first. */
+        List<LockRun> page(String name, long before, int limit);
+
+        /**
+         * Reads the runs with status running whose grant no longer stands. If the lease of the run's node is over, the run
+         * counts only once the node is ended.
+         *
+         * @param graceMicros from when a lease counts as over, relative to the begin of the transaction: negative, and longer
+         *     than a timely renewal can take
+         */
+        List<LockRun> abandoned(String afterName, long afterToken, long graceMicros, int limit);
+
+        /**
+         * Reads runs that ended some time ago, except the last run of each task. The last run shows that the current period
+         * has already had its run. If it began before every period that contains now, it is not needed for that, and is read
+         * too.
+         *
+         * @param sinceMicros since when, from the begin of the transaction: negative
+         * @param longestMicros when the longest period that contains now can have begun, from the begin of the transaction:
+         *     negative
+         */
+        List<LockRun> old(long sinceMicros, long longestMicros, String afterName, long afterToken, int limit);
+
+        /** Deletes runs of a task. */
+        int purge(String name, List<Long> tokens);
+    }
+}
