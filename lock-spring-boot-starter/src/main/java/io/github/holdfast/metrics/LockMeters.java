@@ -113,20 +113,18 @@ public final class LockMeters implements LockListener {
     }
 
     private void acquire(String lockName, String outcome, Duration waited) {
-        Timer.builder("holdfast.lock.acquire")
-                .description("Acquisitions, from the call to the answer")
-                .tag(GROUP, groups.of(lockName))
-                .tag("outcome", outcome)
-                .register(registry)
+        String description = "Acquisitions, from the call to the answer";
+        timer("holdfast.lock.acquire", description, GROUP, groups.of(lockName), "outcome", outcome)
                 .record(waited);
+    }
+
+    private Timer timer(String meter, String description, String... tags) {
+        return Timer.builder(meter).description(description).tags(tags).register(registry);
     }
 
     @Override
     public void released(String lockName, long fencingToken, Duration heldFor, ReleaseOutcome outcome) {
-        Timer.builder("holdfast.lock.held")
-                .description("From the grant of a lock to its release")
-                .tag(GROUP, groups.of(lockName))
-                .register(registry)
+        timer("holdfast.lock.held", "From the grant of a lock to its release", GROUP, groups.of(lockName))
                 .record(heldFor);
         heldNoMore(lockName, fencingToken);
     }
@@ -138,11 +136,8 @@ public final class LockMeters implements LockListener {
     }
 
     private Counter lost(String group, LossCause cause) {
-        return Counter.builder("holdfast.lock.lost")
-                .description("Locks that were lost before their release")
-                .tag(GROUP, group)
-                .tag("cause", cause.name().toLowerCase(Locale.ROOT))
-                .register(registry);
+        String name = cause.name().toLowerCase(Locale.ROOT);
+        return counter("holdfast.lock.lost", "Locks that were lost before their release", GROUP, group, "cause", name);
     }
 
     /** Counts the end of a hold only once, because a lost lock may be released afterwards. */
@@ -209,17 +204,16 @@ public final class LockMeters implements LockListener {
     }
 
     private Counter counter(String group, Counted what) {
-        return Counter.builder(what.meter)
-                .description(what.description)
-                .tag(GROUP, group)
-                .register(registry);
+        return counter(what.meter, what.description, GROUP, group);
+    }
+
+    private Counter counter(String meter, String description, String... tags) {
+        return Counter.builder(meter).description(description).tags(tags).register(registry);
     }
 
     @Override
     public void beaten(Duration took) {
-        Timer.builder("holdfast.heartbeat")
-                .description("Confirmed heartbeats, from sending one to the answer")
-                .register(registry)
+        timer("holdfast.heartbeat", "Confirmed heartbeats, from sending one to the answer")
                 .record(took);
     }
 }

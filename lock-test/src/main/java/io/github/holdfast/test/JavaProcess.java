@@ -148,18 +148,7 @@ public final class JavaProcess implements AutoCloseable {
      * already ended.
      */
     public void kill() {
-        process.destroyForcibly();
-        boolean interrupted = false;
-        while (process.isAlive()) {
-            try {
-                process.waitFor();
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        process.destroyForcibly().onExit().join();
     }
 
     /**

@@ -85,8 +85,20 @@ sealed interface AttemptResult {
     /** The caller's transaction can no longer acquire the lock, for this reason. */
     record TooLate(String why) implements AttemptResult {}
 
+    /** The attempt failed. If nothing is repeated, this is why the acquisition fails. */
+    sealed interface Failed extends AttemptResult {
+
+        StoreException why();
+    }
+
     /** The lock has no row yet. */
-    record RowMissing() implements AttemptResult {}
+    record RowMissing() implements Failed {
+
+        @Override
+        public StoreException why() {
+            return StoreException.invisible();
+        }
+    }
 
     /** The lease of the holder's node is over. The node must be ended before another owner can take the lock. */
     record HolderNodeExpired(String nodeId) implements AttemptResult {}
@@ -98,8 +110,8 @@ sealed interface AttemptResult {
     record LostRace() implements AttemptResult {}
 
     /** The database failed, but a repetition may succeed. */
-    record TransientFailure(StoreException why) implements AttemptResult {}
+    record TransientFailure(StoreException why) implements Failed {}
 
     /** The database failed, and a repetition cannot succeed; or the outcome of the write stays unknown. */
-    record PermanentFailure(StoreException why) implements AttemptResult {}
+    record PermanentFailure(StoreException why) implements Failed {}
 }

@@ -7,10 +7,10 @@ import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.repository.LockTables.LockRows;
 import io.github.holdfast.repository.LockTables.LockRows.Grant;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.service.engine.AttemptResult.Failed;
 import io.github.holdfast.service.engine.AttemptResult.Granted;
 import io.github.holdfast.service.engine.AttemptResult.LostRace;
 import io.github.holdfast.service.engine.AttemptResult.PermanentFailure;
-import io.github.holdfast.service.engine.AttemptResult.RowMissing;
 import io.github.holdfast.service.engine.AttemptResult.TransientFailure;
 import java.time.Duration;
 import java.util.Objects;
@@ -76,14 +76,8 @@ final class LeaseAcquisition implements HandOffWaiter.Candidate {
         if (last instanceof Granted granted) {
             return Optional.of(hold(granted));
         }
-        if (last instanceof TransientFailure failed) {
-            throw notAcquired(failed.why());
-        }
-        if (last instanceof PermanentFailure gaveUp) {
-            throw notAcquired(gaveUp.why());
-        }
-        if (last instanceof RowMissing) {
-            throw notAcquired(StoreException.invisible());
+        if (last instanceof Failed failed) {
+            throw new LockStoreException(claim.name(), "was not acquired, and no other holder was seen", failed.why());
         }
         return Optional.empty();
     }
@@ -92,10 +86,6 @@ final class LeaseAcquisition implements HandOffWaiter.Candidate {
     @Nullable
     AttemptResult last() {
         return last;
-    }
-
-    private LockStoreException notAcquired(StoreException why) {
-        return new LockStoreException(claim.name(), "was not acquired, and no other holder was seen", why);
     }
 
     /**
@@ -124,13 +114,10 @@ final class LeaseAcquisition implements HandOffWaiter.Candidate {
     public Optional<Granted> acquireByHandOff(LockRows locks, LockEntity row, long since) {
         try {
             return Objects.requireNonNull(attempt, "a waiter has an attempt").acquireByHandOff(locks, row, since);
-        } catch (StoreException failed) {
-            if (failed.failure().isAmbiguous()) {
+        } catch (RuntimeException | Error thrown) {
+            if (!(thrown instanceof StoreException failed) || failed.failure().isAmbiguous()) {
                 doubt(row);
             }
-            throw failed;
-        } catch (RuntimeException | Error thrown) {
-            doubt(row);
             throw thrown;
         }
     }
@@ -198,9 +185,8 @@ final class LeaseAcquisition implements HandOffWaiter.Candidate {
      */
     private AttemptResult provenNotSent(LockEntity before, StoreException failed, Deadline deadline) {
         try {
-            boolean superseded = access.store()
-                    .inTransaction(
-                            deadline.forOneStatement(), locks -> locks.supersede(before.name(), before.version()));
+            boolean superseded =
+                    access.autocommit(deadline.forOneStatement()).supersede(before.name(), before.version());
             unanswered = null;
             return superseded ? new LostRace() : new PermanentFailure(failed);
         } catch (StoreException alsoFailed) {

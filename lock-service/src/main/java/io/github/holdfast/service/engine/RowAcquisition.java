@@ -9,14 +9,13 @@ import io.github.holdfast.repository.LockStore.RowTransaction;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.repository.LockTables.TransactionalLockRows;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.service.engine.AttemptResult.Failed;
 import io.github.holdfast.service.engine.AttemptResult.Free;
 import io.github.holdfast.service.engine.AttemptResult.HolderNodeExpired;
 import io.github.holdfast.service.engine.AttemptResult.LostRace;
-import io.github.holdfast.service.engine.AttemptResult.PermanentFailure;
 import io.github.holdfast.service.engine.AttemptResult.RowLockAcquired;
 import io.github.holdfast.service.engine.AttemptResult.RowLockedByOther;
 import io.github.holdfast.service.engine.AttemptResult.RowMissing;
-import io.github.holdfast.service.engine.AttemptResult.TransientFailure;
 import io.github.holdfast.service.engine.AttemptResult.Unavailable;
 import java.time.Duration;
 import java.util.Objects;
@@ -77,14 +76,8 @@ abstract sealed class RowAcquisition permits OwnRowAcquisition, CallersRowAcquis
      */
     Optional<RowLockAcquired> within(Deadline deadline) throws InterruptedException {
         last = loop.repeat(deadline, this::attempt);
-        if (last instanceof TransientFailure failed) {
+        if (last instanceof Failed failed) {
             throw notLocked(failed.why());
-        }
-        if (last instanceof PermanentFailure gaveUp) {
-            throw notLocked(gaveUp.why());
-        }
-        if (last instanceof RowMissing) {
-            throw notLocked(StoreException.invisible());
         }
         return last instanceof RowLockAcquired locked ? Optional.of(locked) : Optional.empty();
     }
