@@ -99,8 +99,8 @@ public interface LockTables {
         }
 
         /**
-         * Reads a lock, its node and the database's clock. One statement, which never waits for a row lock. The exception is
-         * SERIALIZABLE on MySQL and MariaDB, where the read takes a shared row lock.
+         * Reads a lock, its node and the database's clock. One statement, which never waits for a row lock. Only at
+         * SERIALIZABLE on MySQL and MariaDB, it takes a shared row lock.
          *
          * @return empty if the lock has no row
          */

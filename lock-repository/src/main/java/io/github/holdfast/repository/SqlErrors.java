@@ -81,7 +81,7 @@ final class SqlErrors {
      */
     private static final Set<Integer> READ_ONLY_CODES = Set.of(1290, 1792, 1836, HOOK_FAILED);
 
-    /** The standard's read-only transaction: a standby of PostgreSQL, or {@code default_transaction_read_only}. */
+    /** The SQL state of a write in a read-only transaction: PostgreSQL's on a standby, or by {@code default_transaction_read_only}. */
     private static final String READ_ONLY_STATE = "25006";
 
     /** MySQL and MariaDB: out of disk space, memory, system resources, lock table entries or tablespace; H2: out of memory. */

@@ -249,7 +249,7 @@ final class StoreTransactions {
         }
     }
 
-    /** Evicts a useless connection. Call it before the rollback, which returns the connection to its pool. */
+    /** Removes the connection from its pool, if the failure shows that it is of no more use. Call it before the rollback, which returns the connection to its pool. */
     private void throwOutAfter(Throwable thrown) {
         if (TransactionSynchronizationManager.getResource(unit) instanceof EntityManagerHolder holder) {
             useless.throwOutAfter(thrown, holder.getEntityManager());

@@ -315,7 +315,7 @@ abstract class WaitingContract {
                         .map(request -> request.waitAtMost(ofMillis(300)))
                         .toList()))
                 .satisfies(refused -> assertThat(refused.lockName()).contains("b"));
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(ofMillis(300), ofSeconds(5));
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(ofMillis(300), ofSeconds(10));
         assertThat(theirs.admin().held("", 10)).extracting(LockInfo::name).containsExactly("b");
         inTheWay.release();
     }

@@ -78,7 +78,7 @@ final class LockShutdown implements SmartLifecycle {
         return PHASE;
     }
 
-    /** Not pauseable. A paused context, for example between two test classes, resumes later, but a closed service cannot. */
+    /** Not pauseable. Spring pauses a context between two test classes and resumes it later, but a closed service stays closed. */
     @Override
     public boolean isPauseable() {
         return false;

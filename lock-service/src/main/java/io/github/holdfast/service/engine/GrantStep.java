@@ -28,7 +28,7 @@ public interface GrantStep {
     boolean isWanted(LockSnapshot seen);
 
     /**
-     * Writes what is committed together with the grant.
+     * Writes further rows in the transaction of the grant.
      *
      * @param row the lock, as the grant wrote it
      */
