@@ -111,8 +111,8 @@ public final class CommitGuard {
 
     /**
      * Locks or changes the grants' rows in the calling thread's transaction. Flushes its session first, unless the flush mode is
-     * manual. Besides the flush, the check takes one statement. On MariaDB, and where several servers write, it takes one
-     * statement for each grant.
+     * manual. Besides the flush, the check takes one statement for up to 50 grants. On MariaDB, and where several servers write, it
+     * takes one statement for each grant.
      *
      * @return the grants that no longer stand
      * @throws StoreException if the database failed; the transaction must be rolled back

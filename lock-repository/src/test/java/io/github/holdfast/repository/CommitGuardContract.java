@@ -6,8 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.github.holdfast.repository.LockTables.LockRows.Grant;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.test.Database;
+import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManager;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -17,6 +19,7 @@ import java.util.stream.IntStream;
 import org.hibernate.Session;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -92,6 +95,35 @@ abstract class CommitGuardContract {
             } catch (Exception e) {
                 throw new AssertionError(e);
             }
+        });
+    }
+
+    /** One condition for all of them overflowed the stack. */
+    @Test
+    void tenThousandGrantsAreCheckedInBatches() throws Exception {
+        List<Grant> grants = IntStream.range(0, 10_000)
+                .mapToObj(i -> new Grant("job " + i, "me", 1))
+                .toList();
+        try (Connection connection = database.dataSource().getConnection();
+                PreparedStatement insert = connection.prepareStatement("insert into distributed_lock"
+                        + " (name, owner, hold_count, fencing_token, version, expires_at, guard_count)"
+                        + " values (?, 'me', 1, 1, 1, '2100-01-01 00:00:00', 0)")) {
+            connection.setAutoCommit(false);
+            for (Grant grant : grants) {
+                insert.setString(1, grant.name());
+                insert.addBatch();
+            }
+            insert.executeBatch();
+            connection.commit();
+        }
+        database.execute("update distributed_lock set fencing_token = 2 where name = 'job 5000'");
+        CommitGuard guard = guard(Cluster.NONE);
+        inTransaction(Connection.TRANSACTION_READ_COMMITTED, entityManager -> {
+            application.dataSource().reset();
+            assertThat(guard.check(grants, entityManager)).containsExactly(grants.get(5000));
+            assertThat(application.dataSource().statements())
+                    .as("and one that looks why a grant does not stand")
+                    .isEqualTo(1 + (database.kind() == TestDatabase.MARIADB ? 10_000 : 200));
         });
     }
 
