@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Holdfast's tables: the rows of the locks, of the nodes, and of the runs of tasks. {@link LockStore} gives access to them,
- * mostly inside a transaction. All methods throw {@link StoreException} if the database failed.
+ * mostly inside a transaction. If the database fails, {@link LockStore#inTransaction} throws {@link StoreException}, and so do the
+ * rows of {@link LockStore#autocommit}.
  */
 public interface LockTables {
 

@@ -300,7 +300,7 @@ abstract class LockDataSourceContract {
                     .isThrownBy(() -> mine.acquire(LEASED.waitAtMost(ofMillis(500))))
                     .withMessageContaining(LEASED.name());
             // Two connection timeouts would be 8 s. The rest of that is for a slow machine.
-            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(ofMillis(8000));
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(ofSeconds(8));
         }
         mine.acquire(LEASED).close();
         assertAllGivenBack(lockPool);

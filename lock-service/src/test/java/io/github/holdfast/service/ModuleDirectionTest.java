@@ -207,12 +207,23 @@ class ModuleDirectionTest {
 
     @Test
     void theEngineHasFewDoors() {
-        assertThat(production.stream()
-                        .filter(type -> type.getPackageName().equals(LockEngine.class.getPackageName()))
-                        .filter(type -> type.getModifiers().contains(JavaModifier.PUBLIC) && type.isTopLevelClass())
-                        .map(JavaClass::getSimpleName))
+        assertThat(doorsBeside(LockEngine.class))
                 .as("what the service and tasks need of the engine; everything else is hidden")
                 .containsExactlyInAnyOrder("AcquireResult", "GrantStep", "LockEngine", "LogEvent", "ServiceSettings");
+    }
+
+    @Test
+    void theRepositoryHasFewDoors() {
+        assertThat(doorsBeside(LockStore.class))
+                .as("what other modules need of the store; everything else is hidden, or nested in these")
+                .containsExactlyInAnyOrder("CommitGuard", "LockSchema", "LockStore", "LockTables", "StoreException");
+    }
+
+    private static Stream<String> doorsBeside(Class<?> door) {
+        return production.stream()
+                .filter(type -> type.getPackageName().equals(door.getPackageName()))
+                .filter(type -> type.getModifiers().contains(JavaModifier.PUBLIC) && type.isTopLevelClass())
+                .map(JavaClass::getSimpleName);
     }
 
     /** The classes of most modules are not on the class path of this test, so it reads their sources. */

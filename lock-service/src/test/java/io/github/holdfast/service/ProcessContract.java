@@ -1,5 +1,6 @@
 package io.github.holdfast.service;
 
+import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 

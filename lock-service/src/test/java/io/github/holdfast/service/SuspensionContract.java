@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockListener;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LossCause;
@@ -19,6 +20,7 @@ import io.github.holdfast.test.FaultyDataSource;
 import java.time.Duration;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicReference;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -34,6 +36,7 @@ abstract class SuspensionContract {
 
     private final FakeTicker ticker = new FakeTicker();
     private final Queue<LossCause> losses = new ConcurrentLinkedQueue<>();
+    private final AtomicReference<Runnable> whenGranted = new AtomicReference<>(() -> {});
     private Database database;
     private Services services;
     private FaultyDataSource faults;
@@ -49,12 +52,20 @@ abstract class SuspensionContract {
         counting = new CountingDataSource(faults);
         mine = services.build(
                 services.poolOver(counting),
-                builder -> builder.adjusted(ticker.inSettings()).withoutHousekeeping());
+                builder -> builder.adjusted(ticker.inSettings())
+                        .listener(new LockListener() {
+                            @Override
+                            public void acquired(String lockName, long fencingToken, Duration waited) {
+                                whenGranted.getAndSet(() -> {}).run();
+                            }
+                        })
+                        .withoutHousekeeping());
         theirs = services.build(LockServiceBuilder::withoutHousekeeping);
     }
 
     @AfterEach
     void close() throws Exception {
+        ticker.letWake();
         faults.up();
         services.close();
     }
@@ -116,6 +127,14 @@ abstract class SuspensionContract {
         suspend(ofMinutes(61));
         ticker.letWake();
         soon().untilAsserted(() -> assertThat(losses).containsExactly(LossCause.EXPIRED));
+    }
+
+    @Test
+    void aLeaseThatEndedWhileItsGrantWasAnsweredIsToldToo() throws Exception {
+        whenGranted.set(() -> suspend(ofMinutes(61)));
+        LockHandle lock = mine.acquire(LockRequest.of("late").lease(ofHours(1)));
+        soon().until(() -> lock.state() == LockState.LOST);
+        assertThat(theirs.tryAcquire(LockRequest.of("late"))).isPresent();
     }
 
     @Test

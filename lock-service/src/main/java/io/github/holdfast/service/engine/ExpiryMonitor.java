@@ -1,7 +1,6 @@
 package io.github.holdfast.service.engine;
 
 import java.util.Collection;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -24,8 +23,8 @@ final class ExpiryMonitor implements AutoCloseable {
     private volatile @Nullable Thread thread;
     private volatile long wakeAt;
 
-    /** Whether the thread sleeps because there are no holds. The first hold after that ends it. */
-    private final AtomicBoolean isIdle = new AtomicBoolean(true);
+    /** Whether the thread sleeps because there are no holds. The next hold ends that. */
+    private volatile boolean isIdle = true;
 
     private volatile boolean closed;
 
@@ -45,15 +44,24 @@ final class ExpiryMonitor implements AutoCloseable {
     /** Starts to monitor a hold that was just added. */
     void expect(LeaseHold hold) {
         long due = ticker.nanoTime() + Math.min(hold.lifetime().look(), Long.MAX_VALUE / 2);
-        // A suspension counts from now on, even if the thread has not run yet. An earlier one does not.
-        if (isIdle.compareAndSet(true, false)) {
-            suspension.forget();
-        }
+        forgetWhileIdle();
         Thread running = thread;
         if (running == null) {
             start(due);
         } else if (due - wakeAt < 0) {
             LockSupport.unpark(running);
+        }
+    }
+
+    /** If there were no holds, only a suspension from now on counts, even if the thread has not run yet. */
+    private void forgetWhileIdle() {
+        if (isIdle) {
+            synchronized (starting) {
+                if (isIdle) {
+                    suspension.forget();
+                    isIdle = false;
+                }
+            }
         }
     }
 
@@ -76,19 +84,24 @@ final class ExpiryMonitor implements AutoCloseable {
                 recheck();
             }
             long next = look();
-            isIdle.set(next == Long.MAX_VALUE);
             long due = ticker.nanoTime() + Math.min(next, Long.MAX_VALUE / 2);
+            isIdle = next == Long.MAX_VALUE;
             wakeAt = due;
-            // The look below sees each hold added before this write. A thread that adds one later reads the new value,
-            // and wakes this thread.
-            long nanos = Math.min(look(), due - ticker.nanoTime());
+            // The look below sees each hold added before these writes. A thread that adds one later reads the new
+            // values, and wakes this thread.
+            long again = look();
+            if (again != Long.MAX_VALUE) {
+                isIdle = false;
+            }
+            long nanos = Math.min(again, due - ticker.nanoTime());
             if (nanos > 0) {
                 ticker.park(this, nanos);
             }
         }
     }
 
-    private void recheck() {
+    /** Checks all holds in the database, because their leases may be over although the local clock does not show it. */
+    void recheck() {
         LogEvent.CLOCKS_PARTED
                 .in(LOG.atInfo())
                 .log("The machine was suspended, or its clock was set: checking all held locks in the database");

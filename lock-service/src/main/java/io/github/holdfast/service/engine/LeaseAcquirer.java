@@ -59,8 +59,14 @@ final class LeaseAcquirer {
         // The place is kept until the hold is registered, so that the next thread can wait for that hold.
         try (LocalQueue.Place place = place(request, deadline)) {
             boolean isItsTurn = place == null || place.awaitTurn(deadline);
+            SuspensionDetector suspension =
+                    new SuspensionDetector(context.access().ticker());
             Optional<LeaseHold> hold = isItsTurn ? acquisition.within(deadline) : Optional.empty();
             conclude(acquisition, hold, request, deadline);
+            // The lease counts from before the grant, but the monitor detects only what happens from now on.
+            if (hold.isPresent() && suspension.detect()) {
+                monitor.recheck();
+            }
             return new AcquireResult(
                     request.name(), hold.map(LeaseHold::handle), acquisition.last(), deadline.elapsed());
         } finally {
