@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.function.ToIntFunction;
 import javax.sql.DataSource;
 import org.hibernate.Session;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
@@ -53,6 +54,7 @@ final class AutocommitLockRows implements LockRows {
         private final KnownPlaces nodes;
         private final CompiledUpdate grant;
         private final CompiledUpdate grantWhereNodeIs;
+        private final CompiledUpdate extend;
         private final CompiledUpdate release;
         private final CompiledUpdate recount;
         private final CompiledUpdate createIfMissing;
@@ -67,6 +69,7 @@ final class AutocommitLockRows implements LockRows {
             nodes = new KnownPlaces(factory.getJdbcServices().getDialect());
             grant = CompiledUpdate.of(factory, LockRepository.class, "grant");
             grantWhereNodeIs = CompiledUpdate.of(factory, LockRepository.class, "grantWhereNodeIs");
+            extend = CompiledUpdate.of(factory, LockRepository.class, "extend");
             release = CompiledUpdate.of(factory, LockRepository.class, "release");
             recount = CompiledUpdate.of(factory, LockRepository.class, "recount");
             createIfMissing = CompiledUpdate.of(factory, LockRepository.class, "createIfMissing");
@@ -126,7 +129,8 @@ final class AutocommitLockRows implements LockRows {
         };
         boolean granted = statements.executor.execute(new Granting(after.nodeId(), arguments), writeOf(before)) == 1;
         if (granted && JpaLockRows.hasWaitedSince(start)) {
-            grantFromNow(after, lease);
+            restartLease(
+                    after, queries -> queries.grantFromNow(after.name(), after.version(), Micros.orNull(lease), null));
         }
         return granted;
     }
@@ -162,28 +166,41 @@ final class AutocommitLockRows implements LockRows {
     }
 
     /**
-     * Restarts the lease of a grant that waited for the row. The grant is already committed. Its lease counts from before the
-     * wait, and the holder relies on that lease. This write only makes the lease longer, so a failure is logged. But if the write
-     * is in doubt, nobody knows how long the row keeps others out, so the failure is thrown.
+     * Restarts the lease of a write that waited for the row. The write is already committed. Its lease counts from before the
+     * wait, and the holder relies on that lease. This update only makes the lease longer, so a failure is logged. But if the
+     * update is in doubt, nobody knows how long the row keeps others out, so the failure is thrown.
      */
-    private void grantFromNow(LockEntity granted, @Nullable Duration lease) {
+    private void restartLease(LockEntity written, ToIntFunction<LockRepository> fromNow) {
         try {
-            inTransaction(
-                    rows -> rows.queries().grantFromNow(granted.name(), granted.version(), Micros.orNull(lease), null));
+            inTransaction(rows -> fromNow.applyAsInt(rows.queries()));
         } catch (StoreException failed) {
             if (failed.failure().isAmbiguous()) {
                 throw failed;
             }
             LOG.debug(
-                    "Could not restart the lease of lock '{}': it still runs from before the grant waited for the row",
-                    granted.name(),
+                    "Could not restart the lease of lock '{}': it still runs from before the write waited for the row",
+                    written.name(),
                     failed);
         }
     }
 
     @Override
     public boolean extend(LockEntity before, LockEntity after, Duration lease) {
-        return inTransaction(rows -> rows.extend(before, after, lease));
+        long start = System.nanoTime();
+        boolean extended = update(
+                        statements.extend,
+                        before,
+                        before.name(),
+                        before.version(),
+                        before.fencingToken(),
+                        before.owner(),
+                        after.holdCount(),
+                        Micros.of(lease))
+                == 1;
+        if (extended && JpaLockRows.hasWaitedSince(start)) {
+            restartLease(after, queries -> queries.extendFromNow(after.name(), after.version(), Micros.of(lease)));
+        }
+        return extended;
     }
 
     @Override

@@ -116,13 +116,13 @@ abstract class CrashPointContract {
                 return locks.tryAcquire(request);
             }
         },
-        REENTER(1, 2) {
+        REENTER(1, 1) {
             @Override
             Optional<LockHandle> act(LockService locks, LockRequest request, List<LockHandle> held) throws Exception {
                 return Optional.of(locks.acquire(request.waitAtMost(ofSeconds(1))));
             }
         },
-        RENEW(1, 2) {
+        RENEW(1, 1) {
             @Override
             Optional<LockHandle> act(LockService locks, LockRequest request, List<LockHandle> held) {
                 held.get(0).renew(LEASE);
