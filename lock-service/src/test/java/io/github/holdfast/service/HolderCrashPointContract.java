@@ -28,7 +28,7 @@ abstract class HolderCrashPointContract extends CrashPoints {
     @Test
     @Breaks("LockHandle.ensureValidFor(Duration)")
     void aLeaseIsRenewedSoThatItIsValidForLonger() {
-        atEachStep(2, crash -> {
+        atEachStep(1, crash -> {
             LockHandle lock = crash.keep(mine.acquire(crash.request().lease(ofMinutes(3))));
             ticker.jump(ofMinutes(2));
             assertThat(crash.isDone(() -> lock.ensureValidFor(ofMinutes(2)))).isTrue();
