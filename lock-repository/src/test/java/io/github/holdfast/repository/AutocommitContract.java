@@ -2,6 +2,7 @@ package io.github.holdfast.repository;
 
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.github.holdfast.entity.LockEntity;
@@ -16,6 +17,9 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.hibernate.resource.jdbc.spi.StatementInspector;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -117,6 +121,62 @@ abstract class AutocommitContract {
             assertThat(seen.expiresAt())
                     .isBetween(acquiredAt, acquiredAt.plus(LEASE).plusSeconds(1));
             assertThat(seen.expiresAt()).isAfterOrEqualTo(acquiredAt.plus(LEASE).minusSeconds(1));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aRenewalIsOneStatementAndNeverShortensARunningLease(boolean autoCommit) {
+        try (TestApplication application = TestApplication.on(database, pool -> pool.setAutoCommit(autoCommit))) {
+            LockEntity row = application.create("job");
+            LockEntity held = granted(row);
+            assertThat(autocommit(application).grant(row, held, LEASE, null)).isTrue();
+            application.dataSource().reset();
+            LockEntity longer = held.withHoldCount(2);
+            assertThat(autocommit(application).extend(held, longer, LEASE.multipliedBy(2)))
+                    .isTrue();
+            assertThat(application.dataSource().statements()).isEqualTo(1);
+            assertThat(application.dataSource().commits()).isEqualTo(autoCommit ? 0 : 1);
+            LockSnapshot seen = application.read("job");
+            assertThat(seen.row().holdCount()).isEqualTo(2);
+            assertThat(seen.row().version()).isEqualTo(longer.version());
+            assertThat(seen.timeUntilOver()).isBetween(LEASE.plusSeconds(1), LEASE.multipliedBy(2));
+
+            LockEntity shorter = longer.withHoldCount(1);
+            assertThat(autocommit(application).extend(longer, shorter, Duration.ofSeconds(1)))
+                    .isTrue();
+            LockEntity kept = application.read("job").row();
+            assertThat(kept.expiresAt()).isEqualTo(seen.row().expiresAt());
+            assertThat(autocommit(application).extend(longer, shorter, LEASE))
+                    .as("the version has moved on")
+                    .isFalse();
+
+            database.execute("update distributed_lock set expires_at = acquired_at");
+            assertThat(autocommit(application).extend(shorter, shorter.withHoldCount(1), LEASE))
+                    .as("the lease is over")
+                    .isFalse();
+        }
+    }
+
+    @Test
+    void aRenewalThatWaitedForTheRowCountsFromTheEndOfTheWait() throws Exception {
+        try (TestApplication application = TestApplication.on(
+                database,
+                pool -> pool.setConnectionInitSql(TestSql.waitForRowsAtMost(database.kind(), Duration.ofMinutes(1))))) {
+            LockEntity row = application.create("job");
+            LockEntity held = granted(row);
+            assertThat(autocommit(application).grant(row, held, LEASE, null)).isTrue();
+            Instant released;
+            try (OtherClient holder = OtherClient.lockingRow(database, "job");
+                    TestThreads threads = new TestThreads()) {
+                Future<Boolean> waiting = threads.start(() ->
+                        autocommit(application, Duration.ofMinutes(1)).extend(held, held.withHoldCount(1), LEASE));
+                assertThatThrownBy(() -> waiting.get(2, TimeUnit.SECONDS)).isInstanceOf(TimeoutException.class);
+                released = application.call(locks -> application.store().pages().clock());
+                holder.commit();
+                assertThat(waiting.get(60, TimeUnit.SECONDS)).isTrue();
+            }
+            assertThat(application.read("job").row().expiresAt()).isAfterOrEqualTo(released.plus(LEASE));
         }
     }
 
