@@ -114,7 +114,6 @@ final class AutocommitLockRows implements LockRows {
         if (minimumHold != null) {
             return inTransaction(rows -> rows.grant(before, after, lease, minimumHold));
         }
-        long start = System.nanoTime();
         Object[] arguments = {
             before.name(),
             before.version(),
@@ -127,8 +126,9 @@ final class AutocommitLockRows implements LockRows {
             Micros.orNull(lease),
             null
         };
-        boolean granted = statements.executor.execute(new Granting(after.nodeId(), arguments), writeOf(before)) == 1;
-        if (granted && JpaLockRows.hasWaitedSince(start)) {
+        Granting write = new Granting(after.nodeId(), arguments);
+        boolean granted = statements.executor.execute(write, writeOf(before)) == 1;
+        if (granted && JpaLockRows.hasWaitedSince(write.sentAt)) {
             restartLease(
                     after, queries -> queries.grantFromNow(after.name(), after.version(), Micros.orNull(lease), null));
         }
@@ -141,6 +141,9 @@ final class AutocommitLockRows implements LockRows {
         private final @Nullable String nodeId;
         private final @Nullable Object[] arguments;
 
+        /** When the last execution began, by the local clock: after the wait for a connection. */
+        private long sentAt;
+
         Granting(@Nullable String nodeId, @Nullable Object[] arguments) {
             this.nodeId = nodeId;
             this.arguments = arguments;
@@ -148,6 +151,7 @@ final class AutocommitLockRows implements LockRows {
 
         @Override
         public Integer on(Connection connection) throws SQLException {
+            sentAt = System.nanoTime();
             try {
                 boolean isNodeKnown = statements.nodes.has(nodeId, connection);
                 CompiledUpdate update = isNodeKnown ? statements.grantWhereNodeIs : statements.grant;
@@ -186,18 +190,24 @@ final class AutocommitLockRows implements LockRows {
 
     @Override
     public boolean extend(LockEntity before, LockEntity after, Duration lease) {
-        long start = System.nanoTime();
-        boolean extended = update(
-                        statements.extend,
-                        before,
-                        before.name(),
-                        before.version(),
-                        before.fencingToken(),
-                        before.owner(),
-                        after.holdCount(),
-                        Micros.of(lease))
+        Statement<Integer> extend = statements.extend.with(
+                transactions.timeout(),
+                atMost,
+                before.name(),
+                before.version(),
+                before.fencingToken(),
+                before.owner(),
+                after.holdCount(),
+                Micros.of(lease));
+        long[] sentAt = new long[1];
+        boolean extended = statements.executor.execute(
+                        connection -> {
+                            sentAt[0] = System.nanoTime();
+                            return extend.on(connection);
+                        },
+                        writeOf(before))
                 == 1;
-        if (extended && JpaLockRows.hasWaitedSince(start)) {
+        if (extended && JpaLockRows.hasWaitedSince(sentAt[0])) {
             restartLease(after, queries -> queries.extendFromNow(after.name(), after.version(), Micros.of(lease)));
         }
         return extended;

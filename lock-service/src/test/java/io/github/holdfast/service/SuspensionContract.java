@@ -20,6 +20,8 @@ import io.github.holdfast.test.FaultyDataSource;
 import java.time.Duration;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
@@ -135,6 +137,30 @@ abstract class SuspensionContract {
         LockHandle lock = mine.acquire(LockRequest.of("late").lease(ofHours(1)));
         soon().until(() -> lock.state() == LockState.LOST);
         assertThat(theirs.tryAcquire(LockRequest.of("late"))).isPresent();
+    }
+
+    @Test
+    void aRenewalThatIsAnsweredLaterDoesNotOutlastTheLease() throws Exception {
+        LateAnswer late = new LateAnswer(database.dataSource());
+        CountingDataSource looks = new CountingDataSource(late.dataSource());
+        LockService slow = services.build(
+                services.poolOver(looks),
+                builder -> builder.adjusted(ticker.inSettings()).withoutHousekeeping());
+        LockHandle lock = slow.acquire(LockRequest.of("renewed").lease(ofHours(1)));
+        FutureTask<Duration> renewal = new FutureTask<>(() -> {
+            late.choose();
+            lock.renew(ofHours(2));
+            return lock.remaining();
+        });
+        new Thread(renewal).start();
+        late.awaitDone();
+        looks.reset();
+        suspend(ofMinutes(30));
+        soon().until(() -> looks.statements() == 1);
+        awaitAnotherLook();
+        late.answer();
+        assertThat(renewal.get(20, TimeUnit.SECONDS)).isBetween(ofMinutes(80), ofMinutes(90));
+        lock.close();
     }
 
     @Test

@@ -88,15 +88,18 @@ final class LeaseExpiry implements Expiry {
             throws InterruptedException {
         String owner = row.owner();
         long[] sentAt = new long[1];
+        SuspensionDetector suspension = new SuspensionDetector(ticker);
         boolean extended = row.write(
                 next,
                 (locks, before, after) -> {
+                    suspension.forget();
                     sentAt[0] = ticker.nanoTime();
                     return locks.extend(before, after, atLeast);
                 },
                 snapshot -> snapshot.isHeldBy(owner, null),
                 deadline);
-        long extendedUntil = ClockDriftMargin.end(sentAt[0], atLeast);
+        // The database's clock went on during a suspension, but the local clock did not.
+        long extendedUntil = ClockDriftMargin.end(sentAt[0] - suspension.suspendedNanos(), atLeast);
         // The renewal must not bring back a hold whose loss was reported meanwhile.
         if (extended && left(ticker.nanoTime()) > 0 && extendedUntil - until.get() > 0) {
             until.set(extendedUntil);

@@ -36,9 +36,19 @@ final class SuspensionDetector {
 
     /** Whether the two clocks have diverged since the last call, or since what was forgotten. */
     boolean detect() {
+        return Math.abs(divergence()) > SHORTEST.toNanos();
+    }
+
+    /** Returns how many nanoseconds the machine was suspended since the last call, as far as the clocks show; 0 if it was not. */
+    long suspendedNanos() {
+        long nanos = divergence();
+        return nanos > SHORTEST.toNanos() ? nanos : 0;
+    }
+
+    private long divergence() {
         long before = difference;
         long now = difference();
         difference = now;
-        return Math.abs(now - before) > SHORTEST.toNanos();
+        return now - before;
     }
 }
