@@ -35,6 +35,7 @@ record FaultRun(TestDatabase kind, long seed, Duration duration, Path directory)
     /** Returns what happened, which is also in {@code history.txt}. */
     History history() throws Exception {
         Files.createDirectories(directory);
+        deleteEarlierRun();
         try (Server server = Server.start(kind, directory)) {
             createTables(server);
             try (HikariDataSource pool = pool(server);
@@ -139,6 +140,15 @@ record FaultRun(TestDatabase kind, long seed, Duration duration, Path directory)
                     Facts facts = Facts.of(rows.getString(1)).value(rows.getLong(2));
                     recorder.end(recorder.begin(Action.COUNTER, facts), Action.COUNTER, Phase.OK, facts);
                 }
+            }
+        }
+    }
+
+    /** An earlier run may have had more processes. Their events are not of this run. */
+    private void deleteEarlierRun() throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
+            for (Path file : files.filter(Files::isRegularFile).toList()) {
+                Files.delete(file);
             }
         }
     }

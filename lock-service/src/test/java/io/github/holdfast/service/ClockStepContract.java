@@ -115,8 +115,9 @@ abstract class ClockStepContract {
 
     @Test
     void aTaskIsStillHeldUntilTheToleranceIsOver() throws Exception {
-        LockService theirs = theirs(TOLERANCE);
-        LockHandle holder = mine(TOLERANCE).acquire(request("step-task").lease(ofMinutes(1)));
+        Duration tolerance = ofSeconds(5);
+        LockService theirs = theirs(tolerance);
+        LockHandle holder = mine(tolerance).acquire(request("step-task").lease(ofMinutes(1)));
         failOverTo(ofSeconds(61));
         TaskLock task = theirs.task(TaskRequest.of("step-task").minimumHold(ofMillis(1)));
         assertThat(task.runIfDue(lock -> {})).isEqualTo(TaskOutcome.HELD);
