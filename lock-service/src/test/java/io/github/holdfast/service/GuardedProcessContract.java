@@ -77,7 +77,8 @@ abstract class GuardedProcessContract {
         Figures figures = end(work);
         assertThat(figures.commits()).as(work.line()).isEqualTo(workers.size() * work.commits());
         assertThat(ledger.faults(figures.commits())).as(work.line()).isEmpty();
-        assertThat(ledger.handovers()).as("changes of hands").isGreaterThan(work.commits() / 20);
+        // On a busy machine, a process may do most of its work before the other one has its turn.
+        assertThat(ledger.handovers()).as("changes of hands").isGreaterThanOrEqualTo(work.commits() / 40);
         return figures;
     }
 
