@@ -85,7 +85,27 @@ class SynchronousReplicationTest {
 
     private void standbyIsAway() {
         database().administer("alter system set synchronous_standby_names = 'standby'", "select pg_reload_conf()");
-        await().until(() -> "standby".equals(database().queryForString("show synchronous_standby_names")));
+        // Sessions show the new value before the checkpointer has told them all to wait.
+        await().until(this::commitsWait);
+    }
+
+    private boolean commitsWait() throws Exception {
+        FutureTask<Void> commit = new FutureTask<>(
+                () -> database().execute("select pg_logical_emit_message(true, 'does it wait?', '')"), null);
+        THREAD.execute(commit);
+        await().until(() -> commit.isDone() || waitingCommits("count(*)") > 0);
+        if (commit.isDone()) {
+            return false;
+        }
+        long unused = waitingCommits("count(pg_cancel_backend(pid))");
+        commit.get(20, TimeUnit.SECONDS);
+        return true;
+    }
+
+    private long waitingCommits(String what) {
+        return database()
+                .queryForLong("select " + what + " from pg_stat_activity"
+                        + " where wait_event = 'SyncRep' and query like '%does it wait?%'");
     }
 
     private void standbyIsBack() {
