@@ -123,7 +123,7 @@ final class AutocommitExecutor {
 
         @Override
         public StoreException failed(SQLException failed, Connection connection, boolean isInAutocommit) {
-            if (SqlErrors.isCancelledByDriver(failed) && isSo(isAsBefore, connection, failed)) {
+            if (SqlErrors.isCancelledByDriver(failed) && confirm(isAsBefore, connection, failed)) {
                 return StoreException.of(Failure.BUSY, failed);
             }
             Failure failure = isInAutocommit ? SqlErrors.ofAutocommit(failed) : SqlErrors.ofStatement(failed);
@@ -143,7 +143,7 @@ final class AutocommitExecutor {
     }
 
     /** Executes a check. A check that fails proves nothing, so the result is then false. */
-    private static boolean isSo(Statement<Boolean> look, Connection connection, SQLException failed) {
+    private static boolean confirm(Statement<Boolean> look, Connection connection, SQLException failed) {
         try {
             return look.on(connection);
         } catch (SQLException | StoreException lookFailed) {

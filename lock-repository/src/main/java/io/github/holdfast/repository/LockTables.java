@@ -278,10 +278,15 @@ public interface LockTables {
          */
         void register(String id, Duration lease, @Nullable String description);
 
+        /** Returns a lease in microseconds, rounded up: the database must not end the node before the node itself does. */
+        static long micros(Duration lease) {
+            return Micros.of(lease);
+        }
+
         /**
          * Extends a node's lease from the moment of the write, unless the lease is over or the node was ended.
          *
-         * @param leaseMicros how long the node lives without another heartbeat
+         * @param leaseMicros how long the node lives without another heartbeat; see {@link #micros}
          * @return 0 if the node's lease is over, the node was ended, or its row has another version; then read the row again
          */
         int beat(String id, long version, long leaseMicros);

@@ -234,9 +234,10 @@ final class Heartbeat implements AutoCloseable {
     /** Beats; the caller has locked {@link #beating}. Returns false if the node is over. */
     private boolean beat(Node current) {
         boolean wasFailing = current.isFailing();
+        long leaseMicros = NodeRows.micros(timing.lease());
         long sentAt = current.beginBeat();
         int beaten = store.inTransaction(
-                timing.period(), () -> store.nodes().beat(current.id(), current.version(), timing.leaseMicros()));
+                timing.period(), () -> store.nodes().beat(current.id(), current.version(), leaseMicros));
         if (beaten == 0) {
             return missed(current);
         }

@@ -35,11 +35,6 @@ record NodeTiming(Duration lease, Duration suspectAfter, Duration period) {
         return new NodeTiming(lease, lease.multipliedBy(2).dividedBy(3), lease.dividedBy(3));
     }
 
-    /** The lease in microseconds, rounded up: the database must not end the node before the node itself does. */
-    long leaseMicros() {
-        return lease.plusNanos(999).toNanos() / 1000;
-    }
-
     /** How often to check whether a beat is due, or a failed beat must be repeated. */
     Duration tick() {
         return period.dividedBy(10);
