@@ -13,6 +13,8 @@ create table distributed_lock (
     expires_at    datetime(6),
     available_at  datetime(6),
     holder        varchar(255) character set utf8mb4,
+    permits       int,
+    wanted_until  datetime(6),
     version       bigint      not null,
     guard_count   bigint      not null default 0,
     constraint distributed_lock_pkey primary key (name)
@@ -24,6 +26,7 @@ create table lock_node (
     expires_at  datetime(6) not null,
     ended       bit(1)      not null,
     description varchar(255) character set utf8mb4,
+    bell        bigint,
     version     bigint      not null,
     waits_until datetime(6),
     constraint lock_node_pkey primary key (id)
@@ -55,4 +58,28 @@ create table lock_run (
     error         varchar(1000) character set utf8mb4,
     constraint lock_run_pkey primary key (name, fencing_token),
     index lock_run_ended_at (ended_at)
+) engine = InnoDB;
+
+create table lock_holder (
+    name          varchar(255) character set utf8mb4 collate utf8mb4_nopad_bin not null,
+    fencing_token bigint      not null,
+    owner         varchar(128) character set utf8mb4 collate utf8mb4_nopad_bin not null,
+    node_id       varchar(64) character set utf8mb4 collate utf8mb4_nopad_bin,
+    permits       int         not null,
+    acquired_at   datetime(6) not null,
+    expires_at    datetime(6),
+    holder        varchar(255) character set utf8mb4,
+    constraint lock_holder_pkey primary key (name, fencing_token)
+) engine = InnoDB;
+
+create table lock_waiter (
+    name    varchar(255) character set utf8mb4 collate utf8mb4_nopad_bin not null,
+    since   bigint      not null,
+    id      varchar(64) character set utf8mb4 collate utf8mb4_nopad_bin not null,
+    node_id varchar(64) character set utf8mb4 collate utf8mb4_nopad_bin not null,
+    mode    varchar(1) character set utf8mb4 collate utf8mb4_nopad_bin not null,
+    permits int         not null,
+    fair    bit(1)      not null,
+    holder  varchar(255) character set utf8mb4,
+    constraint lock_waiter_pkey primary key (name, since, id)
 ) engine = InnoDB;

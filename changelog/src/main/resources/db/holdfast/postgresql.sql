@@ -12,6 +12,8 @@ create table distributed_lock (
     expires_at    timestamp(6) with time zone,
     available_at  timestamp(6) with time zone,
     holder        varchar(255),
+    permits       int,
+    wanted_until  timestamp(6) with time zone,
     version       bigint                      not null,
     guard_count   bigint                      not null default 0,
     constraint distributed_lock_pkey primary key (name)
@@ -23,6 +25,7 @@ create table lock_node (
     expires_at  timestamp(6) with time zone not null,
     ended       boolean                     not null,
     description varchar(255),
+    bell        bigint,
     version     bigint                      not null,
     waits_until timestamp(6) with time zone,
     constraint lock_node_pkey primary key (id)
@@ -58,3 +61,27 @@ create table lock_run (
 );
 
 create index lock_run_ended_at on lock_run (ended_at);
+
+create table lock_holder (
+    name          varchar(255) collate "C"    not null,
+    fencing_token bigint                      not null,
+    owner         varchar(128) collate "C"    not null,
+    node_id       varchar(64) collate "C",
+    permits       int                         not null,
+    acquired_at   timestamp(6) with time zone not null,
+    expires_at    timestamp(6) with time zone,
+    holder        varchar(255),
+    constraint lock_holder_pkey primary key (name, fencing_token)
+);
+
+create table lock_waiter (
+    name    varchar(255) collate "C" not null,
+    since   bigint                   not null,
+    id      varchar(64) collate "C"  not null,
+    node_id varchar(64) collate "C"  not null,
+    mode    varchar(1) collate "C"   not null,
+    permits int                      not null,
+    fair    boolean                  not null,
+    holder  varchar(255),
+    constraint lock_waiter_pkey primary key (name, since, id)
+);

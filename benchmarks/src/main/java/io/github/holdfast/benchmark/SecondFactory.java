@@ -1,9 +1,6 @@
 package io.github.holdfast.benchmark;
 
-import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.HashMap;
@@ -80,7 +77,7 @@ final class SecondFactory {
         registry.addService(JdbcEnvironment.class, services.requireService(JdbcEnvironment.class));
         registry.addService(ConnectionProvider.class, new Borrowed(services.requireService(ConnectionProvider.class)));
         SessionFactoryBuilder builder = new MetadataSources(registry.build())
-                .addAnnotatedClasses(LockEntity.class, LockNode.class, LockAudit.class, LockRun.class)
+                .addAnnotatedClasses(LockEntity.ENTITIES.toArray(Class<?>[]::new))
                 .buildMetadata()
                 .getSessionFactoryBuilder();
         builder.applyStatementInspector(options.getStatementInspector());

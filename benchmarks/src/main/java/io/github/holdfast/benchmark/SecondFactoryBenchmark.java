@@ -1,10 +1,7 @@
 package io.github.holdfast.benchmark;
 
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.JavaProcess;
@@ -235,7 +232,7 @@ public final class SecondFactoryBenchmark {
             configuration.managedClasses(entities).property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, pool);
             if (way == Way.SHARED) {
                 // Not by the mapping file: to read XML costs a new JVM more than the entities.
-                configuration.managedClasses(LockEntity.class, LockNode.class, LockAudit.class, LockRun.class);
+                configuration.managedClasses(LockEntity.ENTITIES);
             }
             EntityManagerFactory factory = configuration.createEntityManagerFactory();
             open.add(factory);

@@ -2,10 +2,7 @@ package io.github.holdfast.clusters;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
@@ -26,7 +23,7 @@ final class Application implements AutoCloseable {
         pool = new HikariDataSource(config);
         LockSchema.on(pool).createIfMissing();
         unit = new HibernatePersistenceConfiguration("locks")
-                .managedClasses(LockEntity.class, LockNode.class, LockAudit.class, LockRun.class)
+                .managedClasses(LockEntity.ENTITIES)
                 .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, pool)
                 .createEntityManagerFactory();
         locks = settings.apply(LockService.builder(unit)).build();

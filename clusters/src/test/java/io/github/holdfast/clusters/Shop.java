@@ -2,10 +2,7 @@ package io.github.holdfast.clusters;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
@@ -36,7 +33,7 @@ final class Shop implements AutoCloseable {
         pool = new HikariDataSource(config);
         try {
             unit = new HibernatePersistenceConfiguration("locks")
-                    .managedClasses(LockEntity.class, LockNode.class, LockAudit.class, LockRun.class)
+                    .managedClasses(LockEntity.ENTITIES)
                     .properties(Map.of(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, pool))
                     .createEntityManagerFactory();
             manager = new JpaTransactionManager(unit);

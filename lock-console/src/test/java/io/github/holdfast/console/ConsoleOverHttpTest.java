@@ -5,10 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockListener;
 import io.github.holdfast.lock.LockRequest;
@@ -76,10 +73,7 @@ class ConsoleOverHttpTest {
         @Bean
         EntityManagerFactory entityManagerFactory(HikariDataSource dataSource) {
             return new HibernatePersistenceConfiguration("locks")
-                    .managedClass(LockEntity.class)
-                    .managedClass(LockNode.class)
-                    .managedClass(LockAudit.class)
-                    .managedClass(LockRun.class)
+                    .managedClasses(LockEntity.ENTITIES)
                     .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, dataSource)
                     .createEntityManagerFactory();
         }

@@ -1,8 +1,6 @@
 package io.github.holdfast.contract;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
@@ -142,9 +140,11 @@ final class DatabaseUnderTest implements AutoCloseable {
             service.close();
         }
         unit.runInTransaction(em -> {
-            delete(em, LockRun.class, "name");
-            delete(em, LockEntity.class, "name");
-            delete(em, LockNode.class, "description");
+            delete(em, "HoldfastWaiter", "name");
+            delete(em, "HoldfastHolder", "name");
+            delete(em, "HoldfastRun", "name");
+            delete(em, "HoldfastLock", "name");
+            delete(em, "HoldfastNode", "description");
         });
         while (!opened.isEmpty()) {
             opened.pop().close();
@@ -152,8 +152,8 @@ final class DatabaseUnderTest implements AutoCloseable {
         dropCreatedTables();
     }
 
-    private void delete(EntityManager em, Class<?> entity, String named) {
-        em.createQuery("delete from " + entity.getName() + " where " + named + " like :prefix")
+    private void delete(EntityManager em, String entity, String named) {
+        em.createQuery("delete from " + entity + " where " + named + " like :prefix")
                 .setParameter("prefix", prefix + "%")
                 .executeUpdate();
     }

@@ -38,7 +38,8 @@ class OwnDatabaseTest {
 
     abstract static class DocumentedClass {
 
-        private static final List<String> TABLES = List.of("distributed_lock", "lock_node", "lock_audit", "lock_run");
+        private static final List<String> TABLES =
+                List.of("distributed_lock", "lock_node", "lock_audit", "lock_run", "lock_holder", "lock_waiter");
 
         @Test
         void passesAndLeavesNothingBehind(Database database) throws Exception {

@@ -47,6 +47,10 @@ public class LockNode {
     @Column(name = "description", length = 255)
     private @Nullable String description;
 
+    /** The number by which other nodes wake this node; null if this node polls. The node itself writes it. */
+    @Column(name = "bell")
+    private @Nullable Long bell;
+
     @Version
     @Column(name = "version", nullable = false)
     private long version;

@@ -7,7 +7,9 @@
  * reentered}, {@code released}, {@code withHoldCount}). No class here reads a clock or connects to a database.
  *
  * <p>{@link io.github.holdfast.entity.LockAudit} is one forced release; its record never changes. {@link
- * io.github.holdfast.entity.LockRun} is one run of a task under its lock.
+ * io.github.holdfast.entity.LockRun} is one run of a task under its lock. {@code LockWaiter} is one waiter for a lock, and {@code
+ * LockHolder} one of several holders. Both are hidden, because only queries use them. {@link
+ * io.github.holdfast.entity.LockEntity#ENTITIES} lists all of them.
  */
 @NullMarked
 package io.github.holdfast.entity;

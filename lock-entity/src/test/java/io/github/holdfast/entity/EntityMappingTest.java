@@ -10,12 +10,15 @@ import jakarta.persistence.Column;
 import jakarta.persistence.Entity;
 import jakarta.persistence.ExcludeDefaultListeners;
 import jakarta.persistence.Id;
+import jakarta.persistence.IdClass;
 import jakarta.persistence.Table;
 import jakarta.persistence.Version;
+import java.io.Serializable;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.lang.reflect.RecordComponent;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
@@ -24,10 +27,13 @@ import org.hibernate.annotations.JdbcTypeCode;
 import org.hibernate.type.SqlTypes;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.FieldSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** How the entities are hardened against whatever the application configures. */
 class EntityMappingTest {
+
+    private static final String ENTITIES = "io.github.holdfast.entity.LockEntity#ENTITIES";
 
     private static Column column(Class<?> entity, String field) {
         try {
@@ -47,10 +53,14 @@ class EntityMappingTest {
         assertThat(LockAudit.class.getAnnotation(Table.class).name()).isEqualTo("lock_audit");
         assertThat(LockRun.class.getAnnotation(Entity.class).name()).isEqualTo("HoldfastRun");
         assertThat(LockRun.class.getAnnotation(Table.class).name()).isEqualTo("lock_run");
+        assertThat(LockHolder.class.getAnnotation(Entity.class).name()).isEqualTo("HoldfastHolder");
+        assertThat(LockHolder.class.getAnnotation(Table.class).name()).isEqualTo("lock_holder");
+        assertThat(LockWaiter.class.getAnnotation(Entity.class).name()).isEqualTo("HoldfastWaiter");
+        assertThat(LockWaiter.class.getAnnotation(Table.class).name()).isEqualTo("lock_waiter");
     }
 
     @ParameterizedTest
-    @ValueSource(classes = {LockEntity.class, LockNode.class, LockAudit.class, LockRun.class})
+    @FieldSource(ENTITIES)
     void neitherSecondLevelCacheNorListenersOfTheApplicationTouchThem(Class<?> entity) {
         assertThat(entity.getAnnotation(Cacheable.class).value()).isFalse();
         assertThat(entity).hasAnnotation(ExcludeDefaultListeners.class);
@@ -70,7 +80,7 @@ class EntityMappingTest {
     }
 
     @ParameterizedTest
-    @ValueSource(classes = {LockAudit.class, LockRun.class})
+    @ValueSource(classes = {LockAudit.class, LockRun.class, LockHolder.class, LockWaiter.class})
     void thereIsNoVersionWhereNobodyUpdatesTwice(Class<?> entity) {
         assertThat(Columns.fieldsOf(entity)).noneMatch(field -> field.isAnnotationPresent(Version.class));
     }
@@ -83,16 +93,36 @@ class EntityMappingTest {
                 .hasSize(1);
     }
 
+    @ParameterizedTest
+    @ValueSource(classes = {LockRun.class, LockHolder.class})
+    void aRunAndAHolderAreKnownByTheirGrant(Class<?> entity) {
+        assertThat(keyOf(entity)).containsExactly("name", "fencingToken");
+    }
+
     @Test
-    void aRunIsKnownByItsGrant() {
-        assertThat(Columns.fieldsOf(LockRun.class))
-                .filteredOn(field -> field.isAnnotationPresent(Id.class))
-                .extracting(Field::getName)
-                .containsExactlyInAnyOrder("name", "fencingToken");
+    void aWaiterIsKnownByItsPlaceInTheQueue() {
+        assertThat(keyOf(LockWaiter.class)).containsExactly("name", "since", "id");
     }
 
     @ParameterizedTest
-    @ValueSource(classes = {LockEntity.class, LockNode.class, LockAudit.class, LockRun.class})
+    @ValueSource(classes = {LockRun.class, LockHolder.class, LockWaiter.class})
+    void aKeyOfSeveralColumnsIsAValue(Class<?> entity) {
+        Class<?> key = entity.getAnnotation(IdClass.class).value();
+
+        assertThat(Arrays.stream(key.getRecordComponents()).map(RecordComponent::getName))
+                .containsExactlyElementsOf(keyOf(entity));
+        assertThat(key).isAssignableTo(Serializable.class);
+    }
+
+    private static List<String> keyOf(Class<?> entity) {
+        return Columns.fieldsOf(entity).stream()
+                .filter(field -> field.isAnnotationPresent(Id.class))
+                .map(Field::getName)
+                .toList();
+    }
+
+    @ParameterizedTest
+    @FieldSource(ENTITIES)
     void everyColumnIsNamedAndEveryInstantIsPinnedToUtc(Class<?> entity) {
         assertThat(Columns.fieldsOf(entity))
                 .allSatisfy(field -> assertThat(field.getAnnotation(Column.class))
@@ -101,7 +131,6 @@ class EntityMappingTest {
                         .isEqualTo(snakeCase(field.getName())));
         assertThat(Columns.fieldsOf(entity))
                 .filteredOn(field -> field.getType() == Instant.class)
-                .isNotEmpty()
                 .allSatisfy(field -> assertThat(field.getAnnotation(JdbcTypeCode.class))
                         .isNotNull()
                         .extracting(JdbcTypeCode::value)
@@ -132,6 +161,15 @@ class EntityMappingTest {
         assertThat(column(LockRun.class, "nodeId").length()).isEqualTo(64);
         assertThat(column(LockRun.class, "holder").length()).isEqualTo(255);
         assertThat(column(LockRun.class, "error").length()).isEqualTo(1000);
+        assertThat(column(LockHolder.class, "name").length()).isEqualTo(255);
+        assertThat(column(LockHolder.class, "owner").length()).isEqualTo(128);
+        assertThat(column(LockHolder.class, "nodeId").length()).isEqualTo(64);
+        assertThat(column(LockHolder.class, "holder").length()).isEqualTo(255);
+        assertThat(column(LockWaiter.class, "name").length()).isEqualTo(255);
+        assertThat(column(LockWaiter.class, "id").length()).isEqualTo(64);
+        assertThat(column(LockWaiter.class, "nodeId").length()).isEqualTo(64);
+        assertThat(column(LockWaiter.class, "mode").length()).isEqualTo(1);
+        assertThat(column(LockWaiter.class, "holder").length()).isEqualTo(255);
         assertThat(LockRun.Status.values())
                 .allMatch(status -> status.name().length()
                         <= column(LockRun.class, "status").length());
@@ -144,11 +182,19 @@ class EntityMappingTest {
         assertThat(Columns.fieldsOf(LockEntity.class))
                 .filteredOn(field -> column(LockEntity.class, field.getName()).nullable())
                 .extracting(Field::getName)
-                .containsExactlyInAnyOrder("owner", "nodeId", "acquiredAt", "expiresAt", "availableAt", "holder");
+                .containsExactlyInAnyOrder(
+                        "owner",
+                        "nodeId",
+                        "acquiredAt",
+                        "expiresAt",
+                        "availableAt",
+                        "holder",
+                        "permits",
+                        "wantedUntil");
         assertThat(Columns.fieldsOf(LockNode.class))
                 .filteredOn(field -> column(LockNode.class, field.getName()).nullable())
                 .extracting(Field::getName)
-                .containsExactlyInAnyOrder("description", "waitsUntil");
+                .containsExactlyInAnyOrder("description", "bell", "waitsUntil");
         assertThat(Columns.fieldsOf(LockAudit.class))
                 .filteredOn(field -> column(LockAudit.class, field.getName()).nullable())
                 .extracting(Field::getName)
@@ -157,6 +203,14 @@ class EntityMappingTest {
                 .filteredOn(field -> column(LockRun.class, field.getName()).nullable())
                 .extracting(Field::getName)
                 .containsExactlyInAnyOrder("period", "nodeId", "holder", "endedAt", "error");
+        assertThat(Columns.fieldsOf(LockHolder.class))
+                .filteredOn(field -> column(LockHolder.class, field.getName()).nullable())
+                .extracting(Field::getName)
+                .containsExactlyInAnyOrder("nodeId", "expiresAt", "holder");
+        assertThat(Columns.fieldsOf(LockWaiter.class))
+                .filteredOn(field -> column(LockWaiter.class, field.getName()).nullable())
+                .extracting(Field::getName)
+                .containsExactly("holder");
     }
 
     @Test
@@ -188,7 +242,7 @@ class EntityMappingTest {
     }
 
     @ParameterizedTest
-    @ValueSource(classes = {LockEntity.class, LockNode.class, LockAudit.class, LockRun.class})
+    @FieldSource(ENTITIES)
     void nobodyCanChangeAnInstance(Class<?> entity) {
         assertThat(Columns.fieldsOf(entity)).allMatch(field -> Modifier.isPrivate(field.getModifiers()));
         assertThat(Arrays.stream(entity.getDeclaredMethods())
@@ -200,7 +254,7 @@ class EntityMappingTest {
 
     /** What JPA demands of an entity, and an architecture test would otherwise object to. */
     @ParameterizedTest
-    @ValueSource(classes = {LockEntity.class, LockNode.class, LockAudit.class, LockRun.class})
+    @FieldSource(ENTITIES)
     void providerCanMakeAndProxyThem(Class<?> entity) throws NoSuchMethodException {
         Constructor<?> empty = entity.getDeclaredConstructor();
 

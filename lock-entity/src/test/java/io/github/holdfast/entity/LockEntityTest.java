@@ -31,6 +31,8 @@ class LockEntityTest {
         LockEntity row = free.granted("owner-1", "node-1", "4711@host/main").withHoldCount(times);
         loaded(row, "acquiredAt", NOW.minusSeconds(9));
         loaded(row, "expiresAt", NOW.plusSeconds(21));
+        loaded(row, "permits", 5);
+        loaded(row, "wantedUntil", NOW.plusSeconds(2));
         return loaded(row, "availableAt", NOW.plusSeconds(1));
     }
 
@@ -74,8 +76,8 @@ class LockEntityTest {
                 .containsEntry("fencingToken", EPOCH)
                 .containsEntry("holdCount", 0)
                 .containsEntry("guardCount", 0L)
-                .hasSize(11);
-        assertThat(columns(free).values()).filteredOn(value -> value == null).hasSize(6);
+                .hasSize(13);
+        assertThat(columns(free).values()).filteredOn(value -> value == null).hasSize(8);
     }
 
     @Test

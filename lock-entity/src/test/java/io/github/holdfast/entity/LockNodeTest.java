@@ -29,7 +29,7 @@ class LockNodeTest {
         assertThat(node.description()).isEqualTo("shop on host-1, pid 4711");
         assertThat(node.version()).isEqualTo(12);
         assertThat(node.waitsUntil()).isEqualTo(STARTED.plusSeconds(4));
-        assertThat(Columns.of(node)).hasSize(7);
+        assertThat(Columns.of(node)).hasSize(8);
     }
 
     @Test

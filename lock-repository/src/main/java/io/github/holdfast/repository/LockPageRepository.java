@@ -37,6 +37,10 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
     @Query("select db_clock_micros()")
     long clockMicros();
 
+    /** See {@link LockStore#hasHoldersAndWaiters}. */
+    @Query("select h, w from HoldfastHolder h, HoldfastWaiter w where h.name = :name and w.name = :name")
+    List<Object[]> holdersAndWaiters(@Param("name") String name);
+
     @Override
     @Query("""
             select new io.github.holdfast.repository.LockTables$LockSnapshot(l, n, db_clock())

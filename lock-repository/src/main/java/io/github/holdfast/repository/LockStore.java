@@ -39,7 +39,7 @@ public final class LockStore implements AutoCloseable {
     private final StoreTransactions transactions;
     private final JpaLockRows locks;
     private final NodeRows nodes;
-    private final LockPages pages;
+    private final LockPageRepository pages;
     private final RunRows runs;
     private final AutocommitLockRows.Statements statements;
     private final UselessConnections uselessOfApplication;
@@ -161,6 +161,11 @@ public final class LockStore implements AutoCloseable {
     /** Returns paged access to the tables, for work inside {@link #inTransaction(Duration, Function)}. */
     public LockPages pages() {
         return pages;
+    }
+
+    /** Whether a lock has both holders and waiters. The answer needs all columns of their tables, for the start-up check. */
+    boolean hasHoldersAndWaiters(String name) {
+        return !pages.holdersAndWaiters(name).isEmpty();
     }
 
     /** Returns access to the runs of tasks, for work inside {@link #inTransaction(Duration, Function)}. */

@@ -1,9 +1,6 @@
 package io.github.holdfast.repository;
 
-import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.repository.LockSchema.UnsupportedDatabaseException;
 import io.github.holdfast.repository.LockTables.LockRows;
 import io.github.holdfast.repository.StoreException.Failure;
@@ -41,9 +38,6 @@ final class StartupCheck {
     /** At SERIALIZABLE, conflicts with other nodes can make the check fail, so it is repeated. */
     private static final int ATTEMPTS = 10;
 
-    private static final List<Class<?>> ENTITIES =
-            List.of(LockEntity.class, LockNode.class, LockAudit.class, LockRun.class);
-
     private static final String NAME_COLUMN =
             "the column distributed_lock.name needs the collation utf8mb4_0900_bin (MySQL), utf8mb4_nopad_bin (MariaDB) or"
                     + " \"C\" (PostgreSQL), as in the changelog " + LockSchema.CHANGELOG;
@@ -72,9 +66,10 @@ final class StartupCheck {
     /** Checks the persistence unit without a connection to the database. */
     void persistenceUnit() {
         refuseUnless(
-                ENTITIES.stream().allMatch(this::isManaged),
+                LockEntity.ENTITIES.stream().allMatch(this::isManaged),
                 "The persistence unit does not manage all of Holdfast's entities: add "
-                        + ENTITIES.stream().map(Class::getName).collect(Collectors.joining(", ")) + " to its classes");
+                        + LockEntity.ENTITIES.stream().map(Class::getName).collect(Collectors.joining(", "))
+                        + " to its classes");
         refuseUnless(
                 !sessionFactory
                         .getServiceRegistry()
@@ -143,7 +138,8 @@ final class StartupCheck {
                 store.inRolledBackTransaction(AT_MOST, locks -> {
                     tableIsByteExact(locks);
                     return locks.wasForced("holdfast", 0)
-                            || store.runs().last("holdfast").isPresent();
+                            || store.runs().last("holdfast").isPresent()
+                            || store.hasHoldersAndWaiters("holdfast");
                 });
                 return;
             } catch (StoreException failed) {

@@ -41,7 +41,11 @@ abstract class AutocommitContract {
     void open(Database injected) {
         database = injected;
         LockSchema.on(database.dataSource()).createIfMissing();
-        database.execute("delete from distributed_lock", "delete from lock_node");
+        database.execute(
+                "delete from distributed_lock",
+                "delete from lock_node",
+                "delete from lock_holder",
+                "delete from lock_waiter");
     }
 
     private static LockRows autocommit(TestApplication application) {

@@ -48,7 +48,11 @@ abstract class LockNodeRepositoryContract {
 
     @BeforeEach
     void deleteRows() {
-        database.execute("delete from distributed_lock", "delete from lock_node");
+        database.execute(
+                "delete from distributed_lock",
+                "delete from lock_node",
+                "delete from lock_holder",
+                "delete from lock_waiter");
     }
 
     private <T> T call(Function<NodeRows, T> work) {

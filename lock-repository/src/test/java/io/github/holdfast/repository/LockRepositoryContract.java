@@ -63,7 +63,11 @@ abstract class LockRepositoryContract {
 
     @BeforeEach
     void deleteRows() {
-        database.execute("delete from distributed_lock", "delete from lock_node");
+        database.execute(
+                "delete from distributed_lock",
+                "delete from lock_node",
+                "delete from lock_holder",
+                "delete from lock_waiter");
     }
 
     // Reading

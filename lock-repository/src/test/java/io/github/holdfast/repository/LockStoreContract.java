@@ -5,10 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.test.Database;
@@ -70,7 +68,11 @@ abstract class LockStoreContract {
 
     @BeforeEach
     void deleteRows() {
-        database.execute("delete from distributed_lock", "delete from lock_node");
+        database.execute(
+                "delete from distributed_lock",
+                "delete from lock_node",
+                "delete from lock_holder",
+                "delete from lock_waiter");
     }
 
     @AfterEach
@@ -298,10 +300,7 @@ abstract class LockStoreContract {
         spring.setDataSource(application.dataSource());
         spring.setJpaVendorAdapter(new HibernateJpaVendorAdapter());
         spring.setManagedTypes(PersistenceManagedTypes.of(
-                LockEntity.class.getName(),
-                LockNode.class.getName(),
-                LockAudit.class.getName(),
-                LockRun.class.getName()));
+                LockEntity.ENTITIES.stream().map(Class::getName).toArray(String[]::new)));
         spring.afterPropertiesSet();
         EntityManagerFactory proxy = requireNonNull(spring.getObject());
         LockStore store = LockStore.open(proxy);

@@ -49,7 +49,12 @@ abstract class LockTableRepositoryContract {
 
     @BeforeEach
     void deleteRows() {
-        database.execute("delete from distributed_lock", "delete from lock_node", "delete from lock_audit");
+        database.execute(
+                "delete from distributed_lock",
+                "delete from lock_node",
+                "delete from lock_holder",
+                "delete from lock_waiter",
+                "delete from lock_audit");
     }
 
     private <T> T call(Function<LockPages, T> work) {

@@ -1,9 +1,6 @@
 package io.github.holdfast.repository;
 
-import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManagerFactory;
 import java.util.ArrayDeque;
@@ -42,7 +39,7 @@ public final class PersistenceUnit implements AutoCloseable {
 
     /** One that has this data source itself, and that nobody else gets. */
     public static EntityManagerFactory directlyOn(DataSource dataSource, Map<String, ?> properties) {
-        return of(dataSource, properties, LockEntity.class, LockNode.class, LockAudit.class, LockRun.class);
+        return of(dataSource, properties, LockEntity.ENTITIES.toArray(Class<?>[]::new));
     }
 
     /** As {@link #directlyOn}, with other entities. */

@@ -8,7 +8,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
 import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
@@ -18,6 +17,7 @@ import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.text.Normalizer;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -49,7 +49,8 @@ abstract class SchemaContract {
     void emptyDatabase(Database injected) {
         database = injected;
         database.execute(
-                "drop table if exists distributed_lock, lock_node, lock_audit, lock_run, DATABASECHANGELOG, DATABASECHANGELOGLOCK");
+                "drop table if exists distributed_lock, lock_node, lock_audit, lock_run, lock_holder, lock_waiter,"
+                        + " DATABASECHANGELOG, DATABASECHANGELOGLOCK");
     }
 
     @Test
@@ -130,7 +131,8 @@ abstract class SchemaContract {
         LockSchema schema = LockSchema.on(pool);
         assertThatIllegalStateException()
                 .isThrownBy(schema::validate)
-                .withMessageContaining("these tables are missing: distributed_lock, lock_node, lock_audit")
+                .withMessageContaining("these tables are missing: distributed_lock, lock_node, lock_audit,"
+                        + " lock_run, lock_holder, lock_waiter.")
                 .withMessageContaining("db/holdfast/");
         schema.createIfMissing();
         schema.validate();
@@ -153,7 +155,7 @@ abstract class SchemaContract {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"lock_node", "lock_audit", "lock_run"})
+    @ValueSource(strings = {"lock_node", "lock_audit", "lock_run", "lock_holder", "lock_waiter"})
     void createIfMissingMakesOnlyTheMissingTable(String table) {
         LockSchema schema = LockSchema.on(database.dataSource());
         schema.createIfMissing();
@@ -190,7 +192,8 @@ abstract class SchemaContract {
             }
             assertThat(created)
                     .as("each table by one node")
-                    .containsExactlyInAnyOrder("distributed_lock", "lock_node", "lock_audit", "lock_run");
+                    .containsExactlyInAnyOrder(
+                            "distributed_lock", "lock_node", "lock_audit", "lock_run", "lock_holder", "lock_waiter");
         } finally {
             threads.shutdown();
         }
@@ -206,7 +209,8 @@ abstract class SchemaContract {
             LateTable late = new LateTable("lock_audit", () -> database.execute(creation));
             assertThat(LockSchema.on(new SingleConnectionDataSource(late.of(connection), true))
                             .createIfMissing())
-                    .containsExactlyInAnyOrder("distributed_lock", "lock_node", "lock_run");
+                    .containsExactlyInAnyOrder(
+                            "distributed_lock", "lock_node", "lock_run", "lock_holder", "lock_waiter");
             assertThat(late.looks()).isEqualTo(4);
         }
         insert("job");
@@ -253,13 +257,49 @@ abstract class SchemaContract {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"lock_node", "lock_audit", "lock_run"})
+    @ValueSource(strings = {"lock_node", "lock_audit", "lock_run", "lock_holder", "lock_waiter"})
     void hibernateValidatesTheTablesOfTheChangelog(String table) throws Exception {
         runChangelog(new SchemaTestLiquibase());
         validate();
 
         database.execute("drop table " + table);
         assertThatThrownBy(this::validate).hasStackTraceContaining(table);
+    }
+
+    /** Hibernate can use entities that are not public, and their keys. */
+    @Test
+    void queriesWriteAndReadHoldersAndWaiters() throws Exception {
+        runSql(database);
+        try (SessionFactory unit = unit(Action.NONE)) {
+            unit.inTransaction(session -> {
+                session.createMutationQuery("insert into HoldfastHolder"
+                                + " (name, fencingToken, owner, nodeId, permits, acquiredAt, expiresAt, holder)"
+                                + " values ('job', 12, 'me', null, 1, :now, :now, null)")
+                        .setParameter("now", Instant.EPOCH)
+                        .executeUpdate();
+                session.createMutationQuery("insert into HoldfastWaiter"
+                                + " (name, since, id, nodeId, mode, permits, fair, holder)"
+                                + " values ('job', 7, 'waiter', 'node', 'X', 1, true, 'host')")
+                        .executeUpdate();
+            });
+            unit.inTransaction(session -> {
+                assertThat(session.createSelectionQuery("from HoldfastHolder", Object.class)
+                                .getResultList())
+                        .hasSize(1);
+                assertThat(session.createSelectionQuery("from HoldfastWaiter", Object.class)
+                                .getResultList())
+                        .hasSize(1);
+                assertThat(session.createSelectionQuery(
+                                        "select concat(w.id, w.mode, w.nodeId) from HoldfastWaiter w"
+                                                + " where w.name = 'job' and w.since = 7 and w.fair = true",
+                                        String.class)
+                                .getSingleResult())
+                        .isEqualTo("waiterXnode");
+                assertThat(session.createMutationQuery("delete from HoldfastWaiter where name = 'job'")
+                                .executeUpdate())
+                        .isEqualTo(1);
+            });
+        }
     }
 
     @Test
@@ -290,6 +330,16 @@ abstract class SchemaContract {
             }
             for (String column : List.of("name", "node_id")) {
                 assertThat(count("lock_run where " + column, other)).as(other).isZero();
+            }
+            for (String column : List.of("name", "owner", "node_id")) {
+                assertThat(count("lock_holder where " + column, other))
+                        .as(other)
+                        .isZero();
+            }
+            for (String column : List.of("name", "id", "node_id")) {
+                assertThat(count("lock_waiter where " + column, other))
+                        .as(other)
+                        .isZero();
             }
         }
         others.forEach(this::insert);
@@ -351,7 +401,7 @@ abstract class SchemaContract {
 
     /** Of one table each, two columns, an index, and on PostgreSQL another one. */
     private long changeSets() {
-        return database.kind() == TestDatabase.POSTGRESQL ? 8 : 7;
+        return database.kind() == TestDatabase.POSTGRESQL ? 10 : 9;
     }
 
     private long changeSetsThatAre(String type) {
@@ -366,6 +416,9 @@ abstract class SchemaContract {
         assertThat(database.queryForLong("select sum(fencing_token) from lock_audit"))
                 .isEqualTo(7);
         assertThat(database.queryForLong("select sum(period) from lock_run")).isEqualTo(7);
+        assertThat(database.queryForLong("select sum(fencing_token) from lock_holder"))
+                .isEqualTo(7);
+        assertThat(database.queryForLong("select sum(since) from lock_waiter")).isEqualTo(7);
     }
 
     private DataSource withoutTheRightToCreate() {
@@ -387,12 +440,15 @@ abstract class SchemaContract {
     }
 
     private void validate() {
-        SessionFactory sessionFactory = new HibernatePersistenceConfiguration("schema")
-                .managedClasses(LockEntity.class, LockNode.class, LockAudit.class, LockRun.class)
+        unit(Action.VALIDATE).close();
+    }
+
+    private SessionFactory unit(Action schemaAction) {
+        return new HibernatePersistenceConfiguration("schema")
+                .managedClasses(LockEntity.ENTITIES)
                 .property("jakarta.persistence.nonJtaDataSource", database.dataSource())
-                .schemaToolingAction(Action.VALIDATE)
+                .schemaToolingAction(schemaAction)
                 .createEntityManagerFactory();
-        sessionFactory.close();
     }
 
     private void insert(String identifier) {
@@ -401,6 +457,11 @@ abstract class SchemaContract {
                 + "', current_timestamp, current_timestamp, false, 7)");
         insertAudit(identifier, "because");
         insertRun(identifier, "because");
+        database.execute(
+                "insert into lock_holder (name, fencing_token, owner, node_id, permits, acquired_at) values ('"
+                        + identifier + "', 7, '" + identifier + "', '" + identifier + "', 1, current_timestamp)",
+                "insert into lock_waiter (name, since, id, node_id, mode, permits, fair) values ('" + identifier
+                        + "', 7, '" + identifier + "', '" + identifier + "', 'X', 1, false)");
     }
 
     private void insertLock(String name, String owner, String node) {

@@ -24,7 +24,8 @@ final class SchemaTestDescription {
     static List<String> of(Database database) throws SQLException {
         try (Connection connection = database.dataSource().getConnection()) {
             SchemaTestDescription description = new SchemaTestDescription(connection);
-            for (String table : List.of("distributed_lock", "lock_node", "lock_audit", "lock_run")) {
+            for (String table :
+                    List.of("distributed_lock", "lock_node", "lock_audit", "lock_run", "lock_holder", "lock_waiter")) {
                 String name = database.kind().isH2() ? table.toUpperCase(Locale.ROOT) : table;
                 description.columns(name);
                 description.indexes(name);

@@ -6,10 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
@@ -33,7 +30,8 @@ abstract class StartupCheckContract {
     @BeforeEach
     void makeTables(Database injected) {
         database = injected;
-        database.execute("drop table if exists distributed_lock, lock_node, lock_audit, lock_run");
+        database.execute(
+                "drop table if exists distributed_lock, lock_node, lock_audit, lock_run, lock_holder, lock_waiter");
         LockSchema.on(database.dataSource()).createIfMissing();
     }
 
@@ -57,30 +55,32 @@ abstract class StartupCheckContract {
         assertThat(database.queryForLong("select count(*) from lock_node")).isZero();
         assertThat(database.queryForLong("select count(*) from lock_audit")).isZero();
         assertThat(database.queryForLong("select count(*) from lock_run")).isZero();
+        assertThat(database.queryForLong("select count(*) from lock_holder")).isZero();
+        assertThat(database.queryForLong("select count(*) from lock_waiter")).isZero();
     }
 
     @Test
     void persistenceUnitMustManageTheEntities() {
-        for (List<Class<?>> managed : List.<List<Class<?>>>of(
-                List.of(),
-                List.of(LockNode.class, LockAudit.class, LockRun.class),
-                List.of(LockEntity.class, LockAudit.class, LockRun.class),
-                List.of(LockEntity.class, LockNode.class, LockRun.class),
-                List.of(LockEntity.class, LockNode.class, LockAudit.class))) {
-            try (EntityManagerFactory unit =
-                    PersistenceUnit.of(database.dataSource(), Map.of(), managed.toArray(Class<?>[]::new))) {
-                assertThatIllegalStateException()
-                        .isThrownBy(() -> LockStore.open(unit))
-                        .withMessageContaining(LockEntity.class.getName())
-                        .withMessageContaining(LockNode.class.getName())
-                        .withMessageContaining(LockAudit.class.getName())
-                        .withMessageContaining(LockRun.class.getName());
-            }
+        refusesAUnitOf(List.of());
+        for (Class<?> missing : LockEntity.ENTITIES) {
+            refusesAUnitOf(LockEntity.ENTITIES.stream()
+                    .filter(entity -> entity != missing)
+                    .toList());
+        }
+    }
+
+    private void refusesAUnitOf(List<Class<?>> managed) {
+        try (EntityManagerFactory unit =
+                PersistenceUnit.of(database.dataSource(), Map.of(), managed.toArray(Class<?>[]::new))) {
+            assertThatThrownBy(() -> LockStore.open(unit))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContainingAll(
+                            LockEntity.ENTITIES.stream().map(Class::getName).toArray(CharSequence[]::new));
         }
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"distributed_lock", "lock_node"})
+    @ValueSource(strings = {"distributed_lock", "lock_node", "lock_audit", "lock_run", "lock_holder", "lock_waiter"})
     void missingTableIsNamedWithItsChangelog(String table) {
         database.execute("drop table " + table);
 
@@ -92,9 +92,18 @@ abstract class StartupCheckContract {
                 .hasMessageContaining(LockSchema.CHANGELOG);
     }
 
-    @Test
-    void missingColumnIsNamedWithTheChangelog() {
-        database.execute("alter table lock_node drop column waits_until");
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "distributed_lock drop column permits",
+                "distributed_lock drop column wanted_until",
+                "lock_node drop column bell",
+                "lock_node drop column waits_until",
+                "lock_holder drop column holder",
+                "lock_waiter drop column fair"
+            })
+    void missingColumnIsNamedWithTheChangelog(String difference) {
+        database.execute("alter table " + difference);
 
         assertThatThrownBy(this::open)
                 .isInstanceOfSatisfying(

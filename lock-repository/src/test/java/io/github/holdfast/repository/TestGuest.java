@@ -25,7 +25,9 @@ final class TestGuest implements AutoCloseable {
                 "grant " + rights + " on distributed_lock to guest",
                 "grant " + rights + " on lock_node to guest",
                 "grant " + rights + " on lock_audit to guest",
-                "grant " + rights + " on lock_run to guest");
+                "grant " + rights + " on lock_run to guest",
+                "grant " + rights + " on lock_holder to guest",
+                "grant " + rights + " on lock_waiter to guest");
         return new TestGuest(database);
     }
 

@@ -46,7 +46,11 @@ abstract class WakeUpChannelContract {
     void open(Database injected) {
         database = injected;
         application = TestApplication.on(database);
-        database.execute("delete from distributed_lock", "delete from lock_node");
+        database.execute(
+                "delete from distributed_lock",
+                "delete from lock_node",
+                "delete from lock_holder",
+                "delete from lock_waiter");
         channel = application.store().wakeUpChannel();
     }
 
@@ -249,7 +253,9 @@ abstract class WakeUpChannelContract {
                 "create table other.distributed_lock (like distributed_lock including all)",
                 "create table other.lock_node (like lock_node including all)",
                 "create table other.lock_audit (like lock_audit including all)",
-                "create table other.lock_run (like lock_run including all)");
+                "create table other.lock_run (like lock_run including all)",
+                "create table other.lock_holder (like lock_holder including all)",
+                "create table other.lock_waiter (like lock_waiter including all)");
         assertThat(channelIn("public")).isEqualTo(channel.name()).isNotEqualTo(channelIn("other"));
         database.execute("drop schema other cascade");
     }

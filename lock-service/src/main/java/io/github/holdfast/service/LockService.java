@@ -84,8 +84,8 @@ public final class LockService implements Locks, AutoCloseable {
     /**
      * Returns a builder for a service that keeps its locks in the database of a persistence unit.
      *
-     * @param entityManagerFactory the persistence unit's factory, which must be Hibernate's. Its entity classes include {@code
-     *     LockEntity}, {@code LockNode}, {@code LockAudit} and {@code LockRun}. The service does not close it
+     * @param entityManagerFactory the persistence unit's factory, which must be Hibernate's. Its entity classes include those
+     *     of {@code LockEntity.ENTITIES}. The service does not close it
      */
     public static LockServiceBuilder builder(EntityManagerFactory entityManagerFactory) {
         return new LockServiceBuilder(entityManagerFactory);

@@ -1,9 +1,6 @@
 package io.github.holdfast.service;
 
-import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import jakarta.persistence.EntityManager;
@@ -36,10 +33,7 @@ final class Bookkeeper implements AutoCloseable {
 
     static Bookkeeper on(DataSource connections, UnaryOperator<LockServiceBuilder> settings) {
         EntityManagerFactory unit = new HibernatePersistenceConfiguration("ledger")
-                .managedClass(LockEntity.class)
-                .managedClass(LockNode.class)
-                .managedClass(LockAudit.class)
-                .managedClass(LockRun.class)
+                .managedClasses(LockEntity.ENTITIES)
                 .managedClass(Ledger.Account.class)
                 .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, connections)
                 .createEntityManagerFactory();

@@ -88,7 +88,11 @@ abstract class BrokenDriverContract {
     @BeforeEach
     void open(Database database) {
         services = Services.on(database);
-        database.execute("delete from distributed_lock", "delete from lock_node");
+        database.execute(
+                "delete from distributed_lock",
+                "delete from lock_node",
+                "delete from lock_holder",
+                "delete from lock_waiter");
         driver = new BrokenDriver(database.dataSource());
         EntityManagerFactory unit = services.unit(services.patientPoolOver(driver.dataSource()));
         manager = new JpaTransactionManager(unit);

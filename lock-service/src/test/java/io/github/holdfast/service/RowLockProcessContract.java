@@ -60,7 +60,11 @@ abstract class RowLockProcessContract {
     void open(Database database) {
         this.database = database;
         services = Services.on(database);
-        database.execute("delete from distributed_lock", "delete from lock_node");
+        database.execute(
+                "delete from distributed_lock",
+                "delete from lock_node",
+                "delete from lock_holder",
+                "delete from lock_waiter");
         pool = database.pool(config -> {
             config.setConnectionTimeout(1000);
             config.setMaximumPoolSize(5);

@@ -71,7 +71,11 @@ abstract class SwitchOverContract {
         restartable = started;
         Database database = started.database();
         LockSchema.on(database.dataSource()).createIfMissing();
-        database.execute("delete from distributed_lock", "delete from lock_node");
+        database.execute(
+                "delete from distributed_lock",
+                "delete from lock_node",
+                "delete from lock_holder",
+                "delete from lock_waiter");
         return database;
     }
 

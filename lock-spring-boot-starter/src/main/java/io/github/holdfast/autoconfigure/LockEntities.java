@@ -1,9 +1,6 @@
 package io.github.holdfast.autoconfigure;
 
-import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import jakarta.persistence.EntityManagerFactory;
 import jakarta.persistence.Table;
 import jakarta.persistence.metamodel.Type;
@@ -18,7 +15,7 @@ import org.springframework.orm.jpa.persistenceunit.MutablePersistenceUnitInfo;
 final class LockEntities {
 
     /** The same entities as in {@code META-INF/holdfast-orm.xml}. */
-    static final List<Class<?>> ALL = List.of(LockEntity.class, LockNode.class, LockAudit.class, LockRun.class);
+    static final List<Class<?>> ALL = LockEntity.ENTITIES;
 
     private LockEntities() {}
 

@@ -1,10 +1,7 @@
 package io.github.holdfast.annotation;
 
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.lock.LockListener;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.service.LockService;
@@ -47,10 +44,7 @@ class Node {
     @Bean
     EntityManagerFactory entityManagerFactory(HikariDataSource dataSource) {
         return new HibernatePersistenceConfiguration("locks")
-                .managedClass(LockEntity.class)
-                .managedClass(LockNode.class)
-                .managedClass(LockAudit.class)
-                .managedClass(LockRun.class)
+                .managedClasses(LockEntity.ENTITIES)
                 .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, dataSource)
                 .createEntityManagerFactory();
     }

@@ -39,6 +39,8 @@ class LockEntitiesTest {
 
     @Test
     void tablesAreKnown() {
-        assertThat(LockEntities.tables()).contains("distributed_lock", "lock_node", "lock_audit");
+        assertThat(LockEntities.tables())
+                .containsExactly(
+                        "distributed_lock", "lock_node", "lock_audit", "lock_run", "lock_holder", "lock_waiter");
     }
 }

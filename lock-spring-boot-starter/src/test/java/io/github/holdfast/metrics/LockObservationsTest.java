@@ -5,10 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockStoreException;
@@ -64,10 +61,7 @@ class LockObservationsTest {
             config.setConnectionTimeout(1000);
         });
         unit = new HibernatePersistenceConfiguration("locks")
-                .managedClass(LockEntity.class)
-                .managedClass(LockNode.class)
-                .managedClass(LockAudit.class)
-                .managedClass(LockRun.class)
+                .managedClasses(LockEntity.ENTITIES)
                 .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, watched(pool))
                 .createEntityManagerFactory();
         locks = LockService.builder(unit)

@@ -72,7 +72,11 @@ abstract class WakeUpContract {
     void open(Database injected) throws Exception {
         database = injected;
         services = Services.on(database);
-        database.execute("delete from distributed_lock", "delete from lock_node");
+        database.execute(
+                "delete from distributed_lock",
+                "delete from lock_node",
+                "delete from lock_holder",
+                "delete from lock_waiter");
         heard = HeardNotifications.on(database);
         theirs = services.build(LockServiceBuilder::wakeUpByNotification);
     }
