@@ -14,6 +14,9 @@ final class Cluster implements AutoCloseable {
     private final Path file;
     private final Exclusion exclusion;
     private final List<NodeProcess> nodes = new ArrayList<>();
+    private final List<Integer> perNode = new ArrayList<>();
+    private Latencies waits = new Latencies();
+    private Latencies gaps = new Latencies();
 
     private Cluster(Path file) {
         this.file = file;
@@ -33,12 +36,32 @@ final class Cluster implements AutoCloseable {
         long handOversBefore = exclusion.handOvers();
         long start = System.nanoTime();
         nodes.forEach(node -> node.begin(time));
-        Latencies waits = new Latencies();
+        waits = new Latencies();
+        perNode.clear();
+        gaps = new Latencies();
         for (NodeProcess node : nodes) {
-            waits.addAll(node.end());
+            Latencies ofNode = node.end();
+            waits.addAll(ofNode);
+            perNode.add(ofNode.count());
+            gaps.addAll(node.gaps());
         }
         return Measurement.of(
                 waits, exclusion.handOvers() - handOversBefore, Duration.ofNanos(System.nanoTime() - start));
+    }
+
+    /** Returns the waits of the last run. */
+    Latencies waits() {
+        return waits;
+    }
+
+    /** Returns the number of acquisitions of each node in the last run. */
+    List<Integer> perNode() {
+        return List.copyOf(perNode);
+    }
+
+    /** Returns the times from the end of a hold to the next grant by another thread, in the last run. */
+    Latencies gaps() {
+        return gaps;
     }
 
     @Override

@@ -22,7 +22,8 @@ final class Exclusion {
     private static final int INSIDE = 0;
     private static final int LAST = Long.BYTES;
     private static final int HAND_OVERS = 2 * Long.BYTES;
-    private static final int SIZE = 3 * Long.BYTES;
+    private static final int LEFT_AT = 3 * Long.BYTES;
+    private static final int SIZE = 4 * Long.BYTES;
 
     private final ByteBuffer memory;
 
@@ -45,20 +46,30 @@ final class Exclusion {
         }
     }
 
-    void enter() {
+    /**
+     * Enters the critical section.
+     *
+     * @return the nanoseconds since another thread left it; negative if the calling thread left it last
+     */
+    long enter() {
         long me = PROCESS | Thread.currentThread().getId();
         long other = (long) LONGS.compareAndExchange(memory, INSIDE, 0L, me);
         if (other != 0) {
             throw new IllegalStateException("Threads " + Long.toHexString(me) + " and " + Long.toHexString(other)
                     + " are inside at the same time");
         }
-        if ((long) LONGS.getVolatile(memory, LAST) != me) {
+        // On Linux, the monotonic clock is the same for all processes.
+        long sinceLeft = System.nanoTime() - (long) LONGS.getVolatile(memory, LEFT_AT);
+        boolean isHandOver = (long) LONGS.getVolatile(memory, LAST) != me;
+        if (isHandOver) {
             LONGS.setVolatile(memory, HAND_OVERS, handOvers() + 1);
         }
         LONGS.setVolatile(memory, LAST, me);
+        return isHandOver ? sinceLeft : -1;
     }
 
     void leave() {
+        LONGS.setVolatile(memory, LEFT_AT, System.nanoTime());
         LONGS.setVolatile(memory, INSIDE, 0L);
     }
 

@@ -55,6 +55,14 @@ final class Latencies {
         return count;
     }
 
+    /** Returns how many are at least this long. */
+    long countLongerThan(double millis) {
+        return LongStream.of(nanos)
+                .limit(count)
+                .filter(time -> time >= millis * 1e6)
+                .count();
+    }
+
     /** Returns a quantile in milliseconds: this share of the latencies is not longer. */
     double quantile(double share) {
         long[] sorted = Arrays.copyOf(nanos, count);

@@ -1,5 +1,6 @@
 package io.github.holdfast.benchmark;
 
+import io.github.holdfast.lock.LockNotAcquiredException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -10,6 +11,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import java.util.function.IntFunction;
+import java.util.function.LongConsumer;
 
 /**
  * A load of threads that acquire, hold and release locks as often as they can.
@@ -24,15 +26,25 @@ record Load(int threads, IntFunction<String> name, Duration hold) {
      * Runs the load on a node.
      *
      * @param exclusions returns the check of mutual exclusion for the name of a lock
-     * @return the wait of each acquisition
+     * @return the wait of each acquisition, also of one that ended without the lock
      */
     Latencies run(Contestant node, Function<String, Exclusion> exclusions, Duration time) throws Exception {
+        return run(node, exclusions, gap -> {}, time);
+    }
+
+    /**
+     * As {@link #run(Contestant, Function, Duration)}.
+     *
+     * @param gaps receives the nanoseconds from the end of the last hold to the next grant; negative if both are of one thread
+     */
+    Latencies run(Contestant node, Function<String, Exclusion> exclusions, LongConsumer gaps, Duration time)
+            throws Exception {
         List<Callable<Latencies>> work = new ArrayList<>();
         long end = System.nanoTime() + time.toNanos();
         for (int thread = 0; thread < threads; thread++) {
             String own = name.apply(thread);
             Exclusion exclusion = exclusions.apply(own);
-            work.add(() -> loop(node, own, exclusion, end));
+            work.add(() -> loop(node, own, exclusion, gaps, end));
         }
         Latencies waits = new Latencies();
         ExecutorService executor = Executors.newFixedThreadPool(threads);
@@ -46,13 +58,20 @@ record Load(int threads, IntFunction<String> name, Duration hold) {
         return waits;
     }
 
-    private Latencies loop(Contestant node, String own, Exclusion exclusion, long end) throws Exception {
+    private Latencies loop(Contestant node, String own, Exclusion exclusion, LongConsumer gaps, long end)
+            throws Exception {
         Latencies waits = new Latencies();
         while (System.nanoTime() - end < 0) {
             long before = System.nanoTime();
-            Contestant.Held held = node.acquire(own);
+            Contestant.Held held;
+            try {
+                held = node.acquire(own);
+            } catch (LockNotAcquiredException refused) {
+                waits.add(System.nanoTime() - before);
+                continue;
+            }
             waits.add(System.nanoTime() - before);
-            exclusion.enter();
+            gaps.accept(exclusion.enter());
             long until = System.nanoTime() + hold.toNanos();
             for (long left = hold.toNanos(); left > 0; left = until - System.nanoTime()) {
                 LockSupport.parkNanos(left);

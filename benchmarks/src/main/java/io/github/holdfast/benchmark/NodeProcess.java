@@ -10,6 +10,9 @@ import java.time.Duration;
 /** A node in a separate process. It runs a workload on command. */
 final class NodeProcess implements AutoCloseable {
 
+    /** The beginning of the line with the gaps. */
+    private static final String GAPS = "gaps ";
+
     private static final Duration SOON = Duration.ofMinutes(2);
 
     private final JavaProcess process;
@@ -49,6 +52,12 @@ final class NodeProcess implements AutoCloseable {
         return Latencies.of(process.awaitLine(line -> line.startsWith(Latencies.MARK), SOON));
     }
 
+    /** Returns the times from the end of a hold to the next grant by another thread. Call it after {@link #end}. */
+    Latencies gaps() throws InterruptedException {
+        return Latencies.of(
+                process.awaitLine(line -> line.startsWith(GAPS), SOON).substring(GAPS.length()));
+    }
+
     @Override
     public void close() {
         process.close();
@@ -65,8 +74,20 @@ final class NodeProcess implements AutoCloseable {
         Exclusion exclusion = Exclusion.in(Path.of(arguments[6]));
         JavaProcess.commands(time -> {
             try {
-                System.out.println(load.run(node.locks(), name -> exclusion, Duration.parse(time))
-                        .line());
+                Latencies gaps = new Latencies();
+                Latencies waits = load.run(
+                        node.locks(),
+                        name -> exclusion,
+                        gap -> {
+                            if (gap >= 0) {
+                                synchronized (gaps) {
+                                    gaps.add(gap);
+                                }
+                            }
+                        },
+                        Duration.parse(time));
+                System.out.println(waits.line());
+                System.out.println(GAPS + gaps.line());
             } catch (Exception failed) {
                 throw new IllegalStateException(failed);
             }

@@ -28,7 +28,20 @@ record Workload(String id, String label, int processes, Load load) {
         return !load.hold().isZero();
     }
 
+    /** Processes with two threads each, which want one lock. */
+    static Workload handOvers(int processes, int holdMillis) {
+        return new Workload(
+                "H" + processes + ":" + holdMillis,
+                processes + " processes with 2 threads each, one name, held for " + holdMillis + " ms",
+                processes,
+                new Load(2, thread -> "hand-over", Duration.ofMillis(holdMillis)));
+    }
+
     static Workload of(String id) {
+        if (id.startsWith("H")) {
+            String[] numbers = id.substring(1).split(":", -1);
+            return handOvers(Integer.parseInt(numbers[0]), Integer.parseInt(numbers[1]));
+        }
         return all().stream()
                 .filter(workload -> workload.id().equals(id))
                 .findAny()
