@@ -30,14 +30,6 @@ public final class WakeUpBenchmark {
     private static final int THREADS = 8;
     private static final Duration LOAD = Duration.ofSeconds(5);
 
-    /** Inserts a node that is marked as waiting, but never listens. */
-    private static final String WAITING_NODE =
-            "insert into lock_node (id, started_at, expires_at, ended, version, waits_until)"
-                    + " values ('waiting', now(), now() + interval '1 day', false, 0, now() + interval '1 day')";
-
-    private static final String ENDED_NODES = "insert into lock_node (id, started_at, expires_at, ended, version)"
-            + " select 'ended ' || i, now(), now(), true, 1 from generate_series(1, 10000) i";
-
     private final Database database;
     private final LockService locks;
     private final LockService others;
@@ -56,13 +48,16 @@ public final class WakeUpBenchmark {
      */
     public static void main(String[] arguments) throws Exception {
         for (int turn = 0; turn < 3; turn++) {
-            on("by polling", builder -> builder);
-            on("with notifications", LockServiceBuilder::wakeUpByNotification);
+            for (TestDatabase kind : List.of(TestDatabase.POSTGRESQL, TestDatabase.MYSQL, TestDatabase.MARIADB)) {
+                on(kind, "by polling", LockServiceBuilder::withoutWakeUp);
+                on(kind, "with wake-up", builder -> builder);
+            }
         }
     }
 
-    private static void on(String label, UnaryOperator<LockServiceBuilder> settings) throws Exception {
-        try (Database database = Databases.durable(TestDatabase.POSTGRESQL)) {
+    private static void on(TestDatabase kind, String label, UnaryOperator<LockServiceBuilder> settings)
+            throws Exception {
+        try (Database database = Databases.durable(kind)) {
             LockSchema.on(database.dataSource()).createIfMissing();
             try (HikariDataSource pool = database.pool(config -> {});
                     HikariDataSource otherPool = database.pool(config -> {});
@@ -77,12 +72,22 @@ public final class WakeUpBenchmark {
                 WakeUpBenchmark benchmark = new WakeUpBenchmark(database, locks, others);
                 benchmark.handOvers();
                 benchmark.releases("nobody waits");
-                database.execute(ENDED_NODES);
-                benchmark.releases("10,000 ended nodes");
-                database.execute("delete from lock_node where id like 'ended %'", WAITING_NODE);
+                benchmark.anotherNodeWaits();
                 benchmark.releases("another node waits");
             }
         }
+    }
+
+    /** Inserts a node that waits for each of the locks, but never listens. */
+    private void anotherNodeWaits() {
+        String clock = database.kind() == TestDatabase.POSTGRESQL ? "now()" : "utc_timestamp(6)";
+        String later = database.kind() == TestDatabase.POSTGRESQL
+                ? clock + " + interval '1 day'"
+                : clock + " + interval 1 day";
+        database.execute("insert into lock_node (id, started_at, expires_at, ended, version, waits_until, bell)"
+                + " values ('waiting', " + clock + ", " + later + ", false, 0, " + later + ", 4711)");
+        database.execute("insert into lock_waiter (name, since, id, node_id, mode, permits, fair)"
+                + " select name, 1, 'waiter', 'waiting', 'X', 1, false from distributed_lock");
     }
 
     private void handOvers() throws Exception {
@@ -122,7 +127,6 @@ public final class WakeUpBenchmark {
             }
         }
         print("  release, %-24s %s   %,6d/s with %d threads", when, latencies, perSecond(), THREADS);
-        database.execute("vacuum lock_node", "vacuum distributed_lock");
     }
 
     /** Returns the number of acquisitions and releases per second, with a separate name for each thread. */

@@ -74,6 +74,10 @@ final class AutocommitLockRows implements LockRows {
             recount = CompiledUpdate.of(factory, LockRepository.class, "recount");
             createIfMissing = CompiledUpdate.of(factory, LockRepository.class, "createIfMissing");
         }
+
+        AutocommitExecutor executor() {
+            return executor;
+        }
     }
 
     private <T> T inTransaction(Function<JpaLockRows, T> work) {
@@ -255,6 +259,17 @@ final class AutocommitLockRows implements LockRows {
      */
     int update(CompiledUpdate update, LockEntity before, @Nullable Object... arguments) {
         return statements.executor.execute(update.with(transactions.timeout(), atMost, arguments), writeOf(before));
+    }
+
+    /**
+     * Does the same as {@link #update}, and asks for the key that the update generates.
+     *
+     * @return the key; 0 if there is none, and -1 if the update changed no row
+     */
+    long updateForKey(CompiledUpdate update, LockEntity before, @Nullable Object... arguments) {
+        long[] key = new long[1];
+        Statement<Integer> statement = update.with(found -> key[0] = found, transactions.timeout(), atMost, arguments);
+        return statements.executor.execute(statement, writeOf(before)) == 1 ? key[0] : -1;
     }
 
     private Write writeOf(LockEntity before) {

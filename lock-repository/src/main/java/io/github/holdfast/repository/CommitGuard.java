@@ -53,6 +53,21 @@ public final class CommitGuard {
     }
 
     /**
+     * Checks that Holdfast supports the application's transaction manager.
+     *
+     * @throws IllegalArgumentException if the manager coordinates JTA transactions
+     */
+    public static void checkSupported(PlatformTransactionManager transactionManager) {
+        for (Class<?> type = transactionManager.getClass(); type != null; type = type.getSuperclass()) {
+            // Compared by name, because the class does not load without jakarta.transaction on the class path.
+            if (type.getName().equals("org.springframework.transaction.jta.JtaTransactionManager")) {
+                throw new IllegalArgumentException("Holdfast does not support JTA transactions, but the transaction"
+                        + " manager is a " + transactionManager.getClass().getName());
+            }
+        }
+    }
+
+    /**
      * Returns the guard for the transactions of a persistence unit.
      *
      * @param transactionManager the manager of the transactions to guard; null if there is none

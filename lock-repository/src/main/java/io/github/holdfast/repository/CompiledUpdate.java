@@ -7,6 +7,7 @@ import java.lang.reflect.Parameter;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -17,12 +18,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import java.util.function.LongConsumer;
 import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 import org.hibernate.Session;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.hibernate.query.MutationQuery;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.data.jpa.repository.Query;
 import org.springframework.data.repository.query.Param;
 
@@ -32,6 +36,8 @@ import org.springframework.data.repository.query.Param;
  * of the persistence unit. An execution costs as much as hand-written SQL. Thread-safe.
  */
 final class CompiledUpdate {
+
+    private static final Logger LOG = LoggerFactory.getLogger(CompiledUpdate.class);
 
     private static final Pattern MARKER = Pattern.compile("\\?");
 
@@ -119,9 +125,21 @@ final class CompiledUpdate {
      * @param arguments the arguments of the method; the first is the name of the lock
      */
     Statement<Integer> with(StatementTimeout timeout, Duration atMost, @Nullable Object... arguments) {
+        return with(null, timeout, atMost, arguments);
+    }
+
+    /**
+     * Does the same as {@link #with(StatementTimeout, Duration, Object...)}, and passes on the key that the update generated.
+     *
+     * @param keys receives the key, if a row was changed and the driver reports a key; null to ask for none
+     */
+    Statement<Integer> with(
+            @Nullable LongConsumer keys, StatementTimeout timeout, Duration atMost, @Nullable Object... arguments) {
         return connection -> {
             String text = inspector.apply(text(connection.getAutoCommit(), arguments));
-            try (PreparedStatement statement = connection.prepareStatement(text)) {
+            try (PreparedStatement statement = keys == null
+                    ? connection.prepareStatement(text)
+                    : connection.prepareStatement(text, PreparedStatement.RETURN_GENERATED_KEYS)) {
                 bind(statement, arguments);
                 String name = (String) Objects.requireNonNull(arguments[0], "name");
                 StatementTimeout.Watch watch = timeout.beginUpdate(name, statement, atMost);
@@ -135,10 +153,25 @@ final class CompiledUpdate {
                 }
                 if (changed > 0) {
                     watch.confirm();
+                    tell(keys, statement);
                 }
                 return changed;
             }
         };
+    }
+
+    /** Passes the generated key on. The update has succeeded, so a failure of the driver counts as no key. */
+    private static void tell(@Nullable LongConsumer keys, PreparedStatement executed) {
+        if (keys == null) {
+            return;
+        }
+        try (ResultSet generated = executed.getGeneratedKeys()) {
+            if (generated != null && generated.next()) {
+                keys.accept(generated.getLong(1));
+            }
+        } catch (SQLException | RuntimeException unavailable) {
+            LOG.debug("The driver does not report the key of an update", unavailable);
+        }
     }
 
     private void bind(PreparedStatement statement, @Nullable Object[] arguments) throws SQLException {

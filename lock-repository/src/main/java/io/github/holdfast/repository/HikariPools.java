@@ -16,11 +16,17 @@ final class HikariPools {
 
     private HikariPools() {}
 
-    /** Whether the data source is, or wraps, a HikariCP pool of at most one connection. */
-    static boolean isOfOne(DataSource dataSource) throws SQLException {
+    /**
+     * The smallest pool of which one connection may listen for wake-ups. A caller's transaction and its lock operations need two
+     * more.
+     */
+    static final int LEAST_FOR_WAKE_UP = 3;
+
+    /** Whether the data source is, or wraps, a HikariCP pool whose largest size is less than this. */
+    static boolean isSmallerThan(int size, DataSource dataSource) throws SQLException {
         return IS_PRESENT
                 && dataSource.isWrapperFor(HikariDataSource.class)
-                && dataSource.unwrap(HikariDataSource.class).getMaximumPoolSize() == 1;
+                && dataSource.unwrap(HikariDataSource.class).getMaximumPoolSize() < size;
     }
 
     /**

@@ -39,13 +39,8 @@ interface LockNodeRepository extends Repository<LockNode, String>, NodeRows {
     }
 
     @Override
-    default boolean markWaiting(String id, Duration lasts) {
-        return waitFor(id, Micros.of(lasts)) == 1;
-    }
-
-    @Override
-    default boolean isAnotherWaiting(String id) {
-        return countOthersWaiting(id) > 0;
+    default boolean markWaiting(String id, Duration lasts, @Nullable Long bell) {
+        return waitFor(id, Micros.of(lasts), bell) == 1;
     }
 
     @Override
@@ -87,12 +82,11 @@ interface LockNodeRepository extends Repository<LockNode, String>, NodeRows {
 
     /** See {@link #markWaiting}. */
     @Modifying
-    @Query("update HoldfastNode n set n.waitsUntil = db_clock_plus(:micros) where n.id = :id and n.ended = false")
-    int waitFor(@Param("id") String id, @Param("micros") long micros);
-
-    /** See {@link #isAnotherWaiting}. */
-    @Query("select count(n) from HoldfastNode n where n.waitsUntil > db_clock() and n.ended = false and n.id <> :id")
-    long countOthersWaiting(@Param("id") String id);
+    @Query("""
+            update HoldfastNode n set n.waitsUntil = db_clock_plus(:micros), n.bell = :bell
+            where n.id = :id and n.ended = false
+            """)
+    int waitFor(@Param("id") String id, @Param("micros") long micros, @Param("bell") @Nullable Long bell);
 
     /** See {@link #endIfOverdue}. */
     @Modifying

@@ -131,4 +131,12 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
     @Modifying
     @Query("delete from HoldfastNode n where n.id in (:ids) and n.ended = true")
     int purgeNodes(@Param("ids") List<String> ids);
+
+    @Override
+    @Modifying
+    @Query("""
+            delete from HoldfastWaiter w
+            where not exists (select 1 from HoldfastNode n where n.id = w.nodeId and n.ended = false)
+            """)
+    int purgeWaiters();
 }

@@ -8,6 +8,7 @@ import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.repository.LockTables.NodeRows;
 import io.github.holdfast.repository.LockTables.RunRows;
 import io.github.holdfast.repository.LockTables.TransactionalLockRows;
+import io.github.holdfast.repository.LockTables.WaiterRows;
 import io.github.holdfast.repository.StoreException.Failure;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
@@ -15,15 +16,16 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.hibernate.Timeouts;
 import org.hibernate.dialect.H2Dialect;
+import org.hibernate.dialect.PostgreSQLDialect;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.jspecify.annotations.Nullable;
-import org.springframework.transaction.PlatformTransactionManager;
 
 /**
  * Runs lock operations, each in a short read-write transaction of its own. It never touches the calling thread's own
@@ -42,7 +44,10 @@ public final class LockStore implements AutoCloseable {
     private final LockPageRepository pages;
     private final RunRows runs;
     private final AutocommitLockRows.Statements statements;
+    private final LockWaiterRepository waiterQueries;
+    private final AutocommitWaiterRows.Statements waiters;
     private final UselessConnections uselessOfApplication;
+    private final UselessConnections useless;
     private final Cluster cluster;
 
     private LockStore(SessionFactoryImplementor factory, @Nullable DataSource connections, Cluster cluster) {
@@ -53,9 +58,12 @@ public final class LockStore implements AutoCloseable {
         nodes = transactions.repository(LockNodeRepository.class);
         pages = transactions.repository(LockPageRepository.class);
         runs = transactions.repository(LockRunRepository.class);
+        waiterQueries = transactions.repository(LockWaiterRepository.class);
         MetamodelCache.clear();
         statements = new AutocommitLockRows.Statements(factory, connections);
+        waiters = new AutocommitWaiterRows.Statements(factory, waiterQueries);
         uselessOfApplication = UselessConnections.of(factory, null);
+        useless = UselessConnections.of(factory, connections);
     }
 
     private LockStore(LockStore origin, StatementTimeout timeout) {
@@ -65,7 +73,10 @@ public final class LockStore implements AutoCloseable {
         pages = origin.pages;
         runs = origin.runs;
         statements = origin.statements;
+        waiterQueries = origin.waiterQueries;
+        waiters = origin.waiters;
         uselessOfApplication = origin.uselessOfApplication;
+        useless = origin.useless;
         cluster = origin.cluster;
     }
 
@@ -104,21 +115,6 @@ public final class LockStore implements AutoCloseable {
         check.pooler(null);
         check.isSameDatabase(store, new LockStore(check.sessionFactory(), null, cluster));
         return store;
-    }
-
-    /**
-     * Checks that Holdfast supports the application's transaction manager.
-     *
-     * @throws IllegalArgumentException if the manager coordinates JTA transactions
-     */
-    public static void checkSupported(PlatformTransactionManager transactionManager) {
-        for (Class<?> type = transactionManager.getClass(); type != null; type = type.getSuperclass()) {
-            // Compared by name, because the class does not load without jakarta.transaction on the class path.
-            if (type.getName().equals("org.springframework.transaction.jta.JtaTransactionManager")) {
-                throw new IllegalArgumentException("Holdfast does not support JTA transactions, but the transaction"
-                        + " manager is a " + transactionManager.getClass().getName());
-            }
-        }
     }
 
     /**
@@ -176,11 +172,28 @@ public final class LockStore implements AutoCloseable {
     /**
      * Opens the channel through which releases wake waiters on other nodes.
      *
-     * @throws IllegalStateException if the database is not PostgreSQL, or its driver is not PostgreSQL's own
+     * @param background runs work soon, on another thread
+     * @return empty if waiters must poll: on H2, if several servers of MySQL or MariaDB write at the same time, and with another
+     *     driver than PostgreSQL's own
      * @throws StoreException if the database failed
      */
-    public WakeUpChannel wakeUpChannel() {
-        return PostgresWakeUpChannel.of(transactions);
+    public Optional<WakeUpChannel> wakeUpChannel(Consumer<Runnable> background) {
+        if (isOnH2() || cluster.hasSeveralWriters()) {
+            return Optional.empty();
+        }
+        return transactions.dialect() instanceof PostgreSQLDialect
+                ? PostgresWakeUpChannel.of(transactions, waiterQueries)
+                : Optional.of(new MysqlWakeUpChannel(transactions, statements.executor(), waiterQueries, background));
+    }
+
+    /** Whether the pool has a connection to spare for wake-ups, if it is one of HikariCP. */
+    public boolean canListen() {
+        return !useless.isPoolSmallerThan(HikariPools.LEAST_FOR_WAKE_UP);
+    }
+
+    /** Returns the rows of the waiters, thread-safe, with the same limit as {@link #inTransaction(Duration, Function)}. */
+    public WaiterRows waiters(Duration atMost) {
+        return new AutocommitWaiterRows(waiters, statements.executor(), transactions, atMost);
     }
 
     /**
@@ -365,6 +378,9 @@ public final class LockStore implements AutoCloseable {
 
         /** Deletes nodes that were ended. */
         int purgeNodes(List<String> ids);
+
+        /** Deletes the waiters of nodes that were ended, or are absent. */
+        int purgeWaiters();
     }
 
     /**
@@ -373,38 +389,58 @@ public final class LockStore implements AutoCloseable {
      */
     public interface WakeUpChannel {
 
-        /** Returns the name of the channel. */
-        String name();
+        /**
+         * Returns the number by which others wake this service; null while it polls. Each listening connection has a new one.
+         */
+        @Nullable
+        Long bell();
 
         /**
-         * Does the same as {@link LockRows#release}. If the lock becomes free and any other node waits, no matter for which
-         * lock, the commit notifies the channel. One statement.
-         *
-         * @param nodeId the caller's own node, which does not count as waiting; the empty string for none
+         * Does the same as {@link LockRows#release}. If the lock becomes free, it wakes the service that has waited longest
+         * for it, unless that service polls. One statement, and on MySQL and MariaDB one in the background to wake a service.
          */
-        boolean release(LockRows locks, LockEntity before, LockEntity after, String nodeId);
+        boolean release(LockRows locks, LockEntity before, LockEntity after);
+
+        /**
+         * Wakes the service that has waited longest for a lock, no matter whether the lock is free. Two statements at most.
+         *
+         * @throws StoreException if the database failed
+         */
+        void wakeNext(String name);
 
         /** Receives notifications on the {@linkplain #listen listening} thread. */
         interface Receiver {
 
-            /** Whether to keep listening; called several times a second. */
+            /** Whether to keep listening; called every few seconds, and after {@link #stopListening}. */
             boolean isOpen();
 
             /** Called when listening has begun. From now on, no notification is lost while the connection lives. */
             void ready();
 
-            /** Called for each notification. Usually a release sent it, but any database session can. */
+            /** Called for each lock that this service may now acquire. It is only a hint, which any session can send. */
             void lockReleased(String lockName);
+
+            /**
+             * Called when a release has woken this service without saying which lock is free.
+             *
+             * @param free reads the names of those locks that this service waits for and nobody holds; one statement
+             */
+            void woken(Supplier<List<String>> free);
+
+            /** Called for each lock of which a release has found that another service waits for it. */
+            void awaitedElsewhere(String lockName);
         }
 
         /**
-         * Listens on one connection until the receiver is closed. First it sends a test notification through another
-         * connection, to prove that notifications arrive. If a pooler changes sessions between transactions, {@code LISTEN}
-         * succeeds but no notification arrives.
+         * Listens on one connection until the receiver is closed. First it wakes itself through another connection, to prove
+         * that wake-ups arrive. On MySQL and MariaDB, the connection is closed afterwards, and not given back to its pool.
          *
-         * @throws StoreException if there is no connection, it broke, or no notification arrives; the receiver may have missed
-         *     notifications
+         * @throws StoreException if there is no connection, it broke, or no wake-up arrives, as with a pooler that changes
+         *     sessions between transactions; the receiver may have missed wake-ups
          */
         void listen(Receiver receiver);
+
+        /** Makes {@link #listen} ask its receiver whether to keep listening. */
+        void stopListening();
     }
 }

@@ -302,21 +302,14 @@ public interface LockTables {
         boolean endIfOverdue(String id, Duration tolerance);
 
         /**
-         * Marks a node as waiting, because its threads wait for a lock. A release on another node then offers the lock to
-         * other nodes, and notifies them where the database supports that. The mark leaves the version unchanged, so that a
-         * concurrent heartbeat still succeeds.
+         * Marks a node as waiting, because its threads wait for locks. Only then do the rows of its waiters count. The mark
+         * leaves the version unchanged, so that a concurrent heartbeat still succeeds.
          *
          * @param lasts how long the mark lasts from the moment of the write
+         * @param bell the number by which others wake the node; null if it polls
          * @return false if the node was ended, or is absent
          */
-        boolean markWaiting(String id, Duration lasts);
-
-        /**
-         * Whether any other node is marked as waiting, no matter for which lock.
-         *
-         * @param id the node to leave out; the empty string for none
-         */
-        boolean isAnotherWaiting(String id);
+        boolean markWaiting(String id, Duration lasts, @Nullable Long bell);
 
         /**
          * Does the same as {@link #end} when the node's own service is closed; {@link LockNode#isStopped} then returns true.
@@ -332,6 +325,44 @@ public interface LockTables {
          * locks.
          */
         int alert(String id);
+    }
+
+    /**
+     * The rows of the waiters: each shows that a node waits for a lock. They are hints, which decide nothing. A row counts
+     * only while its node is {@linkplain NodeRows#markWaiting marked as waiting}. Each call is one statement.
+     */
+    interface WaiterRows {
+
+        /**
+         * A place in the order of the waiters for one lock.
+         *
+         * @param since the database's clock when the waiter last read it, in microseconds since 1970
+         * @param id distinguishes the waiters of the same time; at most 64 characters
+         * @param nodeId the node that waits
+         * @param holder describes the waiter for people; null if unknown
+         */
+        record Ticket(
+                String name,
+                long since,
+                String id,
+                String nodeId,
+                @Nullable String holder) {}
+
+        /** Adds a row. Does nothing if it is present. */
+        void add(Ticket ticket);
+
+        /** Removes a row. Does nothing if it is absent. */
+        void remove(Ticket ticket);
+
+        /** Removes all rows of a node for one lock. */
+        void removeAll(String name, String nodeId);
+
+        /**
+         * Returns how many other nodes wait for a lock.
+         *
+         * @param nodeId the node to leave out; the empty string for none
+         */
+        int countOtherNodes(String name, String nodeId);
     }
 
     /**

@@ -10,38 +10,71 @@ import org.springframework.data.repository.Repository;
 import org.springframework.data.repository.query.Param;
 
 /**
- * The statements of {@link WakeUpChannel}, for PostgreSQL only. Every method is one statement. Call it in a transaction on the
- * primary.
+ * The statements of {@link WakeUpChannel}. Every method is one statement. Both releases do what {@link LockRows#release} does for
+ * the last hold, and find the waiter that is next. A separate statement for that would cost every release a round trip.
  */
 interface LockWakeUpRepository extends Repository<LockEntity, String> {
 
     /**
-     * Releases the last hold, as {@link LockRows#release} does. It also notifies the channel if another node waits. {@code
-     * pg_notify} returns an empty text; its length, 0, becomes the hold count of the free lock. A separate statement to check
-     * whether a node waits would cost every release a round trip.
+     * Releases the last hold on PostgreSQL, and notifies the channel if another service waits. {@code pg_notify} returns an empty
+     * text; its length, 0, becomes the hold count of the free lock.
      */
     @Modifying
     @Query("""
             update HoldfastLock l
             set l.owner = null, l.nodeId = null, l.holder = null,
                 l.holdCount = case
-                    when exists (select 1 from HoldfastNode n
-                        where n.waitsUntil > db_clock() and n.ended = false and n.id <> :nodeId)
-                    then length(cast(function('pg_notify', :channel, l.name) as string))
+                    when exists (select 1 from HoldfastWaiter w join HoldfastNode n on n.id = w.nodeId
+                        where w.name = :name and n.ended = false and n.waitsUntil > db_clock()
+                            and (n.bell is null or n.bell <> :bell))
+                    then length(cast(function('pg_notify', :channel, concat(cast((
+                        select n.bell from HoldfastWaiter w join HoldfastNode n on n.id = w.nodeId
+                        where w.name = :name and n.ended = false and n.waitsUntil > db_clock()
+                            and (n.bell is null or n.bell <> :bell)
+                        order by w.since, w.id fetch first 1 rows only) as string), ' ', l.name)) as string))
                     else 0 end,
                 l.expiresAt = db_clock(), l.version = l.version + 1
             where l.name = :name and l.version = :version
                 and l.fencingToken = :expectedToken and l.owner = :expectedOwner
             """)
-    int release(
+    int releaseAndNotify(
             @Param("name") String name,
             @Param("version") long version,
             @Param("expectedToken") long expectedToken,
             @Param("expectedOwner") @Nullable String expectedOwner,
-            @Param("channel") String channel,
-            @Param("nodeId") String nodeId);
+            @Param("bell") long bell,
+            @Param("channel") String channel);
 
-    /** Notifies the channel. */
+    /**
+     * Releases the last hold on MySQL and MariaDB. The bell of the waiter that is next becomes the key that the statement
+     * generates, which the server sends with its answer
+     * (https://dev.mysql.com/doc/refman/8.0/en/information-functions.html#function_last-insert-id). The key is 0 if nobody is to
+     * be woken.
+     *
+     * <p>The subquery names the lock by the parameter. Hibernate wraps a limited subquery into another one, and that one could
+     * not refer to the updated row.
+     */
+    @Modifying
+    @Query("""
+            update HoldfastLock l
+            set l.owner = null, l.nodeId = null, l.holder = null,
+                l.holdCount = 0 * cast(function('last_insert_id', coalesce((
+                        select n.bell from HoldfastWaiter w join HoldfastNode n on n.id = w.nodeId
+                        where w.name = :name and n.ended = false and n.waitsUntil > db_clock()
+                            and (n.bell is null or n.bell <> :bell)
+                        order by w.since, w.id fetch first 1 rows only), 0L)) as integer),
+                l.expiresAt = db_clock(), l.version = l.version + 1
+            where l.name = :name and l.version = :version
+                and l.fencingToken = :expectedToken and l.owner = :expectedOwner
+            """)
+    int releaseAndTell(
+            @Param("name") String name,
+            @Param("version") long version,
+            @Param("expectedToken") long expectedToken,
+            @Param("expectedOwner") @Nullable String expectedOwner,
+            @Param("bell") long bell);
+
+    /** Notifies the channel, on PostgreSQL. */
     @Query("select cast(function('pg_notify', :channel, :payload) as string)")
     String send(@Param("channel") String channel, @Param("payload") String payload);
 }

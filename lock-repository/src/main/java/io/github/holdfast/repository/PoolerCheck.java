@@ -77,7 +77,7 @@ final class PoolerCheck {
 
     /** Tries two connections. The result is open if there is no second one. */
     private Result onTwo(Connection one) throws SQLException {
-        if (pool != null && HikariPools.isOfOne(pool)) {
+        if (pool != null && HikariPools.isSmallerThan(2, pool)) {
             return Result.OPEN;
         }
         try (Session second = session()) {

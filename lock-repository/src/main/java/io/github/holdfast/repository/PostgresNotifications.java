@@ -30,35 +30,50 @@ final class PostgresNotifications {
 
     private final Connection connection;
     private final String channel;
+    private final String prefix;
 
-    PostgresNotifications(Connection connection, String channel) {
+    /**
+     * Creates a listener.
+     *
+     * @param bell the number with which a notification for this service begins
+     */
+    PostgresNotifications(Connection connection, String channel, long bell) {
         this.connection = connection;
         this.channel = channel;
+        this.prefix = bell + " ";
     }
 
     /**
      * Listens until the receiver is closed, and restores the connection's autocommit mode.
      *
      * @param probe sends a notification through another connection, and returns it
+     * @param proven called when that notification has arrived, before the receiver is ready
      */
-    void hear(WakeUpChannel.Receiver receiver, Supplier<String> probe) throws SQLException {
+    void hear(WakeUpChannel.Receiver receiver, Supplier<String> probe, Runnable proven) throws SQLException {
         boolean autoCommit = connection.getAutoCommit();
         try {
             connection.setAutoCommit(true);
             execute("listen " + channel);
-            hear(receiver, probe.get(), connection.unwrap(PGConnection.class));
+            hear(receiver, probe.get(), proven, connection.unwrap(PGConnection.class));
         } finally {
             leave(autoCommit);
         }
     }
 
-    private void hear(WakeUpChannel.Receiver receiver, String probe, PGConnection driver) throws SQLException {
+    private void hear(WakeUpChannel.Receiver receiver, String probe, Runnable proven, PGConnection driver)
+            throws SQLException {
         boolean isProven = false;
         int silentRounds = 0;
         while (receiver.isOpen()) {
             PGNotification[] notifications = driver.getNotifications(ROUND_MILLIS);
             for (PGNotification heard : notifications) {
-                isProven |= tell(receiver, heard.getParameter(), probe);
+                if (heard.getParameter().equals(probe)) {
+                    isProven = true;
+                    proven.run();
+                    receiver.ready();
+                } else {
+                    tell(receiver, heard.getParameter());
+                }
             }
             silentRounds = notifications.length == 0 ? silentRounds + 1 : 0;
             if (silentRounds == SILENT_ROUNDS) {
@@ -68,13 +83,13 @@ final class PostgresNotifications {
         }
     }
 
-    private static boolean tell(WakeUpChannel.Receiver receiver, String heard, String probe) {
-        if (heard.equals(probe)) {
-            receiver.ready();
-            return true;
+    /** Passes a notification on. It begins with the bell for which it is. */
+    private void tell(WakeUpChannel.Receiver receiver, String payload) {
+        if (payload.startsWith(prefix)) {
+            receiver.lockReleased(payload.substring(prefix.length()));
+        } else if (payload.indexOf(' ') > 0) {
+            receiver.awaitedElsewhere(payload.substring(payload.indexOf(' ') + 1));
         }
-        receiver.lockReleased(heard);
-        return false;
     }
 
     private void checkLives(boolean isProven) throws SQLException {

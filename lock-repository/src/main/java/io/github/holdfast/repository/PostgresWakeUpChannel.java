@@ -8,42 +8,48 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import org.hibernate.Session;
-import org.hibernate.dialect.PostgreSQLDialect;
+import org.jspecify.annotations.Nullable;
 import org.springframework.core.NestedExceptionUtils;
 
 /**
- * PostgreSQL's notification channel, through which a release wakes the waiters on other nodes. Each table of locks has one
- * channel. The payload is the name of the lock. The commit of the release sends the notification, so the receiver finds the lock
- * free. A notification without a receiver is lost. Thread-safe.
+ * PostgreSQL's notification channel, through which a release wakes the waiter that is next. Each table of locks has one channel.
+ * The payload is the bell of that waiter's service, and the name of the lock. The commit of the release sends the notification,
+ * so the receiver finds the lock free. A notification without a receiver is lost. Thread-safe.
  */
 final class PostgresWakeUpChannel implements LockStore.WakeUpChannel {
 
-    private static final Duration PROBE_LIMIT = Duration.ofSeconds(5);
+    private static final Duration LIMIT = Duration.ofSeconds(5);
+
+    /** A number that no service has as its bell. */
+    private static final long NO_BELL = 0;
 
     private final StoreTransactions transactions;
     private final LockWakeUpRepository notifying;
+    private final LockWaiterRepository waiters;
     private final CompiledUpdate release;
     private final String name;
+    private volatile @Nullable Long bell;
 
-    private PostgresWakeUpChannel(StoreTransactions transactions, LockWakeUpRepository notifying, String name) {
+    private PostgresWakeUpChannel(
+            StoreTransactions transactions, LockWakeUpRepository notifying, LockWaiterRepository waiters, String name) {
         this.transactions = transactions;
         this.notifying = notifying;
-        this.release = CompiledUpdate.of(transactions.factory(), LockWakeUpRepository.class, "release");
+        this.waiters = waiters;
+        this.release = CompiledUpdate.of(transactions.factory(), LockWakeUpRepository.class, "releaseAndNotify");
         this.name = name;
     }
 
     /**
      * Returns the channel of a store.
      *
-     * @throws IllegalStateException if the database is not PostgreSQL, or its driver is not PostgreSQL's own
+     * @return empty if the driver is not PostgreSQL's own
      * @throws StoreException if the database failed
      */
-    static PostgresWakeUpChannel of(StoreTransactions transactions) {
-        if (!(transactions.dialect() instanceof PostgreSQLDialect)) {
-            throw refused("the persistence unit uses another database");
-        }
+    static Optional<LockStore.WakeUpChannel> of(StoreTransactions transactions, LockWaiterRepository waiters) {
         LockWakeUpRepository notifying = transactions.repository(LockWakeUpRepository.class);
         MetamodelCache.clear();
         try (Session session = transactions.unit().createEntityManager().unwrap(Session.class)) {
@@ -53,43 +59,48 @@ final class PostgresWakeUpChannel implements LockStore.WakeUpChannel {
                     .getEntityDescriptor(LockEntity.class)
                     .getMappedTableDetails()
                     .getTableName();
-            return new PostgresWakeUpChannel(
-                    transactions, notifying, session.doReturningWork(connection -> nameFor(table, connection)));
+            return session.doReturningWork(connection -> nameFor(table, connection))
+                    .map(name -> new PostgresWakeUpChannel(transactions, notifying, waiters, name));
         } catch (RuntimeException thrown) {
             throw translated(thrown);
         }
     }
 
-    private static IllegalStateException refused(String why) {
-        return new IllegalStateException("Wake-up by notification requires PostgreSQL, but " + why
-                + ": remove that setting, and waiting threads poll");
-    }
-
     /**
-     * Returns the channel's name, which contains the id of the table. The table's name would not do: another schema may have a
+     * Returns the channel's name, which contains the id of the table; empty if another driver gave the connection. The table's name would not do: another schema may have a
      * table of the same name, and search paths may differ.
      */
-    private static String nameFor(String table, Connection connection) throws SQLException {
+    private static Optional<String> nameFor(String table, Connection connection) throws SQLException {
         if (!PostgresDriver.gave(connection)) {
-            throw refused("the connections do not come from PostgreSQL's own JDBC driver");
+            return Optional.empty();
         }
         try (PreparedStatement query =
                 connection.prepareStatement("select cast(cast(cast(? as text) as regclass) as oid)")) {
             query.setString(1, table);
             try (ResultSet result = query.executeQuery()) {
                 result.next();
-                return "holdfast_" + result.getLong(1);
+                return Optional.of("holdfast_" + result.getLong(1));
             }
         }
     }
 
-    @Override
-    public String name() {
+    /** Returns the name of the channel. */
+    String name() {
         return name;
     }
 
     @Override
-    public boolean release(LockRows locks, LockEntity before, LockEntity after, String nodeId) {
+    public @Nullable Long bell() {
+        return bell;
+    }
+
+    private long bellOrNone() {
+        Long own = bell;
+        return own == null ? NO_BELL : own;
+    }
+
+    @Override
+    public boolean release(LockRows locks, LockEntity before, LockEntity after) {
         if (after.owner() != null) {
             return locks.release(before, after);
         }
@@ -101,26 +112,42 @@ final class PostgresWakeUpChannel implements LockStore.WakeUpChannel {
                         before.version(),
                         before.fencingToken(),
                         before.owner(),
-                        name,
-                        nodeId)
-                : notifying.release(
-                        before.name(), before.version(), before.fencingToken(), before.owner(), name, nodeId);
+                        bellOrNone(),
+                        name)
+                : notifying.releaseAndNotify(
+                        before.name(), before.version(), before.fencingToken(), before.owner(), bellOrNone(), name);
         return released == 1;
     }
 
     @Override
+    public void wakeNext(String lockName) {
+        String unused = transactions.committed(LIMIT, () -> {
+            List<@Nullable Long> next = waiters.next(lockName, bellOrNone());
+            return next.isEmpty() || next.get(0) == null ? "" : notifying.send(name, next.get(0) + " " + lockName);
+        });
+    }
+
+    @Override
     public void listen(Receiver receiver) {
+        long own = UUID.randomUUID().getLeastSignificantBits() >>> 1;
         try (Session session = transactions.unit().createEntityManager().unwrap(Session.class)) {
-            session.doWork(connection -> new PostgresNotifications(connection, name).hear(receiver, this::probe));
+            session.doWork(connection ->
+                    new PostgresNotifications(connection, name, own).hear(receiver, this::probe, () -> bell = own));
         } catch (RuntimeException thrown) {
             throw translated(thrown);
+        } finally {
+            bell = null;
         }
     }
+
+    /** Does nothing: the listening thread asks its receiver several times a second. */
+    @Override
+    public void stopListening() {}
 
     /** Sends a payload that cannot be a lock's name. It starts with a space, and a lock's name has no white space at its ends. */
     private String probe() {
         String probe = " " + UUID.randomUUID();
-        transactions.committed(PROBE_LIMIT, () -> notifying.send(name, probe));
+        transactions.committed(LIMIT, () -> notifying.send(name, probe));
         return probe;
     }
 

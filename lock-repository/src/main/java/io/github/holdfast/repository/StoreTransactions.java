@@ -6,10 +6,12 @@ import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
+import org.hibernate.Session;
 import org.hibernate.dialect.Dialect;
 import org.hibernate.dialect.PostgreSQLDialect;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
@@ -146,6 +148,13 @@ final class StoreTransactions {
         } finally {
             TransactionSynchronizationManager.unbindResource(unit);
         }
+    }
+
+    /** Executes a statement on the connection of the calling thread's transaction, which is one of {@link #committed}. */
+    <T> T inCurrent(AutocommitExecutor.Statement<T> statement) {
+        EntityManagerHolder holder = (EntityManagerHolder)
+                Objects.requireNonNull(TransactionSynchronizationManager.getResource(unit), "no transaction");
+        return holder.getEntityManager().unwrap(Session.class).doReturningWork(statement::on);
     }
 
     /** Runs the work in a transaction of its own and commits it; see {@link LockStore#inTransaction}. */

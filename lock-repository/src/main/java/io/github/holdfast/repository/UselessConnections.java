@@ -3,6 +3,7 @@ package io.github.holdfast.repository;
 import jakarta.persistence.EntityManager;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import javax.sql.DataSource;
 import org.hibernate.engine.jdbc.connections.spi.ConnectionProvider;
@@ -77,6 +78,16 @@ final class UselessConnections {
         }
     }
 
+    /** Whether the connections come from a pool of HikariCP that has at most fewer connections than this. */
+    boolean isPoolSmallerThan(int size) {
+        try {
+            return pool != null && HikariPools.isSmallerThan(size, pool);
+        } catch (SQLException unknown) {
+            LOG.debug("Could not read the size of the pool", unknown);
+            return false;
+        }
+    }
+
     private boolean saysUseless(Throwable thrown) {
         return switch (SqlErrors.ofStatement(thrown)) {
             case UNAVAILABLE -> true;
@@ -95,17 +106,30 @@ final class UselessConnections {
     }
 
     /**
-     * Evicts a connection. Without HikariCP it aborts the connection, so that the pool's next test fails. On H2, {@code abort}
-     * does nothing.
+     * Evicts a connection. Without HikariCP, or if a wrapper hides HikariCP's connection, it aborts the connection, so that the
+     * pool's next test fails. HikariCP skips that test for half a second, but notices the error of the next call. On H2, {@code
+     * abort} does nothing.
      */
     private void throwOut(Connection useless, Throwable why) {
         LOG.debug("Evicting a connection from its pool", why);
         try {
-            if (pool == null || !HikariPools.evict(pool, useless)) {
+            if (!evict(useless)) {
                 useless.abort(Runnable::run);
+                try (Statement noticed = useless.createStatement()) {
+                    noticed.execute("select 1");
+                }
             }
         } catch (SQLException | RuntimeException failed) {
             LOG.debug("A connection could not be evicted from its pool", failed);
+        }
+    }
+
+    private boolean evict(Connection useless) {
+        try {
+            return pool != null && HikariPools.evict(pool, useless);
+        } catch (SQLException | RuntimeException hidden) {
+            LOG.debug("HikariCP's connection is hidden by a wrapper", hidden);
+            return false;
         }
     }
 

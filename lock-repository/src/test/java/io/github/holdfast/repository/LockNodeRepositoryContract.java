@@ -83,10 +83,6 @@ abstract class LockNodeRepositoryContract {
         return call(nodes -> nodes.endIfOverdue(id, Duration.ZERO));
     }
 
-    private boolean isAnotherWaiting(String id) {
-        return call(nodes -> nodes.isAnotherWaiting(id));
-    }
-
     private int end(String id) {
         return call(nodes -> nodes.end(id));
     }
@@ -96,7 +92,7 @@ abstract class LockNodeRepositoryContract {
     }
 
     private boolean markWaiting(String id) {
-        return call(nodes -> nodes.markWaiting(id, LEASE));
+        return call(nodes -> nodes.markWaiting(id, LEASE, null));
     }
 
     private void assertUnchanged(LockNode node) {
@@ -375,23 +371,6 @@ abstract class LockNodeRepositoryContract {
     }
 
     @Test
-    void onlyOtherNodesThatLiveAndWhoseMarkLastsWait() {
-        register("node", LEASE);
-        register("other", LEASE);
-        assertThat(isAnotherWaiting("node")).isFalse();
-        assertThat(markWaiting("node")).isTrue();
-        assertThat(isAnotherWaiting("node")).isFalse();
-        assertThat(isAnotherWaiting("")).isTrue();
-        assertThat(markWaiting("other")).isTrue();
-        assertThat(isAnotherWaiting("node")).isTrue();
-        database.execute("update lock_node set waits_until = started_at where id = 'other'");
-        assertThat(isAnotherWaiting("node")).isFalse();
-        assertThat(markWaiting("other")).isTrue();
-        assertThat(end("other")).isEqualTo(1);
-        assertThat(isAnotherWaiting("node")).isFalse();
-    }
-
-    @Test
     void aBeatWaitsForAMarkThatIsOnItsWayAndHappensThen() throws Exception {
         LockNode node = register("node", LEASE);
         try (OtherClient marking = OtherClient.of(database);
@@ -460,7 +439,7 @@ abstract class LockNodeRepositoryContract {
         register("stopped", LEASE);
         register("ended", LEASE);
         register("ended, then stopped", LEASE);
-        boolean isMarked = call(nodes -> nodes.markWaiting("stopped", LEASE));
+        boolean isMarked = call(nodes -> nodes.markWaiting("stopped", LEASE, null));
         assertThat(isMarked).isTrue();
         assertThat(node("stopped").isStopped()).as("while it lives").isFalse();
 
@@ -499,7 +478,7 @@ abstract class LockNodeRepositoryContract {
         });
         assertOneStatement("update lock_node", nodes -> nodes.beat("node", 0, Micros.of(LEASE)));
         assertOneStatement("update lock_node", nodes -> nodes.alert("node"));
-        assertOneStatement("update lock_node", nodes -> nodes.markWaiting("node", LEASE));
+        assertOneStatement("update lock_node", nodes -> nodes.markWaiting("node", LEASE, 7L));
         assertOneStatement("update lock_node", nodes -> nodes.endIfOverdue("node", LEASE));
         assertOneStatement("update lock_node", nodes -> nodes.stop("node"));
         assertOneStatement("update lock_node", nodes -> nodes.end("node"));

@@ -97,13 +97,13 @@ class StartupCheckTest {
     @Test
     void jtaTransactionManagerIsRefused() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> LockStore.checkSupported(new JtaTransactionManager() {
+                .isThrownBy(() -> CommitGuard.checkSupported(new JtaTransactionManager() {
                     private static final long serialVersionUID = 1L;
                 }))
                 .withMessageContaining("JTA");
 
-        LockStore.checkSupported(new JpaTransactionManager());
-        LockStore.checkSupported(new JdbcTransactionManager());
+        CommitGuard.checkSupported(new JpaTransactionManager());
+        CommitGuard.checkSupported(new JdbcTransactionManager());
     }
 
     @Test

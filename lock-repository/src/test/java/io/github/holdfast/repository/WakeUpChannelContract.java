@@ -1,13 +1,13 @@
 package io.github.holdfast.repository;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockStore.WakeUpChannel;
+import io.github.holdfast.repository.LockTables.WaiterRows.Ticket;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManagerFactory;
@@ -23,6 +23,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -39,36 +40,45 @@ abstract class WakeUpChannelContract {
 
     private Database database;
     private TestApplication application;
-    private WakeUpChannel channel;
+    private TestApplication otherApplication;
+
+    /** Releases. */
+    private PostgresWakeUpChannel channel;
+
+    /** Listens. */
+    private WakeUpChannel listening;
+
     private final TestThreads threads = new TestThreads();
 
     @BeforeEach
     void open(Database injected) {
         database = injected;
         application = TestApplication.on(database);
-        database.execute(
-                "delete from distributed_lock",
-                "delete from lock_node",
-                "delete from lock_holder",
-                "delete from lock_waiter");
-        channel = application.store().wakeUpChannel();
+        otherApplication = TestApplication.on(database);
+        database.execute("delete from distributed_lock", "delete from lock_node", "delete from lock_waiter");
+        channel = (PostgresWakeUpChannel)
+                application.store().wakeUpChannel(Runnable::run).orElseThrow();
+        listening = otherApplication.store().wakeUpChannel(Runnable::run).orElseThrow();
     }
 
     @AfterEach
     void close() {
         threads.close();
         application.close();
+        otherApplication.close();
     }
 
-    private void node(String id, boolean isWaiting) {
+    /** Lets a node wait for a lock, with the bell of the channel that listens. */
+    private void waiting(String id, String name) {
         application.call(locks -> {
             application.store().nodes().register(id, LEASE, null);
-            return isWaiting && application.store().nodes().markWaiting(id, LEASE);
+            return application.store().nodes().markWaiting(id, LEASE, listening.bell());
         });
+        application.store().waiters(LEASE).add(new Ticket(name, 1, "waiter", id, null));
     }
 
     private boolean release(LockEntity held, LockEntity after) {
-        return application.call(locks -> channel.release(locks, held, after, "mine"));
+        return application.call(locks -> channel.release(locks, held, after));
     }
 
     private LockEntity held(String name) {
@@ -83,7 +93,7 @@ abstract class WakeUpChannelContract {
 
         Heard() throws InterruptedException {
             var unused = threads.start(() -> {
-                channel.listen(this);
+                listening.listen(this);
                 return null;
             });
             assertThat(ready.await(SOON, TimeUnit.SECONDS)).isTrue();
@@ -100,6 +110,12 @@ abstract class WakeUpChannelContract {
         }
 
         @Override
+        public void woken(Supplier<List<String>> free) {}
+
+        @Override
+        public void awaitedElsewhere(String lockName) {}
+
+        @Override
         public void lockReleased(String lockName) {
             payloads.add(lockName);
         }
@@ -107,7 +123,8 @@ abstract class WakeUpChannelContract {
         /** Those until now, in the order of their commits. */
         List<String> soFar() throws InterruptedException {
             String last = UUID.randomUUID().toString();
-            database.queryForString("select pg_notify('" + channel.name() + "', '" + last + "')");
+            database.queryForString(
+                    "select pg_notify('" + channel.name() + "', '" + listening.bell() + " " + last + "')");
             List<String> heard = new ArrayList<>();
             while (true) {
                 String payload = payloads.poll(SOON, TimeUnit.SECONDS);
@@ -128,13 +145,11 @@ abstract class WakeUpChannelContract {
 
     @Test
     void theCommitOfAReleaseNotifiesIfAnotherNodeWaits() throws Exception {
-        node("mine", false);
-        node("other", true);
         try (Heard heard = new Heard()) {
+            waiting("other", "job");
             LockEntity held = held("job");
             application.call(locks -> {
-                assertThat(channel.release(locks, held, held.withHoldCount(0), "mine"))
-                        .isTrue();
+                assertThat(channel.release(locks, held, held.withHoldCount(0))).isTrue();
                 try {
                     assertThat(heard.soFar()).as("before the commit").isEmpty();
                 } catch (InterruptedException e) {
@@ -147,14 +162,34 @@ abstract class WakeUpChannelContract {
     }
 
     @Test
-    void aReleaseThatIsRolledBackNotifiesNobody() throws Exception {
-        node("other", true);
+    void onlyTheServiceThatHasWaitedLongestIsNotified() throws Exception {
         try (Heard heard = new Heard()) {
+            waiting("other", "job");
+            application.call(locks -> {
+                application.store().nodes().register("first", LEASE, null);
+                return application.store().nodes().markWaiting("first", LEASE, 77L);
+            });
+            Ticket first = new Ticket("job", 0, "waiter", "first", null);
+            application.store().waiters(LEASE).add(first);
+            LockEntity held = held("job");
+            assertThat(release(held, held.withHoldCount(0))).isTrue();
+            channel.wakeNext("job");
+            assertThat(heard.soFar()).isEmpty();
+            application.store().waiters(LEASE).remove(first);
+            channel.wakeNext("job");
+            channel.wakeNext("nobody waits for this");
+            assertThat(heard.soFar()).containsExactly("job");
+        }
+    }
+
+    @Test
+    void aReleaseThatIsRolledBackNotifiesNobody() throws Exception {
+        try (Heard heard = new Heard()) {
+            waiting("other", "job");
             LockEntity held = held("job");
             boolean released = application
                     .store()
-                    .inRolledBackTransaction(
-                            LEASE, locks -> channel.release(locks, held, held.withHoldCount(0), "mine"));
+                    .inRolledBackTransaction(LEASE, locks -> channel.release(locks, held, held.withHoldCount(0)));
             assertThat(released).isTrue();
             assertThat(heard.soFar()).isEmpty();
             assertThat(application.read("job").row().owner()).isEqualTo("me");
@@ -168,12 +203,13 @@ abstract class WakeUpChannelContract {
                 "update lock_node set waits_until = null",
                 "update lock_node set waits_until = clock_timestamp()",
                 "update lock_node set ended = true",
-                "update lock_node set id = 'mine'"
+                "delete from lock_waiter",
+                "update lock_waiter set name = 'another'"
             })
     void nobodyIsNotifiedIfNoOtherNodeWaits(String sql) throws Exception {
-        node("other", true);
-        database.execute(sql);
         try (Heard heard = new Heard()) {
+            waiting("other", "job");
+            database.execute(sql);
             LockEntity held = held("job");
             assertThat(release(held, held.withHoldCount(0))).isTrue();
             assertThat(heard.soFar()).isEmpty();
@@ -182,8 +218,8 @@ abstract class WakeUpChannelContract {
 
     @Test
     void whatIsStillHeldNotifiesNobody() throws Exception {
-        node("other", true);
         try (Heard heard = new Heard()) {
+            waiting("other", "job");
             LockEntity held = held("job");
             LockEntity twice = held.reentered();
             assertThat(application.<Boolean>call(locks -> locks.extend(held, twice, LEASE)))
@@ -196,8 +232,8 @@ abstract class WakeUpChannelContract {
 
     @Test
     void aReleaseThatMissesNotifiesNobody() throws Exception {
-        node("other", true);
         try (Heard heard = new Heard()) {
+            waiting("other", "job");
             LockEntity held = held("job");
             database.execute(TestSql.touch("job"));
             assertThat(release(held, held.withHoldCount(0))).isFalse();
@@ -208,7 +244,9 @@ abstract class WakeUpChannelContract {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void theRowIsFreeAsAfterAnyRelease(boolean isWaiting) {
-        node("other", isWaiting);
+        if (isWaiting) {
+            waiting("other", "job");
+        }
         LockEntity held = held("job");
         LockEntity other = held("another");
         assertThat(release(held, held.withHoldCount(0))).isTrue();
@@ -226,9 +264,9 @@ abstract class WakeUpChannelContract {
 
     @Test
     void theLongestNameArrives() throws Exception {
-        node("other", true);
         String longest = "\u6f22".repeat(LockEntity.MAX_NAME_LENGTH);
         try (Heard heard = new Heard()) {
+            waiting("other", longest);
             LockEntity held = held(longest);
             assertThat(release(held, held.withHoldCount(0))).isTrue();
             assertThat(heard.soFar()).containsExactly(longest);
@@ -238,7 +276,9 @@ abstract class WakeUpChannelContract {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void aReleaseIsOneStatement(boolean isWaiting) {
-        node("other", isWaiting);
+        if (isWaiting) {
+            waiting("other", "job");
+        }
         LockEntity held = held("job");
         application.dataSource().reset();
         assertThat(release(held, held.withHoldCount(0))).isTrue();
@@ -263,7 +303,9 @@ abstract class WakeUpChannelContract {
     private String channelIn(String schema) {
         Map<String, ?> properties = Map.of("hibernate.default_schema", schema);
         try (TestApplication other = TestApplication.on(database, pool -> {}, properties)) {
-            return other.store().wakeUpChannel().name();
+            return ((PostgresWakeUpChannel)
+                            other.store().wakeUpChannel(Runnable::run).orElseThrow())
+                    .name();
         }
     }
 
@@ -274,12 +316,15 @@ abstract class WakeUpChannelContract {
         Heard heard = new Heard();
         heard.close();
         try (Connection connection = database.dataSource().getConnection()) {
-            PostgresNotifications notifications = new PostgresNotifications(connection, channel.name());
-            assertThatThrownBy(() -> notifications.hear(new Deaf(), () -> {
-                        // As after a pooler has given the next transaction another session.
-                        execute(connection, "unlisten *");
-                        return "never sent";
-                    }))
+            PostgresNotifications notifications = new PostgresNotifications(connection, channel.name(), 1);
+            assertThatThrownBy(() -> notifications.hear(
+                            new Deaf(),
+                            () -> {
+                                // As after a pooler has given the next transaction another session.
+                                execute(connection, "unlisten *");
+                                return "never sent";
+                            },
+                            () -> {}))
                     .isInstanceOf(SQLException.class)
                     .hasMessageContaining("pooler");
         }
@@ -293,11 +338,14 @@ abstract class WakeUpChannelContract {
                     new Class<?>[] {Connection.class},
                     (self, method, arguments) ->
                             method.getName().equals("isValid") ? false : method.invoke(connection, arguments));
-            PostgresNotifications notifications = new PostgresNotifications(silent, channel.name());
-            assertThatThrownBy(() -> notifications.hear(new Deaf(), () -> {
-                        execute(connection, "select pg_notify('" + channel.name() + "', ' probe')");
-                        return " probe";
-                    }))
+            PostgresNotifications notifications = new PostgresNotifications(silent, channel.name(), 1);
+            assertThatThrownBy(() -> notifications.hear(
+                            new Deaf(),
+                            () -> {
+                                execute(connection, "select pg_notify('" + channel.name() + "', ' probe')");
+                                return " probe";
+                            },
+                            () -> {}))
                     .isInstanceOf(SQLException.class)
                     .hasMessageContaining("no longer answers");
         }
@@ -322,17 +370,24 @@ abstract class WakeUpChannelContract {
         public void ready() {}
 
         @Override
+        public void woken(Supplier<List<String>> free) {}
+
+        @Override
+        public void awaitedElsewhere(String lockName) {}
+
+        @Override
         public void lockReleased(String lockName) {}
     }
 
     @Test
     void aPoolNeverHandsOutAConnectionThatBrokeWhileItListened() {
         try (HikariDataSource pool = database.pool(config -> {
-                    config.setMaximumPoolSize(2);
+                    config.setMaximumPoolSize(3);
                     config.addDataSourceProperty("ApplicationName", "listener");
                 });
                 EntityManagerFactory unit = PersistenceUnit.directlyOn(pool, Map.of())) {
-            WakeUpChannel breaking = LockStore.open(unit).wakeUpChannel();
+            WakeUpChannel breaking =
+                    LockStore.open(unit).wakeUpChannel(Runnable::run).orElseThrow();
             WakeUpChannel.Receiver receiver = new WakeUpChannel.Receiver() {
                 @Override
                 public boolean isOpen() {
@@ -346,13 +401,19 @@ abstract class WakeUpChannelContract {
                 }
 
                 @Override
+                public void woken(Supplier<List<String>> free) {}
+
+                @Override
+                public void awaitedElsewhere(String lockName) {}
+
+                @Override
                 public void lockReleased(String lockName) {}
             };
             assertThatThrownBy(() -> breaking.listen(receiver))
                     .isInstanceOfSatisfying(
                             StoreException.class,
                             failed -> assertThat(failed.failure()).isEqualTo(Failure.UNAVAILABLE));
-            for (int i = 0; i < 2; i++) {
+            for (int i = 0; i < 3; i++) {
                 assertThat(answers(pool)).isTrue();
             }
             await().until(() -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
@@ -372,7 +433,7 @@ abstract class WakeUpChannelContract {
     }
 
     @Test
-    void connectionsOfAnotherDriverAreRefused() {
+    void connectionsOfAnotherDriverWakeNobody() {
         DataSource foreign = new DelegatingDataSource(database.dataSource()) {
             @Override
             public Connection getConnection() throws SQLException {
@@ -385,10 +446,7 @@ abstract class WakeUpChannelContract {
             }
         };
         try (EntityManagerFactory unit = PersistenceUnit.directlyOn(foreign, Map.of())) {
-            LockStore store = LockStore.open(unit);
-            assertThatIllegalStateException()
-                    .isThrownBy(store::wakeUpChannel)
-                    .withMessageContaining("PostgreSQL's own JDBC driver");
+            assertThat(LockStore.open(unit).wakeUpChannel(Runnable::run)).isEmpty();
         }
     }
 }

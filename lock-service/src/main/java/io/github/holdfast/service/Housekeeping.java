@@ -127,6 +127,8 @@ final class Housekeeping implements AutoCloseable {
             int ended = pages(lock, "", this::overdueNodes, Function.identity(), this::endNodes);
             int freed = pages(lock, "", this::orphans, LockEntity::name, page -> batch(page, this::free));
             int purged = pages(lock, "", this::idle, LockEntity::name, page -> batch(page, table()::purge));
+            int waitersPurged = orNextTime(table()::purgeWaiters);
+            LOG.debug("Deleted {} waiters of dead nodes", waitersPurged);
             int nodesPurged = pages(lock, "", this::idleNodes, Function.identity(), this::purgeNodes);
             int runsLost = pages(lock, FIRST_RUN, this::abandonedRuns, Housekeeping::key, this::loseRuns);
             int runsPurged = pages(lock, FIRST_RUN, this::oldRuns, Housekeeping::key, this::purgeRuns);

@@ -117,10 +117,10 @@ public final class LockService implements Locks, AutoCloseable {
      *
      * <p>Threads of this service get the lock in order of arrival, unless the request names an owner. While one of them holds
      * the lock, the others do not poll. One statement releases the lock and grants it to the next thread. While another service
-     * holds the lock, only the first waiting thread polls. It polls several times a second, more often at first. It also polls
-     * when the holder's lease ends. With {@linkplain LockServiceBuilder#wakeUpByNotification notifications} of other services'
-     * releases, it polls at least once a second. Each poll costs one statement, and a grant after it one more. No connection is
-     * held between polls.
+     * holds the lock, only the first waiting thread looks, once a second, and when the holder's lease ends. If it has waited
+     * longest of all services, the release wakes it. Where that is not possible (see {@link
+     * LockServiceBuilder#withoutWakeUp}), and in the first 40 ms, it looks several times a second. Each look costs one
+     * statement, and a grant after it one more. No connection is held between looks.
      *
      * <p>There is no order between services. A service may pass the lock from thread to thread for one second. Then it checks
      * with one statement whether other services have waiters. If so, it frees the lock for them. If its threads have waited

@@ -42,7 +42,7 @@ public final class LockServiceBuilder {
     private Duration retention = Duration.ofDays(7);
     private int maxRowLocks = 5;
     private Writers writers = Writers.AS_THE_DATABASE_ALLOWS;
-    private WakeUp wakeUp = WakeUp.BY_POLLING;
+    private WakeUp wakeUp = WakeUp.WHERE_POSSIBLE;
     private UnaryOperator<ServiceSettings> adjustment = UnaryOperator.identity();
     private Supplier<LockStore> store;
 
@@ -61,7 +61,7 @@ public final class LockServiceBuilder {
      * @throws IllegalArgumentException if it is a JTA transaction manager
      */
     public LockServiceBuilder transactionManager(PlatformTransactionManager transactionManager) {
-        LockStore.checkSupported(transactionManager);
+        CommitGuard.checkSupported(transactionManager);
         this.transactionManager = transactionManager;
         return this;
     }
@@ -200,14 +200,19 @@ public final class LockServiceBuilder {
     }
 
     /**
-     * On PostgreSQL, wakes waiting threads by {@code NOTIFY} when another service releases the lock. They wake up within
-     * milliseconds instead of tens of milliseconds, and poll once a second instead of several times. One connection listens as
-     * long as the service is open. If this connection breaks, the threads find a free lock by polling. Polling also finds locks
-     * that become free without a release (a closed service, a dead process, a forced release). Build all services on one
-     * database with this option: services without it send no notifications.
+     * Lets the waiting threads of this service poll only. By default, PostgreSQL, MySQL and MariaDB wake the thread of another
+     * service that has waited longest for a lock when the lock is released. It then wakes up within milliseconds, and looks once
+     * a second instead of 24 times. For that, one connection of the service listens, from the first wait of more than 40 ms until
+     * the service is closed. If this connection breaks, the threads poll until another one listens. Looking also finds locks that
+     * become free without a release (a closed service, a dead process, a forced release).
+     *
+     * <p>With this option, the service still wakes the threads of others, and its threads still have their turn. Threads always
+     * poll on H2, in clusters of MySQL and MariaDB in which several servers write, with another driver than PostgreSQL's own, and
+     * with a pool of HikariCP of fewer than three connections. Use this option with another pool that is so small, and behind a
+     * pooler that changes sessions between transactions.
      */
-    public LockServiceBuilder wakeUpByNotification() {
-        this.wakeUp = WakeUp.BY_NOTIFICATION;
+    public LockServiceBuilder withoutWakeUp() {
+        this.wakeUp = WakeUp.BY_POLLING;
         return this;
     }
 
@@ -235,7 +240,6 @@ public final class LockServiceBuilder {
      *     <li>The persistence unit, the pool, the tables or the database server are not set up for Holdfast.
      *     <li>The lock data source leads to another database.
      *     <li>A connection pooler in front of PostgreSQL loses statements that the driver prepares on the server.
-     *     <li>{@link #wakeUpByNotification} is set, but the database is not PostgreSQL.
      *     </ul>
      * @throws LockStoreException if the database is unreachable or refuses to write, or if Holdfast's tables are missing
      */

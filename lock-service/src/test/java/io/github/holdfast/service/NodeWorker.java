@@ -19,7 +19,6 @@ import io.github.holdfast.test.Database;
 import io.github.holdfast.test.JavaProcess;
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
@@ -85,9 +84,6 @@ public final class NodeWorker {
         }
     }
 
-    /** An option: waiting threads are woken by notifications. */
-    public static final String WAKE_UP = "wake-up";
-
     private final LockService locks;
     private final Duration nodeLease;
     private final ExecutorService threads = Executors.newCachedThreadPool(Daemons.named("worker"));
@@ -120,9 +116,6 @@ public final class NodeWorker {
         EntityManagerFactory unit = PersistenceUnit.directlyOn(new HikariDataSource(config), Map.of());
         LockServiceBuilder builder =
                 LockService.builder(unit).nodeLease(nodeLease).withoutHousekeeping();
-        if (List.of(args).contains(WAKE_UP)) {
-            builder.wakeUpByNotification();
-        }
         LockService locks = builder.build();
         Runtime.getRuntime().addShutdownHook(new Thread(locks::close));
         NodeWorker worker = new NodeWorker(locks, nodeLease);

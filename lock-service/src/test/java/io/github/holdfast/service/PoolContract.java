@@ -221,12 +221,17 @@ abstract class PoolContract {
         await().atMost(SOON).pollInterval(ofMillis(100)).until(() -> beats() >= beats + 2);
         assertThat(watched.given() - before)
                 .as("the first in the queue looks, and the heartbeat beats")
-                .isGreaterThan(10);
-        assertThat(watched.mostInUse()).isBetween(1, 2);
+                .isGreaterThan(2);
+        boolean canListen = !database.kind().name().startsWith("H2");
+        assertThat(watched.mostInUse())
+                .as("one that looks or beats, and one that listens")
+                .isBetween(1, canListen ? 3 : 2);
         held.release();
         for (Future<?> waiter : waiting) {
             waiter.get(60, TimeUnit.SECONDS);
         }
+        await().atMost(SOON).until(() -> watched.inUse() == (canListen ? 1 : 0));
+        mine.close();
         await().atMost(SOON).until(() -> watched.inUse() == 0);
     }
 }

@@ -336,7 +336,7 @@ abstract class RowLockContract {
         }
         try (LockHandle lock = theirs.acquire(LEASE)) {
             assertThatExceptionOfType(LockNotAcquiredException.class)
-                    .isThrownBy(() -> mine.acquire(REQUEST.waitAtMost(ofMillis(200))))
+                    .isThrownBy(() -> mine.acquire(REQUEST.waitAtMost(ofMillis(30))))
                     .satisfies(refused -> assertThat(refused.holder()).isPresent());
             assertThat(lock.state()).isEqualTo(LockState.HELD);
         }

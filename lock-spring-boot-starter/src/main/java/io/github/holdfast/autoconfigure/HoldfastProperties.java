@@ -21,8 +21,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     uses one of the application's connections
  * @param singleWriter whether all processes write to the same server of a Galera cluster, or of a group with several primaries;
  *     row locks are safe only then
- * @param wakeUpByNotification whether a release wakes waiting threads of other processes; on PostgreSQL only. All processes
- *     should have the same
+ * @param wakeUp whether a release wakes waiting threads of other processes, on PostgreSQL, MySQL and MariaDB; for that, one
+ *     connection of the process listens as soon as a thread has waited for long
  * @param housekeeping how the lock tables are cleaned
  * @param jpa the persistence unit of the locks
  * @param schema who creates the tables of the locks
@@ -39,7 +39,7 @@ record HoldfastProperties(
         @DefaultValue("100ms") Duration clockTolerance,
         @DefaultValue("5") int maxRowLocks,
         @DefaultValue("false") boolean singleWriter,
-        @DefaultValue("false") boolean wakeUpByNotification,
+        @DefaultValue("true") boolean wakeUp,
         @DefaultValue Housekeeping housekeeping,
         @DefaultValue Jpa jpa,
         @DefaultValue Schema schema,

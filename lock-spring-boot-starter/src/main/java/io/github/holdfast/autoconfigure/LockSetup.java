@@ -2,9 +2,9 @@ package io.github.holdfast.autoconfigure;
 
 import io.github.holdfast.lock.LockListener;
 import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.repository.LockSchema.UnsupportedDatabaseException;
-import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
@@ -99,8 +99,8 @@ final class LockSetup {
         if (properties.singleWriter()) {
             builder.singleWriter();
         }
-        if (properties.wakeUpByNotification()) {
-            builder.wakeUpByNotification();
+        if (!properties.wakeUp()) {
+            builder.withoutWakeUp();
         }
         if (!housekeeping.enabled()) {
             builder.withoutHousekeeping();
@@ -150,7 +150,7 @@ final class LockSetup {
 
     private static void refuseJta(PlatformTransactionManager manager) {
         try {
-            LockStore.checkSupported(manager);
+            CommitGuard.checkSupported(manager);
         } catch (IllegalArgumentException jta) {
             throw PersistenceUnits.jta(
                     "the transaction manager is a " + manager.getClass().getName(), jta);

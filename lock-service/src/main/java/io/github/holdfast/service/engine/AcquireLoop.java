@@ -64,6 +64,9 @@ final class AcquireLoop {
                     listeners.tell(listener -> listener.overtaken(name));
                 }
                 boolean isOver = isDecision(attempt) ? deadline.isOver() : deadline.isOverForDecision();
+                if (attempt instanceof Granted) {
+                    waiter.granted();
+                }
                 if (isOver || isLast(attempt)) {
                     return attempt;
                 }

@@ -5,7 +5,7 @@ import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.service.engine.AttemptResult.Granted;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.function.BooleanSupplier;
+import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,8 +18,24 @@ import org.jspecify.annotations.Nullable;
  */
 final class HandOff {
 
-    /** How long this process may pass the lock between its own threads while others wait. */
+    /** How long this process may keep the lock while it polls, and others wait. */
     private static final Duration LONGEST_RUN = Duration.ofSeconds(1);
+
+    /**
+     * The same while waiters of other nodes are woken, if one other node waits. If several wait, each gets a share, so that a
+     * round of all nodes takes this long. Shorter runs would spend too much of their time on the change of hands, which takes 2
+     * to 5 ms.
+     */
+    private static final Duration LONGEST_RUN_WITH_WAKE_UP = Duration.ofMillis(250);
+
+    /**
+     * How long a lock is left to other processes that poll. This is more than twice their longest pause, so that even slow
+     * processes acquire the lock. With 60 ms, they missed every fourth offer on a busy machine.
+     */
+    private static final Duration OFFER = Duration.ofMillis(100);
+
+    /** How long a lock is left to the node that was just woken. */
+    private static final Duration OFFER_WITH_WAKE_UP = Duration.ofMillis(25);
 
     /**
      * How long threads may wait in the queue before the lock is released even without an announced waiter. A caller that does not
@@ -67,7 +83,7 @@ final class HandOff {
      * @return always empty: the caller must release the row
      */
     Optional<ReleaseOutcome> beginWithoutNext() {
-        begin(() -> true);
+        begin(() -> 1);
         return Optional.empty();
     }
 
@@ -82,20 +98,22 @@ final class HandOff {
         if (!phase.isAccepting()) {
             return beginWithoutNext();
         }
-        begin(this::mayOthersWait);
+        begin(this::countOthers);
         HandOffWaiter next = waiter;
         return next != null && !isRunOver && next.choose() ? handOffTo(row, next) : Optional.empty();
     }
 
-    private void begin(BooleanSupplier others) {
+    private void begin(IntSupplier others) {
         try {
-            long now = access.ticker().nanoTime();
-            if (now - runsSince >= LONGEST_RUN.toNanos() && access.queue().isWaitedFor(name)) {
-                isRunOver = others.getAsBoolean();
+            long run = access.ticker().nanoTime() - runsSince;
+            if (isContended() && run >= slice().toNanos()) {
+                int count = others.getAsInt();
+                access.queue().note(name, count);
+                isRunOver = count > 0 && run >= slice().toNanos();
                 if (isRunOver) {
-                    access.queue().offer(name);
-                } else {
-                    runsSince = now;
+                    offer();
+                } else if (count == 0) {
+                    runsSince = access.ticker().nanoTime();
                 }
             }
         } finally {
@@ -103,9 +121,26 @@ final class HandOff {
         }
     }
 
-    private boolean mayOthersWait() {
+    /** Whether others wait for the lock, as far as this process knows. */
+    private boolean isContended() {
+        return access.queue().isWaitedFor(name) || access.waiterNotifier().isAwaitedElsewhere(name);
+    }
+
+    /** How long this process may keep the lock, as far as it knows how many others wait. */
+    private Duration slice() {
+        return access.waiterNotifier().isListening()
+                ? LONGEST_RUN_WITH_WAKE_UP.dividedBy(access.queue().others(name))
+                : LONGEST_RUN;
+    }
+
+    private void offer() {
+        access.queue().offer(name, access.waiterNotifier().isListening() ? OFFER_WITH_WAKE_UP : OFFER);
+    }
+
+    private int countOthers() {
         return access.queue().sinceOffered(name).compareTo(LONGEST_KEPT) >= 0
-                || access.waiterNotifier().isAnotherWaiting(name);
+                ? 1
+                : access.waiterNotifier().countOthers(name);
     }
 
     /**
@@ -114,12 +149,11 @@ final class HandOff {
      * @param row the row as it was written
      */
     void leave(LockEntity row) {
-        boolean isWaitedFor = access.queue().isWaitedFor(name);
-        if (isWaitedFor && isRunOver) {
-            access.queue().offer(name);
+        if (isRunOver) {
+            offer();
         } else {
             access.releasedRows()
-                    .put(row, isWaitedFor ? runsSince : access.ticker().nanoTime());
+                    .put(row, isContended() ? runsSince : access.ticker().nanoTime());
         }
     }
 

@@ -1,5 +1,7 @@
 package io.github.holdfast.service.engine;
 
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
@@ -13,17 +15,21 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Queues the threads of one service that want the same lock, in order of arrival. Only the first thread queries the database. It
- * is woken when this process releases the lock. A name without waiters uses no memory. Thread-safe.
+ * is woken when this process releases the lock. A name without waiters uses no memory, except for a recent offer. Thread-safe.
  */
 final class LocalQueue {
 
-    /**
-     * How long a lock is left to other processes. This is more than twice their longest pause, so that even slow processes
-     * acquire the lock. With 60 ms, they missed every fourth offer on a busy machine.
-     */
-    private static final Duration OFFER = Duration.ofMillis(100);
+    /** The largest number of offers of locks for which no thread waits. */
+    private static final int MOST_OFFERS = 1000;
 
     private final Map<String, Line> lines = new ConcurrentHashMap<>();
+
+    /** When offers of locks end for which no thread waits, by local time. */
+    private final Cache<String, Long> offers = Caffeine.newBuilder()
+            .maximumSize(MOST_OFFERS)
+            .executor(Runnable::run)
+            .build();
+
     private final Ticker ticker;
 
     LocalQueue(Ticker ticker) {
@@ -31,13 +37,20 @@ final class LocalQueue {
     }
 
     /** The queue for one name. Its places change only inside the map's atomic operations. */
-    private final class Line {
+    private static final class Line {
         private final Set<Place> places = new LinkedHashSet<>();
 
-        private volatile long offeredUntil = ticker.nanoTime();
+        private volatile long offeredUntil;
+
+        /** How many other nodes wait, as this process last knew; at least 1. */
+        private volatile int others = 1;
 
         /** Why the last query could not show who holds the lock; null if it did. */
         private volatile @Nullable StoreException failure;
+
+        Line(long offeredUntil) {
+            this.offeredUntil = offeredUntil;
+        }
     }
 
     /** One thread's place in the queue. */
@@ -117,7 +130,7 @@ final class LocalQueue {
     Place enter(String name) {
         Place place = new Place(name);
         lines.compute(name, (key, existing) -> {
-            Line line = existing == null ? new Line() : existing;
+            Line line = existing == null ? new Line(endOfOffer(name)) : existing;
             if (line.places.isEmpty()) {
                 place.isFirst = true;
             }
@@ -125,6 +138,12 @@ final class LocalQueue {
             return line;
         });
         return place;
+    }
+
+    private long endOfOffer(String name) {
+        Long until = offers.asMap().remove(name);
+        long now = ticker.nanoTime();
+        return until != null && until - now > 0 ? until : now;
     }
 
     /** Wakes the first thread in the queue: this process has just released the lock. */
@@ -140,12 +159,30 @@ final class LocalQueue {
         return lines.containsKey(name);
     }
 
-    /** Leaves the lock to other processes for a while, because this process has had it for long. */
-    void offer(String name) {
-        lines.computeIfPresent(name, (key, line) -> {
-            line.offeredUntil = ticker.nanoTime() + OFFER.toNanos();
+    /** Leaves the lock to other processes for this long, because this process has had it for long. */
+    void offer(String name, Duration time) {
+        long until = ticker.nanoTime() + time.toNanos();
+        Line offered = lines.computeIfPresent(name, (key, line) -> {
+            line.offeredUntil = until;
             return line;
         });
+        if (offered == null) {
+            offers.put(name, until);
+        }
+    }
+
+    /** Notes how many other nodes wait for the lock. */
+    void note(String name, int others) {
+        lines.computeIfPresent(name, (key, line) -> {
+            line.others = Math.max(1, others);
+            return line;
+        });
+    }
+
+    /** Returns how many other nodes wait for the lock, as this process last knew; at least 1. */
+    int others(String name) {
+        Line line = lines.get(name);
+        return line == null ? 1 : line.others;
     }
 
     /** How long the threads of this process still leave the lock to other processes; usually zero. */

@@ -13,9 +13,7 @@ import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.lock.WaiterInfo;
 import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.LockStore.WakeUpChannel;
 import io.github.holdfast.repository.StoreException;
-import io.github.holdfast.service.engine.ServiceSettings.WakeUp;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -72,7 +70,6 @@ public final class LockEngine implements AutoCloseable {
             ProcessIdentity identity,
             @Nullable ConfigurableTransactionManager transactionManager) {
         Ticker ticker = settings.ticker();
-        WakeUpChannel channel = settings.wakeUp() == WakeUp.BY_NOTIFICATION ? store.wakeUpChannel() : null;
         ListenerDispatcher listeners = new ListenerDispatcher(settings.listeners());
         ServicePhase phase = new ServicePhase(this::isHeldByCurrentThread);
         PendingAcquisitions pending = new PendingAcquisitions();
@@ -90,7 +87,7 @@ public final class LockEngine implements AutoCloseable {
                 inDoubtWrites,
                 new ReleasedRowCache(),
                 new LocalQueue(ticker),
-                WaiterNotifier.through(channel, store, heartbeat, ticker),
+                new WaiterNotifier(settings.wakeUp(), store, heartbeat, inDoubtWrites, ticker),
                 ticker);
         rowLocks = new RowLocks(store, settings.maxRowLocks(), settings.writers());
         monitor = new ExpiryMonitor(holds.all(), ticker, new HoldRecheck(holds, heartbeat, inDoubtWrites));

@@ -3,8 +3,11 @@ package io.github.holdfast.service.engine;
 import io.github.holdfast.repository.LockStore.WakeUpChannel;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -17,24 +20,33 @@ final class NotificationListener implements WakeUpChannel.Receiver, AutoCloseabl
     private static final Logger LOG = LoggerFactory.getLogger(NotificationListener.class);
 
     private static final Duration FIRST_PAUSE = Duration.ofMillis(500);
-    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(30);
+    private static final Duration LONGEST_PAUSE = Duration.ofMinutes(1);
 
-    /** The time limit for the end of the thread: a last check for notifications, and a statement that stops listening. */
-    private static final Duration CLOSE_LIMIT = Duration.ofSeconds(3);
+    /** Together three seconds for the end of the thread: a last look for notifications, and a statement that stops listening. */
+    private static final int CLOSE_ATTEMPTS = 30;
+
+    private static final Duration CLOSE_PAUSE = Duration.ofMillis(100);
 
     private final WakeUpChannel channel;
     private final WaiterNotifier waiterNotifier;
     private final Thread thread = DaemonThreads.named("holdfast-wake-up").newThread(this::run);
     private final CountDownLatch closed = new CountDownLatch(1);
+    private final AtomicBoolean isStarted = new AtomicBoolean();
     private volatile boolean isListening;
+
+    /** Whether a warning was logged since the last time that notifications were received. */
+    private boolean isReported;
 
     NotificationListener(WakeUpChannel channel, WaiterNotifier waiterNotifier) {
         this.channel = channel;
         this.waiterNotifier = waiterNotifier;
     }
 
-    void start() {
-        thread.start();
+    /** Starts the thread, unless that was done before. */
+    void startOnce() {
+        if (isOpen() && !isStarted.getAndSet(true)) {
+            thread.start();
+        }
     }
 
     /** Whether this node receives notifications of other nodes, as far as it knows. */
@@ -58,12 +70,13 @@ final class NotificationListener implements WakeUpChannel.Receiver, AutoCloseabl
         try {
             channel.listen(this);
         } catch (StoreException failed) {
-            if (isOpen()) {
+            if (isOpen() && !isReported) {
+                isReported = true;
                 LogEvent.WAKE_UP_LOST
                         .in(LOG.atWarn())
                         .log("Notifications are not received, so waiting threads poll: {}", failed.getMessage());
-                LOG.debug("Notifications are not received", failed);
             }
+            LOG.debug("Notifications are not received", failed);
         } catch (Throwable failed) {
             if (isOpen()) {
                 LogEvent.WAKE_UP_LOST
@@ -93,6 +106,7 @@ final class NotificationListener implements WakeUpChannel.Receiver, AutoCloseabl
     @Override
     public void ready() {
         isListening = true;
+        isReported = false;
         waiterNotifier.wakeAll();
     }
 
@@ -101,12 +115,26 @@ final class NotificationListener implements WakeUpChannel.Receiver, AutoCloseabl
         waiterNotifier.notified(lockName);
     }
 
-    /** Ends the thread. It first returns its connection. */
+    @Override
+    public void woken(Supplier<List<String>> free) {
+        waiterNotifier.woken(free);
+    }
+
+    @Override
+    public void awaitedElsewhere(String lockName) {
+        waiterNotifier.awaitedElsewhere(lockName);
+    }
+
+    /** Ends the thread. It first gives its connection up. */
     @Override
     public void close() {
         closed.countDown();
         try {
-            thread.join(CLOSE_LIMIT.toMillis());
+            // A thread that is about to connect does not notice, so it is told again.
+            for (int attempt = 0; thread.isAlive() && attempt < CLOSE_ATTEMPTS; attempt++) {
+                channel.stopListening();
+                thread.join(CLOSE_PAUSE.toMillis());
+            }
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
         }

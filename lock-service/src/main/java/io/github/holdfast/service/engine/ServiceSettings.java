@@ -96,6 +96,6 @@ public record ServiceSettings(
     /** How a waiter learns of releases by other nodes. */
     public enum WakeUp {
         BY_POLLING,
-        BY_NOTIFICATION
+        WHERE_POSSIBLE
     }
 }

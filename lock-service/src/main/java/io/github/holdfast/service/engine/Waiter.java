@@ -8,22 +8,46 @@ import org.jspecify.annotations.Nullable;
 /** A thread that acquires a lock, with the pauses between its attempts. Only this thread pauses; any thread may wake it. */
 final class Waiter implements AutoCloseable {
 
+    /** Most waiters that are woken acquire the lock at once, or after one that was faster. */
+    private static final int MOST_IN_VAIN = 3;
+
     private final WaiterNotifier waiterNotifier;
     private final String name;
+    private final WaiterTickets.Place place;
     private final Thread thread = Thread.currentThread();
     private volatile boolean isWoken;
     private volatile boolean isNotified;
 
-    /** Whether a notification preceded the last attempt, which did not acquire the lock. */
-    private boolean wasNotified;
+    /** Whether a notification has ended the last pause, and the attempt after it is not finished. */
+    private boolean isToAttempt;
 
-    Waiter(WaiterNotifier waiterNotifier, String name) {
+    /** How many notifications in a row have preceded attempts that did not acquire the lock. */
+    private int inVain;
+
+    Waiter(WaiterNotifier waiterNotifier, String name, WaiterTickets.Place place) {
         this.waiterNotifier = waiterNotifier;
         this.name = name;
+        this.place = place;
     }
 
     String name() {
         return name;
+    }
+
+    /** The place of this waiter among those of other nodes. */
+    WaiterTickets.Place place() {
+        return place;
+    }
+
+    /** Whether a notification has arrived that no attempt has made use of. */
+    boolean isWakeUpUnused() {
+        return isNotified || isToAttempt;
+    }
+
+    /** Notes that the lock was granted. */
+    void granted() {
+        isNotified = false;
+        isToAttempt = false;
     }
 
     /**
@@ -33,9 +57,10 @@ final class Waiter implements AutoCloseable {
      * @param held the result of the last attempt, if the lock was unavailable; null if that attempt has decided nothing
      */
     void pause(Deadline deadline, @Nullable Unavailable held) throws InterruptedException {
+        isToAttempt = false;
         if (held == null) {
             deadline.pause(null);
-        } else if (deadline.isLong() && waiterNotifier.announce(this, deadline.forOneStatement())) {
+        } else if (deadline.isLong() && waiterNotifier.announce(this, held.seen(), deadline.forOneStatement())) {
             pauseUntilWoken(deadline, held);
         } else {
             deadline.pause(held.timeUntilFree());
@@ -43,17 +68,18 @@ final class Waiter implements AutoCloseable {
     }
 
     /**
-     * Pauses until woken. Each release of a contended lock wakes all nodes that wait for it, but only one gets the lock. So after
-     * a notification in vain, a waiter attempts no more often than by polling. The first of these pauses is no longer than that
-     * of a poll: a release that was already under way has not seen the mark.
+     * Pauses until woken. Somebody who does not wait may be faster, again and again. So after some notifications in vain, a
+     * waiter attempts no more often than by polling. The first of these pauses is no longer than that of a poll: a release that
+     * was already under way has not seen the mark.
      */
     private void pauseUntilWoken(Deadline deadline, Unavailable held) throws InterruptedException {
-        boolean isDeaf = wasNotified;
+        boolean isDeaf = inVain >= MOST_IN_VAIN;
         deadline.pauseUntil(
                 () -> isWoken || (isNotified && !isDeaf),
                 isDeaf ? Deadline.LONGEST_PAUSE : WaiterNotifier.LONGEST_PAUSE,
                 untilItIsWorthALook(held));
-        wasNotified = isNotified;
+        inVain = isNotified ? inVain + 1 : 0;
+        isToAttempt = isNotified;
         isNotified = false;
         isWoken = false;
     }

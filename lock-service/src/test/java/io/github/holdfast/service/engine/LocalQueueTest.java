@@ -15,6 +15,8 @@ import org.junit.jupiter.api.Test;
 class LocalQueueTest {
 
     private final FakeTicker ticker = new FakeTicker();
+    private static final Duration OFFER = Duration.ofMillis(100);
+
     private final LocalQueue queue = new LocalQueue(ticker);
 
     @Test
@@ -102,15 +104,42 @@ class LocalQueueTest {
     void whileTheLockIsOfferedToOthersNobodyHereLooks() {
         LocalQueue.Place waiting = queue.enter("order");
         assertThat(queue.offered("order")).isZero();
-        queue.offer("order");
-        assertThat(queue.offered("order")).isGreaterThan(Deadline.LONGEST_PAUSE);
+        queue.offer("order", OFFER);
+        assertThat(queue.offered("order")).isEqualTo(OFFER);
         assertThat(queue.offered("report")).isZero();
         ticker.advance(queue.offered("order"));
         assertThat(queue.offered("order")).isZero();
-        queue.offer("order");
+        queue.offer("order", OFFER);
         waiting.close();
         assertThat(queue.offered("order")).as("nobody waits").isZero();
         assertThat(queue.size()).isZero();
+    }
+
+    @Test
+    void anOfferHoldsForThreadsThatComeLater() {
+        queue.offer("order", OFFER);
+        queue.offer("report", OFFER);
+        ticker.advance(Duration.ofMillis(40));
+        LocalQueue.Place waiting = queue.enter("order");
+        assertThat(queue.offered("order")).isEqualTo(Duration.ofMillis(60));
+        waiting.close();
+        ticker.advance(OFFER);
+        LocalQueue.Place late = queue.enter("report");
+        assertThat(queue.offered("report")).as("is over").isZero();
+        late.close();
+        assertThat(queue.size()).isZero();
+    }
+
+    @Test
+    void countsTheOtherNodesOnlyWhileThreadsWait() {
+        queue.note("order", 7);
+        assertThat(queue.others("order")).isEqualTo(1);
+        LocalQueue.Place waiting = queue.enter("order");
+        queue.note("order", 7);
+        assertThat(queue.others("order")).isEqualTo(7);
+        queue.note("order", 0);
+        assertThat(queue.others("order")).isEqualTo(1);
+        waiting.close();
     }
 
     @Test
@@ -119,7 +148,7 @@ class LocalQueueTest {
         LocalQueue.Place waiting = queue.enter("order");
         ticker.advance(Duration.ofSeconds(3));
         assertThat(queue.sinceOffered("order")).isEqualTo(Duration.ofSeconds(3));
-        queue.offer("order");
+        queue.offer("order", OFFER);
         assertThat(queue.sinceOffered("order")).as("is being offered").isZero();
         Duration offered = queue.offered("order");
         ticker.advance(offered.plusSeconds(1));

@@ -1,0 +1,71 @@
+package io.github.holdfast.repository;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockTables.WaiterRows;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.springframework.data.jpa.repository.Modifying;
+import org.springframework.data.jpa.repository.Query;
+import org.springframework.data.repository.Repository;
+import org.springframework.data.repository.query.Param;
+
+/** The queries of the rows of the waiters. {@link WaiterRows} describes them. Each query is one statement. */
+interface LockWaiterRepository extends Repository<LockEntity, String> {
+
+    /** See {@link WaiterRows#add}. */
+    @Modifying
+    @Query("""
+            insert into HoldfastWaiter (name, since, id, nodeId, mode, permits, fair, holder)
+            values (:name, :since, :id, :nodeId, 'X', 1, false, :holder)
+            on conflict do nothing
+            """)
+    int add(
+            @Param("name") String name,
+            @Param("since") long since,
+            @Param("id") String id,
+            @Param("nodeId") String nodeId,
+            @Param("holder") @Nullable String holder);
+
+    /** See {@link WaiterRows#remove}. */
+    @Modifying
+    @Query("delete from HoldfastWaiter w where w.name = :name and w.since = :since and w.id = :id")
+    int remove(@Param("name") String name, @Param("since") long since, @Param("id") String id);
+
+    /** See {@link WaiterRows#removeAll}. */
+    @Modifying
+    @Query("delete from HoldfastWaiter w where w.name = :name and w.nodeId = :nodeId")
+    int removeAll(@Param("name") String name, @Param("nodeId") String nodeId);
+
+    /** See {@link WaiterRows#countOtherNodes}. */
+    @Query("""
+            select count(distinct n.id) from HoldfastWaiter w join HoldfastNode n on n.id = w.nodeId
+            where w.name = :name and n.ended = false and n.waitsUntil > db_clock() and n.id <> :nodeId
+            """)
+    int countOtherNodes(@Param("name") String name, @Param("nodeId") String nodeId);
+
+    /**
+     * Finds the names for which threads of a service wait, and which nobody holds.
+     *
+     * @param bell the service's bell
+     */
+    @Query("""
+            select distinct w.name from HoldfastWaiter w
+            join HoldfastNode n on n.id = w.nodeId join HoldfastLock l on l.name = w.name
+            where n.bell = :bell and l.owner is null
+            """)
+    List<String> free(@Param("bell") long bell);
+
+    /**
+     * Finds the bell of the service that has waited longest for a lock.
+     *
+     * @param bell the bell of the calling service, which does not count
+     * @return at most one bell; null in its place if that service polls
+     */
+    @Query("""
+            select n.bell from HoldfastWaiter w join HoldfastNode n on n.id = w.nodeId
+            where w.name = :name and n.ended = false and n.waitsUntil > db_clock()
+                and (n.bell is null or n.bell <> :bell)
+            order by w.since, w.id fetch first 1 rows only
+            """)
+    List<@Nullable Long> next(@Param("name") String name, @Param("bell") long bell);
+}

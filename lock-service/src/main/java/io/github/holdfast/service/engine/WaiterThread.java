@@ -1,0 +1,65 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.repository.StoreException;
+import java.time.Duration;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The thread that tells other nodes of waiters, and wakes them. Nobody waits for it, and nothing relies on it. It ends when it has
+ * had nothing to do for a while. Thread-safe.
+ */
+final class WaiterThread implements AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(WaiterThread.class);
+
+    private static final Duration IDLE = Duration.ofSeconds(10);
+    private static final Duration CLOSE_LIMIT = Duration.ofSeconds(3);
+
+    /** More work than this is dropped: the database does not answer, or is far too slow. */
+    private static final int MOST = 1000;
+
+    private final ThreadPoolExecutor thread = new ThreadPoolExecutor(
+            1,
+            1,
+            IDLE.toMillis(),
+            TimeUnit.MILLISECONDS,
+            new LinkedBlockingQueue<>(MOST),
+            DaemonThreads.named("holdfast-waiters"),
+            new ThreadPoolExecutor.DiscardPolicy());
+
+    WaiterThread() {
+        thread.allowCoreThreadTimeOut(true);
+    }
+
+    /** Does the work soon, unless there is too much of it, or the service is closed. */
+    void execute(Runnable work) {
+        thread.execute(() -> {
+            try {
+                work.run();
+            } catch (StoreException failed) {
+                LOG.debug("A waiter was not woken", failed);
+            } catch (RuntimeException | Error failed) {
+                LogEvent.INTERNAL_FAILED.in(LOG.atWarn()).setCause(failed).log("A waiter was not woken");
+            }
+        });
+    }
+
+    boolean isClosed() {
+        return thread.isShutdown();
+    }
+
+    /** Finishes the work, if the database answers soon. */
+    @Override
+    public void close() {
+        thread.shutdown();
+        try {
+            boolean unused = thread.awaitTermination(CLOSE_LIMIT.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,163 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.LockTables.LockSnapshot;
+import io.github.holdfast.repository.LockTables.WaiterRows.Ticket;
+import io.github.holdfast.repository.StoreException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The rows that show other nodes who waits for a lock, and since when. They are only hints, so no failure of them ends an
+ * acquisition. Thread-safe.
+ */
+final class WaiterTickets {
+
+    private static final Logger LOG = LoggerFactory.getLogger(WaiterTickets.class);
+
+    private static final Duration LIMIT = WaiterNotifier.LONGEST_PAUSE;
+
+    private final LockStore store;
+    private final Heartbeat heartbeat;
+    private final InDoubtWrites inDoubtWrites;
+    private final WaiterThread thread;
+    private final Ticker ticker;
+    private final String idPrefix = UUID.randomUUID() + ":";
+    private final AtomicLong ids = new AtomicLong();
+
+    WaiterTickets(
+            LockStore store, Heartbeat heartbeat, InDoubtWrites inDoubtWrites, WaiterThread thread, Ticker ticker) {
+        this.store = store;
+        this.heartbeat = heartbeat;
+        this.inDoubtWrites = inDoubtWrites;
+        this.thread = thread;
+        this.ticker = ticker;
+    }
+
+    /** One waiter's place in the order of the waiters of all nodes. The waiter's thread uses it, and others may hide it. */
+    final class Place {
+
+        private final String name;
+        private final String id = idPrefix + ids.incrementAndGet();
+        private @Nullable Ticket ticket;
+        private volatile boolean isVisible;
+
+        /** The place is not taken again before this local time. */
+        private long notBefore = ticker.nanoTime();
+
+        private Place(String name) {
+            this.name = name;
+        }
+
+        /**
+         * Takes the place, if other nodes cannot see it yet, with one statement. The waiter keeps its place if its node is
+         * replaced. After a failure, it tries again a second later: the waiter must attempt to acquire its lock.
+         *
+         * @param seen what the waiter has just seen
+         * @return whether other nodes can see the place
+         */
+        boolean take(Node node, LockSnapshot seen, Duration atMost) {
+            Ticket earlier = ticket;
+            boolean isOfNode = earlier != null && earlier.nodeId().equals(node.id());
+            if ((isVisible && isOfNode) || ticker.nanoTime() - notBefore < 0) {
+                return isVisible && isOfNode;
+            }
+            isVisible = false;
+            long since = earlier == null ? ChronoUnit.MICROS.between(Instant.EPOCH, seen.dbNow()) : earlier.since();
+            Duration limit = atMost.compareTo(LIMIT) < 0 ? atMost : LIMIT;
+            try {
+                if (earlier != null && !isOfNode) {
+                    store.waiters(limit).remove(earlier);
+                }
+                Ticket added = new Ticket(name, since, id, node.id(), null);
+                ticket = added;
+                store.waiters(limit).add(added);
+                isVisible = true;
+            } catch (StoreException failed) {
+                LOG.debug("Could not tell other nodes that a thread waits for lock '{}'", name, failed);
+                notBefore = ticker.nanoTime() + LIMIT.toNanos();
+            }
+            return isVisible;
+        }
+
+        /** Notes that somebody may have removed the ticket. The waiter adds it again. */
+        void hide() {
+            isVisible = false;
+        }
+
+        /** Leaves the place soon, in the background. A thread that was just granted the lock need not wait for that. */
+        void leave() {
+            Ticket left = ticket;
+            if (left != null) {
+                removeSoon(left);
+            }
+        }
+    }
+
+    private void removeSoon(Ticket left) {
+        if (thread.isClosed()) {
+            remove(left);
+        } else {
+            thread.execute(() -> remove(left));
+        }
+    }
+
+    /** A place that is not taken yet. */
+    Place place(String name) {
+        return new Place(name);
+    }
+
+    /** Removes a ticket, even if its insert had no answer. */
+    private void remove(Ticket ticket) {
+        try {
+            store.waiters(LIMIT).remove(ticket);
+        } catch (StoreException failed) {
+            LOG.debug("Could not remove the place of a waiter for lock '{}'", ticket.name(), failed);
+            if (failed.failure().isTransient()) {
+                inDoubtWrites.later(() -> thread.execute(() -> remove(ticket)));
+            }
+        }
+    }
+
+    /** Returns how many other nodes wait for the lock; 1 if that could not be read. Needs one statement. */
+    int countOtherNodes(String name) {
+        Node own = heartbeat.current();
+        String id = own == null ? "" : own.id();
+        try {
+            return Deadline.untilDecided(
+                    ticker, LIMIT, () -> store.waiters(LIMIT).countOtherNodes(name, id));
+        } catch (RuntimeException failed) {
+            // After any failure, the lock must still be released.
+            LOG.debug("Could not read whether threads of other nodes wait", failed);
+            return 1;
+        }
+    }
+
+    /**
+     * Removes tickets that no thread of this process has any more, because their insert arrived late. Otherwise releases would
+     * wake this node in place of one that waits. Works in the background.
+     *
+     * @param isStray whether still no thread waits for the lock
+     * @param then called after the removal
+     */
+    void removeStray(String name, BooleanSupplier isStray, Runnable then) {
+        thread.execute(() -> {
+            Node own = heartbeat.current();
+            if (own != null && isStray.getAsBoolean()) {
+                try {
+                    store.waiters(LIMIT).removeAll(name, own.id());
+                } catch (StoreException failed) {
+                    LOG.debug("Could not remove places without a waiter for lock '{}'", name, failed);
+                }
+                then.run();
+            }
+        });
+    }
+}
