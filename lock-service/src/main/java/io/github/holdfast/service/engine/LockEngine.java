@@ -13,6 +13,7 @@ import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.lock.WaiterInfo;
 import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.LockStore.WakeUpChannel;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -49,12 +50,18 @@ public final class LockEngine implements AutoCloseable {
             ServiceSettings settings,
             @Nullable ConfigurableTransactionManager transactionManager) {
         store.severalWriters().ifPresent(cluster -> LockLog.severalWriters(cluster, settings.writers()));
+        LockStore cancelling = store.cancellingOverdue(settings.ticker()::nanoTime);
+        WaiterThread waiterThread = new WaiterThread();
+        // This may need the database, so it comes before the first component with threads that somebody must end.
+        WakeUpChannel channel = cancelling.wakeUpChannel(waiterThread::execute).orElse(null);
         return new LockEngine(
-                store.cancellingOverdue(settings.ticker()::nanoTime),
+                cancelling,
                 guard,
                 settings,
                 new ProcessIdentity(settings.application()),
-                transactionManager);
+                transactionManager,
+                channel,
+                waiterThread);
     }
 
     /**
@@ -62,13 +69,17 @@ public final class LockEngine implements AutoCloseable {
      *
      * @param identity describes this process
      * @param transactionManager the manager whose transactions are guarded; null if there is none
+     * @param channel the channel of wake-ups; null if the database has none
+     * @param waiterThread the thread on which the channel wakes others
      */
     LockEngine(
             LockStore store,
             CommitGuard guard,
             ServiceSettings settings,
             ProcessIdentity identity,
-            @Nullable ConfigurableTransactionManager transactionManager) {
+            @Nullable ConfigurableTransactionManager transactionManager,
+            @Nullable WakeUpChannel channel,
+            WaiterThread waiterThread) {
         Ticker ticker = settings.ticker();
         ListenerDispatcher listeners = new ListenerDispatcher(settings.listeners());
         ServicePhase phase = new ServicePhase(this::isHeldByCurrentThread);
@@ -87,7 +98,7 @@ public final class LockEngine implements AutoCloseable {
                 inDoubtWrites,
                 new ReleasedRowCache(),
                 new LocalQueue(ticker),
-                new WaiterNotifier(settings.wakeUp(), store, heartbeat, inDoubtWrites, ticker),
+                new WaiterNotifier(channel, waiterThread, settings.wakeUp(), store, heartbeat, inDoubtWrites, ticker),
                 ticker);
         rowLocks = new RowLocks(store, settings.maxRowLocks(), settings.writers());
         monitor = new ExpiryMonitor(holds.all(), ticker, new HoldRecheck(holds, heartbeat, inDoubtWrites));

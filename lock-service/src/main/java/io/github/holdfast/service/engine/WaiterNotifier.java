@@ -31,7 +31,7 @@ final class WaiterNotifier implements AutoCloseable {
     private final @Nullable WakeUpChannel channel;
     private final @Nullable NotificationListener receiver;
     private final WaitMark mark;
-    private final WaiterThread thread = new WaiterThread();
+    private final WaiterThread thread;
     private final WaiterTickets tickets;
     private final Map<String, Set<Waiter>> waiters = new ConcurrentHashMap<>();
 
@@ -45,19 +45,28 @@ final class WaiterNotifier implements AutoCloseable {
     /**
      * Creates a notifier. It begins to listen when a thread has waited for long for the first time.
      *
+     * @param channel the channel of wake-ups; null if the database has none
+     * @param thread the thread on which the channel wakes others; closed with the notifier
      * @param wakeUp whether to listen. Without listening, it still wakes others
      */
-    WaiterNotifier(WakeUp wakeUp, LockStore store, Heartbeat heartbeat, InDoubtWrites inDoubtWrites, Ticker ticker) {
-        WakeUpChannel waking = store.wakeUpChannel(thread::execute).orElse(null);
-        this.channel = waking;
-        this.receiver = waking != null && wakeUp == WakeUp.WHERE_POSSIBLE && store.canListen()
-                ? new NotificationListener(waking, this)
+    WaiterNotifier(
+            @Nullable WakeUpChannel channel,
+            WaiterThread thread,
+            WakeUp wakeUp,
+            LockStore store,
+            Heartbeat heartbeat,
+            InDoubtWrites inDoubtWrites,
+            Ticker ticker) {
+        this.channel = channel;
+        this.thread = thread;
+        this.receiver = channel != null && wakeUp == WakeUp.WHERE_POSSIBLE && store.canListen()
+                ? new NotificationListener(channel, this)
                 : null;
         this.mark = new WaitMark(store, heartbeat, ticker);
         this.tickets = new WaiterTickets(store, heartbeat, inDoubtWrites, thread, ticker);
     }
 
-    /** As {@link LockRows#release}, and wakes the node that has waited longest for the lock. Needs one statement, or two. */
+    /** As {@link LockRows#release}, and wakes the node that has waited longest for the lock. Needs one statement. */
     boolean release(LockRows locks, LockEntity before, LockEntity after) {
         return channel == null ? locks.release(before, after) : channel.release(locks, before, after);
     }

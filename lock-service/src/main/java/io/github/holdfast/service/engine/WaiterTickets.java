@@ -45,12 +45,11 @@ final class WaiterTickets {
     final class Place {
 
         private final String name;
-        private final String id = idPrefix + ids.incrementAndGet();
         private @Nullable Ticket ticket;
         private volatile boolean isVisible;
 
-        /** The place is not taken again before this local time. */
-        private long notBefore = ticker.nanoTime();
+        /** When the place could not be taken, by local time; null if that has not happened. */
+        private @Nullable Long failedAt;
 
         private Place(String name) {
             this.name = name;
@@ -66,11 +65,12 @@ final class WaiterTickets {
         boolean take(Node node, LockSnapshot seen, Duration atMost) {
             Ticket earlier = ticket;
             boolean isOfNode = earlier != null && earlier.nodeId().equals(node.id());
-            if ((isVisible && isOfNode) || ticker.nanoTime() - notBefore < 0) {
+            if ((isVisible && isOfNode) || hasJustFailed()) {
                 return isVisible && isOfNode;
             }
             isVisible = false;
             long since = earlier == null ? ChronoUnit.MICROS.between(Instant.EPOCH, seen.dbNow()) : earlier.since();
+            String id = earlier == null ? idPrefix + ids.incrementAndGet() : earlier.id();
             Duration limit = atMost.compareTo(LIMIT) < 0 ? atMost : LIMIT;
             try {
                 if (earlier != null && !isOfNode) {
@@ -82,9 +82,14 @@ final class WaiterTickets {
                 isVisible = true;
             } catch (StoreException failed) {
                 LOG.debug("Could not tell other nodes that a thread waits for lock '{}'", name, failed);
-                notBefore = ticker.nanoTime() + LIMIT.toNanos();
+                failedAt = ticker.nanoTime();
             }
             return isVisible;
+        }
+
+        private boolean hasJustFailed() {
+            Long last = failedAt;
+            return last != null && ticker.nanoTime() - last < LIMIT.toNanos();
         }
 
         /** Notes that somebody may have removed the ticket. The waiter adds it again. */

@@ -565,12 +565,16 @@ abstract class WakeUpContract {
                 AS_THE_DATABASE_ALLOWS,
                 WHERE_POSSIBLE,
                 endless);
+        LockStore store = LockStore.open(unit).cancellingOverdue(endless::nanoTime);
+        WaiterThread waiterThread = new WaiterThread();
         LockEngine engine = new LockEngine(
-                LockStore.open(unit).cancellingOverdue(endless::nanoTime),
+                store,
                 CommitGuard.of(unit, null),
                 settings,
                 new ProcessIdentity(""),
-                null);
+                null,
+                store.wakeUpChannel(waiterThread::execute).orElse(null),
+                waiterThread);
         services.opened(engine.access().inDoubtWrites());
         services.opened(engine.access().waiterNotifier());
         services.opened(engine.context().heartbeat());
