@@ -3,6 +3,7 @@ package io.github.holdfast.repository;
 import io.github.holdfast.repository.StoreException.Failure;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.SQLIntegrityConstraintViolationException;
 import java.time.Duration;
 import java.util.function.UnaryOperator;
 import javax.sql.DataSource;
@@ -82,6 +83,20 @@ final class AutocommitExecutor {
     /** One statement. */
     interface Statement<T> {
         T on(Connection connection) throws SQLException;
+    }
+
+    /**
+     * Returns an insert that does nothing if the row is present. H2 has no "on conflict". There, Hibernate executes a plain
+     * insert, and this error means that the row exists.
+     */
+    static Statement<Integer> unlessPresent(Statement<Integer> insert) {
+        return connection -> {
+            try {
+                return insert.on(connection);
+            } catch (SQLIntegrityConstraintViolationException present) {
+                return 0;
+            }
+        };
     }
 
     /** Reads or writes. The kind decides what a failure of the statement means, and how the statement is committed. */

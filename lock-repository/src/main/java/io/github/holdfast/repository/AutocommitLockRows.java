@@ -7,7 +7,6 @@ import io.github.holdfast.repository.LockTables.LockRows;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.SQLIntegrityConstraintViolationException;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
@@ -99,15 +98,7 @@ final class AutocommitLockRows implements LockRows {
     public int createIfMissing(String name) {
         Statement<Integer> insert = statements.createIfMissing.with(transactions.timeout(), atMost, name);
         return statements.executor.execute(
-                connection -> {
-                    try {
-                        return insert.on(connection);
-                    } catch (SQLIntegrityConstraintViolationException present) {
-                        // H2 has no "on conflict". There, Hibernate executes a plain insert, and this error means that
-                        // the row exists.
-                        return 0;
-                    }
-                },
+                AutocommitExecutor.unlessPresent(insert),
                 write(connection -> read(connection, name).isEmpty()));
     }
 

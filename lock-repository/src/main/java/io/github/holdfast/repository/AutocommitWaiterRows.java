@@ -3,7 +3,6 @@ package io.github.holdfast.repository;
 import io.github.holdfast.repository.AutocommitExecutor.Statement;
 import io.github.holdfast.repository.AutocommitExecutor.Write;
 import io.github.holdfast.repository.LockTables.WaiterRows;
-import java.sql.SQLIntegrityConstraintViolationException;
 import java.time.Duration;
 import org.hibernate.Session;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
@@ -52,16 +51,7 @@ final class AutocommitWaiterRows implements WaiterRows {
     public void add(Ticket ticket) {
         Statement<Integer> insert =
                 with(statements.add, ticket.name(), ticket.since(), ticket.id(), ticket.nodeId(), ticket.holder());
-        int unused = executor.execute(
-                connection -> {
-                    try {
-                        return insert.on(connection);
-                    } catch (SQLIntegrityConstraintViolationException present) {
-                        // On H2, Hibernate executes a plain insert.
-                        return 0;
-                    }
-                },
-                write());
+        int unused = executor.execute(AutocommitExecutor.unlessPresent(insert), write());
     }
 
     @Override

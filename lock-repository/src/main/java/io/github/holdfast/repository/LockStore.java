@@ -47,7 +47,6 @@ public final class LockStore implements AutoCloseable {
     private final LockWaiterRepository waiterQueries;
     private final AutocommitWaiterRows.Statements waiters;
     private final UselessConnections uselessOfApplication;
-    private final UselessConnections useless;
     private final Cluster cluster;
 
     private LockStore(SessionFactoryImplementor factory, @Nullable DataSource connections, Cluster cluster) {
@@ -63,7 +62,6 @@ public final class LockStore implements AutoCloseable {
         statements = new AutocommitLockRows.Statements(factory, connections);
         waiters = new AutocommitWaiterRows.Statements(factory, waiterQueries);
         uselessOfApplication = UselessConnections.of(factory, null);
-        useless = UselessConnections.of(factory, connections);
     }
 
     private LockStore(LockStore origin, StatementTimeout timeout) {
@@ -76,7 +74,6 @@ public final class LockStore implements AutoCloseable {
         waiterQueries = origin.waiterQueries;
         waiters = origin.waiters;
         uselessOfApplication = origin.uselessOfApplication;
-        useless = origin.useless;
         cluster = origin.cluster;
     }
 
@@ -188,7 +185,7 @@ public final class LockStore implements AutoCloseable {
 
     /** Whether the pool has a connection to spare for wake-ups, if it is one of HikariCP. */
     public boolean canListen() {
-        return !useless.isPoolSmallerThan(HikariPools.LEAST_FOR_WAKE_UP);
+        return !transactions.useless().isPoolSmallerThan(HikariPools.LEAST_FOR_WAKE_UP);
     }
 
     /** Returns the rows of the waiters, thread-safe, with the same limit as {@link #inTransaction(Duration, Function)}. */
@@ -389,9 +386,7 @@ public final class LockStore implements AutoCloseable {
      */
     public interface WakeUpChannel {
 
-        /**
-         * Returns the number by which others wake this service; null while it polls. Each listening connection has a new one.
-         */
+        /** Returns the number by which others wake this service; null while it polls. Each connection has a new one. */
         @Nullable
         Long bell();
 

@@ -61,11 +61,6 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
      * @param bell the bell of the calling service, which does not count
      * @return at most one bell; null in its place if that service polls
      */
-    @Query("""
-            select n.bell from HoldfastWaiter w join HoldfastNode n on n.id = w.nodeId
-            where w.name = :name and n.ended = false and n.waitsUntil > db_clock()
-                and (n.bell is null or n.bell <> :bell)
-            order by w.since, w.id fetch first 1 rows only
-            """)
+    @Query(NextWaiterQuery.BELL)
     List<@Nullable Long> next(@Param("name") String name, @Param("bell") long bell);
 }

@@ -24,14 +24,11 @@ interface LockWakeUpRepository extends Repository<LockEntity, String> {
             update HoldfastLock l
             set l.owner = null, l.nodeId = null, l.holder = null,
                 l.holdCount = case
-                    when exists (select 1 from HoldfastWaiter w join HoldfastNode n on n.id = w.nodeId
-                        where w.name = :name and n.ended = false and n.waitsUntil > db_clock()
-                            and (n.bell is null or n.bell <> :bell))
-                    then length(cast(function('pg_notify', :channel, concat(cast((
-                        select n.bell from HoldfastWaiter w join HoldfastNode n on n.id = w.nodeId
-                        where w.name = :name and n.ended = false and n.waitsUntil > db_clock()
-                            and (n.bell is null or n.bell <> :bell)
-                        order by w.since, w.id fetch first 1 rows only) as string), ' ', l.name)) as string))
+                    when exists (select 1
+            """ + NextWaiterQuery.OTHERS + """
+                    ) then length(cast(function('pg_notify', :channel, concat(cast((
+            """ + NextWaiterQuery.BELL + """
+                    ) as string), ' ', l.name)) as string))
                     else 0 end,
                 l.expiresAt = db_clock(), l.version = l.version + 1
             where l.name = :name and l.version = :version
@@ -50,19 +47,14 @@ interface LockWakeUpRepository extends Repository<LockEntity, String> {
      * generates, which the server sends with its answer
      * (https://dev.mysql.com/doc/refman/8.0/en/information-functions.html#function_last-insert-id). The key is 0 if nobody is to
      * be woken.
-     *
-     * <p>The subquery names the lock by the parameter. Hibernate wraps a limited subquery into another one, and that one could
-     * not refer to the updated row.
      */
     @Modifying
     @Query("""
             update HoldfastLock l
             set l.owner = null, l.nodeId = null, l.holder = null,
                 l.holdCount = 0 * cast(function('last_insert_id', coalesce((
-                        select n.bell from HoldfastWaiter w join HoldfastNode n on n.id = w.nodeId
-                        where w.name = :name and n.ended = false and n.waitsUntil > db_clock()
-                            and (n.bell is null or n.bell <> :bell)
-                        order by w.since, w.id fetch first 1 rows only), 0L)) as integer),
+            """ + NextWaiterQuery.BELL + """
+                ), 0L)) as integer),
                 l.expiresAt = db_clock(), l.version = l.version + 1
             where l.name = :name and l.version = :version
                 and l.fencingToken = :expectedToken and l.owner = :expectedOwner

@@ -67,8 +67,8 @@ final class PostgresWakeUpChannel implements LockStore.WakeUpChannel {
     }
 
     /**
-     * Returns the channel's name, which contains the id of the table; empty if another driver gave the connection. The table's name would not do: another schema may have a
-     * table of the same name, and search paths may differ.
+     * Returns the channel's name, which contains the id of the table; empty if another driver gave the connection. The table's
+     * name would not do: another schema may have a table of the same name, and search paths may differ.
      */
     private static Optional<String> nameFor(String table, Connection connection) throws SQLException {
         if (!PostgresDriver.gave(connection)) {

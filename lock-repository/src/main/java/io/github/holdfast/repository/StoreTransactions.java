@@ -87,6 +87,10 @@ final class StoreTransactions {
         return timeout;
     }
 
+    UselessConnections useless() {
+        return useless;
+    }
+
     SessionFactoryImplementor factory() {
         return factory;
     }

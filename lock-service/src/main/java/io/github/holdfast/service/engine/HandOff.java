@@ -106,7 +106,7 @@ final class HandOff {
     private void begin(IntSupplier others) {
         try {
             long run = access.ticker().nanoTime() - runsSince;
-            if (isContended() && run >= slice().toNanos()) {
+            if (run >= slice().toNanos() && isContended()) {
                 int count = others.getAsInt();
                 access.queue().note(name, count);
                 isRunOver = count > 0 && run >= slice().toNanos();

@@ -19,8 +19,7 @@ final class WaitMark {
     private static final Logger LOG = LoggerFactory.getLogger(WaitMark.class);
 
     /**
-     * How long the mark lasts. Waiting threads renew it after half of this time. A
-     * dead node's waiters count for this long.
+     * How long the mark lasts. Waiting threads renew it after half of this time. A dead node's waiters count for this long.
      */
     private static final Duration LASTS = WaiterNotifier.LONGEST_PAUSE.multipliedBy(4);
 

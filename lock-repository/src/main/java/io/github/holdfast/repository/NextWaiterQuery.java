@@ -1,0 +1,20 @@
+package io.github.holdfast.repository;
+
+/** The parts of the queries that find which waiter of another service is next for a lock. They say which waiters count. */
+final class NextWaiterQuery {
+
+    /**
+     * The waiters of other services. Only those of living nodes count whose mark is current. The lock is named by a parameter:
+     * Hibernate wraps a limited subquery into another one, and that one could not refer to the updated row.
+     */
+    static final String OTHERS = """
+            from HoldfastWaiter w join HoldfastNode n on n.id = w.nodeId
+            where w.name = :name and n.ended = false and n.waitsUntil > db_clock()
+                and (n.bell is null or n.bell <> :bell)
+            """;
+
+    /** The bell of the one that has waited longest; null if its service polls. */
+    static final String BELL = "select n.bell " + OTHERS + " order by w.since, w.id fetch first 1 rows only";
+
+    private NextWaiterQuery() {}
+}
