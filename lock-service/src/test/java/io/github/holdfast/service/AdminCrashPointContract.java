@@ -219,7 +219,7 @@ abstract class AdminCrashPointContract extends CrashPoints {
         atEachStep(3, crash -> {
             Set<Thread> before = threads();
             LockService closed =
-                    settings.apply(settings(LockService.builder(unit))).build();
+                    settings.apply(polling(LockService.builder(unit))).build();
             List<LockHandle> held = List.of(
                     closed.acquire(crash.request(" by node")),
                     closed.acquire(crash.request(" by lease").lease(LONG)));

@@ -83,7 +83,12 @@ abstract class LockDataSourceContract {
     }
 
     private static UnaryOperator<LockServiceBuilder> with(DataSource lockDataSource) {
-        return builder -> builder.nodeLease(NODE_LEASE).withoutHousekeeping().lockDataSource(lockDataSource);
+        return builder -> alone(lockDataSource).apply(builder).nodeLease(NODE_LEASE);
+    }
+
+    /** Nothing but a heartbeat keeps a connection: on a slow machine, some wait lasts long enough to open one that listens. */
+    private static UnaryOperator<LockServiceBuilder> alone(DataSource lockDataSource) {
+        return builder -> builder.withoutHousekeeping().withoutWakeUp().lockDataSource(lockDataSource);
     }
 
     private static LockRequest once(String name) {
@@ -204,8 +209,7 @@ abstract class LockDataSourceContract {
         FaultyDataSource faults = new FaultyDataSource(database.dataSource());
         HikariDataSource lockPool = lockPool(config -> config.setDataSource(faults));
         WatchedDataSource watched = new WatchedDataSource(lockPool);
-        try (LockService mine = services.build(
-                poolOfTwo(), builder -> builder.withoutHousekeeping().lockDataSource(watched))) {
+        try (LockService mine = services.build(poolOfTwo(), alone(watched))) {
             acquireAndRelease(mine);
             int step = 0;
             do {
@@ -242,8 +246,7 @@ abstract class LockDataSourceContract {
     void whateverCallFailsTheConnectionIsGivenBack(Then then) throws Exception {
         HikariDataSource lockPool = lockPool(config -> {});
         WatchedDataSource watched = new WatchedDataSource(lockPool);
-        try (LockService mine = services.build(
-                poolOfTwo(), builder -> builder.withoutHousekeeping().lockDataSource(watched))) {
+        try (LockService mine = services.build(poolOfTwo(), alone(watched))) {
             mine.acquire(REQUEST).close();
             for (String call :
                     new String[] {"getConnection", "getAutoCommit", "setAutoCommit", "prepareStatement", "commit"}) {
@@ -266,8 +269,7 @@ abstract class LockDataSourceContract {
     @Test
     void aConnectionWhoseCommitWasRefusedComesBackAsItCame() throws Exception {
         WatchedDataSource watched = new WatchedDataSource(lockPool(config -> {}));
-        LockService mine = services.build(
-                poolOfTwo(), builder -> builder.withoutHousekeeping().lockDataSource(watched));
+        LockService mine = services.build(poolOfTwo(), alone(watched));
         watched.failNext("commit", Then.GOES_ON);
         acquireAndRelease(mine);
         assertThat(watched.hasFailed()).isTrue();
@@ -279,8 +281,7 @@ abstract class LockDataSourceContract {
     @Test
     void aLockIsAcquiredAlthoughItsConnectionCannotBeClosed() throws Exception {
         WatchedDataSource watched = new WatchedDataSource(lockPool(config -> {}));
-        LockService mine = services.build(
-                poolOfTwo(), builder -> builder.withoutHousekeeping().lockDataSource(watched));
+        LockService mine = services.build(poolOfTwo(), alone(watched));
         watched.failNext("close", Then.GOES_ON);
         try (CapturedLog log = CapturedLog.of(Class.forName("io.github.holdfast.repository.AutocommitExecutor"));
                 LockHandle lock = mine.acquire(LEASED)) {

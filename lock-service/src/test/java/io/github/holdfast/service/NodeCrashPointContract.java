@@ -227,7 +227,7 @@ abstract class NodeCrashPointContract extends CrashPoints {
 
     @Test
     void aLockIsTakenFromADeadHolderAfterADelay() {
-        LockService delaying = services.build(unit, builder -> settings(builder).lockDelay(ofMillis(1)));
+        LockService delaying = services.build(unit, builder -> polling(builder).lockDelay(ofMillis(1)));
         atEachStep(6, crash -> {
             hold(Former.NODE_THAT_IS_OVERDUE, crash);
             acquire(crash, () -> delaying.acquire(crash.request().waitAtMost(SOON)));
