@@ -4,12 +4,19 @@ import io.github.holdfast.repository.AutocommitExecutor.Statement;
 import io.github.holdfast.repository.AutocommitExecutor.Write;
 import io.github.holdfast.repository.LockTables.WaiterRows;
 import java.time.Duration;
-import org.hibernate.Session;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.jspecify.annotations.Nullable;
 
 /** The rows of the waiters, with each call as one statement in a transaction of its own. Thread-safe. */
 final class AutocommitWaiterRows implements WaiterRows {
+
+    private static final int PADDING = 8;
 
     private final Statements statements;
     private final AutocommitExecutor executor;
@@ -33,17 +40,41 @@ final class AutocommitWaiterRows implements WaiterRows {
     /** The statements of a store, compiled once. */
     static final class Statements {
 
-        private final LockWaiterRepository queries;
+        private final SessionFactoryImplementor factory;
         private final CompiledUpdate add;
         private final CompiledUpdate remove;
         private final CompiledUpdate removeAll;
+        private final CompiledQuery<Long> countOtherNodes;
+
+        /** The queries for locks that are available, by the number of names. A new query replaces the map by a larger one. */
+        private volatile Map<Integer, CompiledQuery<String>> available = Map.of();
 
         /** Compiles the statements. */
-        Statements(SessionFactoryImplementor factory, LockWaiterRepository queries) {
-            this.queries = queries;
+        Statements(SessionFactoryImplementor factory) {
+            this.factory = factory;
             add = CompiledUpdate.of(factory, LockWaiterRepository.class, "add");
             remove = CompiledUpdate.of(factory, LockWaiterRepository.class, "remove");
             removeAll = CompiledUpdate.of(factory, LockWaiterRepository.class, "removeAll");
+            countOtherNodes = CompiledQuery.of(factory, Long.class, LockWaiterRepository.class, "countOtherNodes");
+        }
+
+        private CompiledQuery<String> available(int names) {
+            CompiledQuery<String> known = available.get(names);
+            if (known != null) {
+                return known;
+            }
+            List<Object> samples = IntStream.range(0, names)
+                    .mapToObj(index -> CompiledSql.sample(String.class, index))
+                    .toList();
+            CompiledQuery<String> query = CompiledQuery.of(
+                    factory,
+                    String.class,
+                    CompiledSql.method(LockWaiterRepository.class, "available"),
+                    List.of(samples, CompiledSql.sample(long.class, 0), CompiledSql.sample(long.class, 1)));
+            Map<Integer, CompiledQuery<String>> more = new HashMap<>(available);
+            more.put(names, query);
+            available = more;
+            return query;
         }
     }
 
@@ -65,15 +96,33 @@ final class AutocommitWaiterRows implements WaiterRows {
     }
 
     @Override
+    public List<String> available(List<String> names, Duration tolerance) {
+        List<String> padded = padded(names);
+        return query(statements
+                .available(padded.size())
+                .with(transactions.timeout(), atMost, padded, 0L, -Micros.of(tolerance)));
+    }
+
+    /** Repeats the last name, so that few texts are in use: for 1, 8, 64 and 512 names. */
+    private static List<String> padded(List<String> names) {
+        int size = 1;
+        while (size < names.size()) {
+            size *= PADDING;
+        }
+        List<String> padded = new ArrayList<>(names);
+        padded.addAll(Collections.nCopies(size - names.size(), names.get(names.size() - 1)));
+        return padded;
+    }
+
+    @Override
     public int countOtherNodes(String name, String nodeId) {
-        return executor.execute(
-                connection -> {
-                    try (Session session = executor.session(connection)) {
-                        return transactions.within(
-                                session, atMost, () -> statements.queries.countOtherNodes(name, nodeId));
-                    }
-                },
-                AutocommitExecutor.READ);
+        Long count = query(statements.countOtherNodes.with(transactions.timeout(), atMost, name, nodeId))
+                .get(0);
+        return Math.toIntExact(count);
+    }
+
+    private <T> T query(Statement<T> query) {
+        return executor.execute(query, AutocommitExecutor.READ);
     }
 
     private Statement<Integer> with(CompiledUpdate update, @Nullable Object... arguments) {

@@ -1,40 +1,27 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.repository.AutocommitExecutor.Statement;
-import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Method;
-import java.lang.reflect.Parameter;
-import java.lang.reflect.Proxy;
-import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.TreeMap;
 import java.util.function.LongConsumer;
 import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
-import org.hibernate.Session;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
-import org.hibernate.query.MutationQuery;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.data.jpa.repository.Query;
 import org.springframework.data.repository.query.Param;
 
-/**
- * An update of a repository, compiled for JDBC. Hibernate provides the SQL and the order of its parameters: it executes the
- * method's query once, on a connection without a database. So the SQL follows the mapping, naming strategies, schema and dialect
- * of the persistence unit. An execution costs as much as hand-written SQL. Thread-safe.
- */
+/** An update of a repository, as {@link CompiledSql}. An execution costs as much as hand-written SQL. Thread-safe. */
 final class CompiledUpdate {
 
     private static final Logger LOG = LoggerFactory.getLogger(CompiledUpdate.class);
@@ -72,49 +59,10 @@ final class CompiledUpdate {
      * @param name the name of its method, with an updating {@link Query}, and with {@link Param}s of type string, int or long
      */
     static CompiledUpdate of(SessionFactoryImplementor factory, Class<?> repository, String name) {
-        Method method = Arrays.stream(repository.getMethods())
-                .filter(candidate -> candidate.getName().equals(name))
-                .findAny()
-                .orElseThrow();
-        Parameter[] parameters = method.getParameters();
-        List<Object> samples = new ArrayList<>();
-        for (int number = 0; number < parameters.length; number++) {
-            samples.add(sample(parameters[number].getType(), number));
-        }
-        Listening listening = new Listening();
-        try (Session session = factory.withOptions()
-                .connection(listening.connection())
-                .noStatementInspector()
-                .openSession()) {
-            session.beginTransaction();
-            MutationQuery query = session.createMutationQuery(
-                    method.getAnnotation(Query.class).value());
-            for (int number = 0; number < parameters.length; number++) {
-                query.setParameter(parameters[number].getAnnotation(Param.class).value(), samples.get(number));
-            }
-            query.executeUpdate();
-            session.getTransaction().rollback();
-        }
-        List<Integer> markers =
-                listening.bound.values().stream().map(samples::indexOf).toList();
-        if (markers.size()
-                        != listening
-                                .sql
-                                .chars()
-                                .filter(character -> character == '?')
-                                .count()
-                || markers.contains(-1)) {
-            throw new IllegalStateException("Cannot tell how Hibernate binds the parameters of " + listening.sql);
-        }
+        Method method = CompiledSql.method(repository, name);
+        CompiledSql compiled = CompiledSql.of(factory, method, CompiledSql.samples(method));
         SqlClock clock = SqlClock.of(factory.getJdbcServices().getDialect()).orElseThrow();
-        return new CompiledUpdate(clock, AutocommitExecutor.inspector(factory), listening.sql, markers);
-    }
-
-    private static Object sample(Class<?> type, int number) {
-        if (type == String.class) {
-            return "sample " + number;
-        }
-        return type == int.class ? (Object) (1000 + number) : (Object) (1000L + number);
+        return new CompiledUpdate(clock, AutocommitExecutor.inspector(factory), compiled.text(), compiled.markers());
     }
 
     /**
@@ -179,7 +127,7 @@ final class CompiledUpdate {
         for (int marker : markers) {
             Object value = arguments[marker];
             if (value != null) {
-                bind(statement, ++parameter, value);
+                CompiledSql.bind(statement, ++parameter, value);
             }
         }
     }
@@ -211,60 +159,5 @@ final class CompiledUpdate {
         Iterator<Integer> marked = markers.iterator();
         return clock.withoutNulls(
                 MARKER.matcher(text).replaceAll(marker -> arguments[marked.next()] == null ? "null" : "?"));
-    }
-
-    private static void bind(PreparedStatement statement, int parameter, Object value) throws SQLException {
-        if (value instanceof String text) {
-            statement.setString(parameter, text);
-        } else if (value instanceof Long number) {
-            statement.setLong(parameter, number);
-        } else {
-            statement.setInt(parameter, (Integer) value);
-        }
-    }
-
-    /** A connection without a database. It changes nothing, and records the parameter values of the last update. */
-    private static final class Listening {
-
-        private final TreeMap<Integer, Object> bound = new TreeMap<>();
-        private String sql = "";
-
-        Connection connection() {
-            return proxy(Connection.class, (proxy, method, arguments) -> {
-                if (method.getName().equals("prepareStatement")) {
-                    sql = (String) Objects.requireNonNull(arguments)[0];
-                    return statement();
-                }
-                return nothing(method);
-            });
-        }
-
-        private PreparedStatement statement() {
-            return proxy(PreparedStatement.class, (proxy, method, arguments) -> {
-                if (isBinding(method, arguments)) {
-                    bound.put((Integer) arguments[0], arguments[1]);
-                }
-                return nothing(method);
-            });
-        }
-
-        /** Among the setters of a statement, only those of parameters take a number and a value. */
-        private static boolean isBinding(Method method, @Nullable Object @Nullable [] arguments) {
-            return method.getName().startsWith("set") && arguments != null && arguments.length == 2;
-        }
-
-        private static <T> T proxy(Class<T> type, InvocationHandler handler) {
-            return type.cast(
-                    Proxy.newProxyInstance(CompiledUpdate.class.getClassLoader(), new Class<?>[] {type}, handler));
-        }
-
-        private static @Nullable Object nothing(Method method) {
-            return switch (method.getReturnType().getName()) {
-                case "boolean" -> false;
-                case "int" -> 0;
-                case "long" -> 0L;
-                default -> null;
-            };
-        }
     }
 }

@@ -60,7 +60,7 @@ public final class LockStore implements AutoCloseable {
         waiterQueries = transactions.repository(LockWaiterRepository.class);
         MetamodelCache.clear();
         statements = new AutocommitLockRows.Statements(factory, connections);
-        waiters = new AutocommitWaiterRows.Statements(factory, waiterQueries);
+        waiters = new AutocommitWaiterRows.Statements(factory);
         uselessOfApplication = UselessConnections.of(factory, null);
     }
 

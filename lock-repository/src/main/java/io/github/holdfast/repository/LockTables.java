@@ -357,6 +357,18 @@ public interface LockTables {
         /** Removes all rows of a node for one lock. */
         void removeAll(String name, String nodeId);
 
+        /** The largest number of names that {@link #available} takes. Each is a parameter of the statement. */
+        int MOST_NAMES = 512;
+
+        /**
+         * Finds the locks that may be available to another owner than their present one: nobody holds them, or their holder is
+         * dead. A lock without a row is not found.
+         *
+         * @param names at least one, and {@link #MOST_NAMES} at most
+         * @param tolerance for how long a lease must have been over
+         */
+        List<String> available(List<String> names, Duration tolerance);
+
         /**
          * Returns how many other nodes wait for a lock.
          *

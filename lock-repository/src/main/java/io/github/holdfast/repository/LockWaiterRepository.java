@@ -55,6 +55,20 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
             """)
     List<String> free(@Param("bell") long bell);
 
+    /** See {@link WaiterRows#available}. The condition is that of {@link LockEntity#availability} for any other owner. */
+    @Query("""
+            select l.name from HoldfastLock l left join HoldfastNode n on n.id = l.nodeId
+            where l.name in (:names) and (l.availableAt is null or l.availableAt <= db_begin_plus(:nowMicros))
+                and (l.owner is null
+                    or (l.nodeId is null and l.expiresAt <= db_begin_plus(:sinceMicros))
+                    or (l.nodeId is not null
+                        and (n.id is null or n.ended = true or n.expiresAt <= db_begin_plus(:sinceMicros))))
+            """)
+    List<String> available(
+            @Param("names") List<String> names,
+            @Param("nowMicros") long nowMicros,
+            @Param("sinceMicros") long sinceMicros);
+
     /**
      * Finds the bell of the service that has waited longest for a lock.
      *

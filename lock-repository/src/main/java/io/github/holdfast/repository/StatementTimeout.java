@@ -79,6 +79,13 @@ final class StatementTimeout implements AutoCloseable {
         return new Watch(cancellation, execution);
     }
 
+    /** Limits a query that waits for no row, right before it. The driver cancels it; on H2, nothing does, as for updates. */
+    void limitQuery(PreparedStatement statement, Duration atMost) throws SQLException {
+        if (!(dialect instanceof H2Dialect)) {
+            statement.setQueryTimeout(seconds(atMost));
+        }
+    }
+
     /** Rounds a time up to whole seconds for a query timeout. */
     static int seconds(Duration atMost) {
         return (int) Math.min(Math.max(atMost.plusMillis(999).toSeconds(), 1), Integer.MAX_VALUE);

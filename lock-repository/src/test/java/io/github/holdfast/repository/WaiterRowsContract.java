@@ -7,6 +7,9 @@ import io.github.holdfast.repository.LockTables.WaiterRows.Ticket;
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -26,7 +29,7 @@ abstract class WaiterRowsContract {
     void open(Database injected) {
         database = injected;
         application = TestApplication.on(database);
-        database.execute("delete from lock_node", "delete from lock_waiter");
+        database.execute("delete from distributed_lock", "delete from lock_node", "delete from lock_waiter");
         waiters = application.store().waiters(LEASE);
     }
 
@@ -105,6 +108,92 @@ abstract class WaiterRowsContract {
         assertThat(waiters.countOtherNodes("job", "own")).isEqualTo(1);
         database.execute(sql);
         assertThat(waiters.countOtherNodes("job", "own")).isZero();
+    }
+
+    // Which locks are available
+
+    /** A lock that nobody has held. */
+    private void lock(String name) {
+        application.store().autocommit(LEASE).createIfMissing(name);
+    }
+
+    private void lock(String name, String changes) {
+        lock(name);
+        database.execute("update distributed_lock set " + changes + " where name = '" + name + "'");
+    }
+
+    /** The database's clock, and so many seconds. */
+    private String clock(int seconds) {
+        return switch (database.kind()) {
+            case MYSQL, MARIADB -> "utc_timestamp(6) + interval " + seconds + " second";
+            default -> "current_timestamp + interval '" + seconds + "' second";
+        };
+    }
+
+    private String heldThrough(String nodeId) {
+        return "owner = 'somebody', hold_count = 1, expires_at = null, node_id = '" + nodeId + "'";
+    }
+
+    private String heldUntil(int seconds) {
+        return "owner = 'somebody', hold_count = 1, node_id = null, expires_at = " + clock(seconds);
+    }
+
+    private List<String> available(Duration tolerance, String... names) {
+        return waiters.available(List.of(names), tolerance);
+    }
+
+    @Test
+    void aLockIsAvailableThatNobodyHolds() {
+        lock("free");
+        lock("free again", "available_at = " + clock(-1));
+        lock("not yet", "available_at = " + clock(60));
+        assertThat(available(Duration.ZERO, "free", "free again", "not yet", "unknown"))
+                .containsExactlyInAnyOrder("free", "free again");
+    }
+
+    @Test
+    void aLockIsAvailableWhoseLeaseHasBeenOverForLongEnough() {
+        lock("over", heldUntil(-10));
+        lock("running", heldUntil(60));
+        lock("over, but not yet available", heldUntil(-10) + ", available_at = " + clock(60));
+        String[] names = {"over", "running", "over, but not yet available"};
+        assertThat(available(Duration.ZERO, names)).containsExactly("over");
+        assertThat(available(Duration.ofSeconds(9), names)).containsExactly("over");
+        assertThat(available(Duration.ofSeconds(60), names)).isEmpty();
+    }
+
+    @Test
+    void aLockIsAvailableWhoseNodeIsDead() {
+        for (String id : List.of("alive", "ended", "overdue")) {
+            node(id);
+            lock("of one that is " + id, heldThrough(id));
+        }
+        lock("of one that is absent", heldThrough("absent"));
+        database.execute(
+                "update lock_node set ended = true where id = 'ended'",
+                "update lock_node set expires_at = " + clock(-10) + " where id = 'overdue'");
+        String[] names = {
+            "of one that is alive", "of one that is ended", "of one that is overdue", "of one that is absent"
+        };
+        assertThat(available(Duration.ZERO, names)).containsExactlyInAnyOrder(names[1], names[2], names[3]);
+        assertThat(available(Duration.ofSeconds(60), names)).containsExactlyInAnyOrder(names[1], names[3]);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 8, 9, WaiterRows.MOST_NAMES})
+    void oneStatementLooksAtManyLocks(int count) {
+        List<String> names = new ArrayList<>();
+        for (int number = 0; number < count; number++) {
+            names.add("it's \\ " + number + " ?");
+        }
+        String last = names.get(count - 1);
+        lock(names.get(0));
+        lock(last);
+        CountingDataSource counting = application.dataSource();
+        counting.reset();
+        assertThat(waiters.available(names, Duration.ZERO))
+                .hasSameElementsAs(new HashSet<>(List.of(names.get(0), last)));
+        assertThat(counting.statements()).isEqualTo(1);
     }
 
     @Test

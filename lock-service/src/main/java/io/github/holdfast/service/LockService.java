@@ -117,15 +117,15 @@ public final class LockService implements Locks, AutoCloseable {
      *
      * <p>Threads of this service get the lock in order of arrival, unless the request names an owner. While one of them holds
      * the lock, the others do not poll. One statement releases the lock and grants it to the next thread. While another service
-     * holds the lock, only the first waiting thread looks, once a second, and when the holder's lease ends. If it has waited
-     * longest of all services, the release wakes it. Where that is not possible (see {@link
-     * LockServiceBuilder#withoutWakeUp}), and in the first 40 ms, it looks several times a second. Each look costs one
-     * statement, and a grant after it one more. No connection is held between looks.
+     * holds the lock, only the first waiting thread attempts to acquire it, several times in the first 40 ms. After that, one
+     * thread of the service looks for all waiting threads once a second, with one statement for up to 512 locks. If this service
+     * has waited longest, the release wakes it. Where that is not possible (see {@link LockServiceBuilder#withoutWakeUp}), the
+     * service looks every 45 ms. An attempt costs one statement, and a grant one more. No connection is held between looks.
      *
      * <p>There is no order between services. A service may pass the lock from thread to thread for one second. Then it checks
      * with one statement whether other services have waiters. If so, it frees the lock for them. If its threads have waited
      * without a gap for some seconds, it frees the lock in any case. A service whose threads wait for another service's lock
-     * records this in the row of its node, with one statement every 2 seconds.
+     * records this in the row of its node, with one statement every 3 seconds.
      *
      * <p>A thread may lose a race at the end of its wait time. It then tries again until the race is decided, for at most 3
      * seconds from the start.

@@ -201,9 +201,9 @@ public final class LockServiceBuilder {
 
     /**
      * Lets the waiting threads of this service poll only. By default, PostgreSQL, MySQL and MariaDB wake the thread of another
-     * service that has waited longest for a lock when the lock is released. It then wakes up within milliseconds, and looks once
-     * a second instead of 24 times. For that, one connection of the service listens, from the first wait of more than 40 ms until
-     * the service is closed. If this connection breaks, the threads poll until another one listens. Looking also finds locks that
+     * service that has waited longest for a lock when the lock is released. It then wakes up within milliseconds, and the service looks for
+     * all its waiting threads once a second instead of 24 times. For that, one connection of the service listens, from the first wait of more than 40 ms until
+     * the service is closed. If this connection breaks, the service polls until another one listens. Looking also finds locks that
      * become free without a release (a closed service, a dead process, a forced release).
      *
      * <p>With this option, the service still wakes the threads of others, and its threads still have their turn. Threads always

@@ -58,8 +58,9 @@ sealed interface AttemptResult {
      * Somebody else holds the lock, or it is not available yet.
      *
      * @param tolerance the time that must pass between the end of a lease and a takeover
+     * @param lookWithin after how much time to attempt again, although nobody has seen the lock available
      */
-    record Unavailable(LockSnapshot seen, Duration tolerance) implements AttemptResult {
+    record Unavailable(LockSnapshot seen, Duration tolerance, Duration lookWithin) implements AttemptResult {
 
         /** Whether the lock has a holder, alive or dead. If not, nobody can acquire the lock for a while. */
         boolean isHeld() {

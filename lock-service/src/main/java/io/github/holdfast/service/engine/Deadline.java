@@ -169,33 +169,26 @@ final class Deadline implements AutoCloseable {
      * @throws InterruptedException if the call is interruptible and its thread was interrupted; never otherwise
      */
     void pause(@Nullable Duration atMost) throws InterruptedException {
-        Duration pause = nextPause(LONGEST_PAUSE);
+        Duration pause = nextPause();
         park(atMost == null ? pause : shorter(pause, atMost));
     }
 
-    private Duration nextPause(Duration longest) {
-        Duration pause = shorter(nextPause, longest);
-        long jittered = ThreadLocalRandom.current().nextLong(pause.toNanos() * 4 / 5, pause.toNanos() + 1);
-        nextPause = shorter(pause.multipliedBy(2), longest);
+    private Duration nextPause() {
+        long jittered = jittered(nextPause);
+        nextPause = shorter(nextPause.multipliedBy(2), LONGEST_PAUSE);
         // After the deadline, attempts continue only until a decision, with the same pauses.
         long left = leftNanos() <= 0 ? Long.MAX_VALUE : leftNanos();
         return Duration.ofNanos(Math.min(jittered, left));
     }
 
+    /** Returns a pause up to a fifth shorter than this one, in nanoseconds. */
+    static long jittered(Duration pause) {
+        return ThreadLocalRandom.current().nextLong(pause.toNanos() * 4 / 5, pause.toNanos() + 1);
+    }
+
     /** Whether the call has lasted at least as long as a short wait. Time in a queue counts too. */
     boolean isLong() {
         return elapsed().compareTo(SHORT_WAIT) >= 0;
-    }
-
-    /**
-     * Pauses before the next attempt, but only until the condition is met. Whoever changes the condition must unpark the thread.
-     *
-     * @param longest the cap of the pauses, instead of {@link #LONGEST_PAUSE}
-     * @param atMost the longest useful pause, for example until the lease ends
-     * @throws InterruptedException if the call is interruptible and its thread was interrupted; never otherwise
-     */
-    void pauseUntil(BooleanSupplier condition, Duration longest, Duration atMost) throws InterruptedException {
-        parkUntil(condition, shorter(nextPause(longest), atMost));
     }
 
     /**

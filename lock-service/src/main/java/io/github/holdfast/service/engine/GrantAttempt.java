@@ -181,8 +181,15 @@ final class GrantAttempt {
             case HELD_BY_CLAIMANT ->
                 claim.ownOwner() == null ? reenter(locks, seen.get()) : adopt(locks, seen.get(), readAt);
             case HOLDER_NODE_EXPIRED -> overdue(row);
-            case HELD_BY_OTHER, NOT_YET_AVAILABLE -> new Unavailable(seen.get(), policy.clockTolerance());
+            case HELD_BY_OTHER, NOT_YET_AVAILABLE -> unavailable(seen.get());
         };
+    }
+
+    private Unavailable unavailable(LockSnapshot seen) {
+        return new Unavailable(
+                seen,
+                policy.clockTolerance(),
+                claim.ownOwner() == null ? Waiter.LONGEST_PAUSE_OF_CHOSEN_OWNER : Waiter.LONGEST_PAUSE);
     }
 
     private static AttemptResult overdue(LockEntity row) {
@@ -218,7 +225,7 @@ final class GrantAttempt {
     /** Re-enters a lock whose owner the user chose. The owner already holds the lock, in this process or another. */
     private AttemptResult reenter(LockRows locks, LockSnapshot seen) {
         if (!claim.request().isReentrant()) {
-            return new Unavailable(seen, policy.clockTolerance());
+            return unavailable(seen);
         }
         LockEntity before = seen.row();
         LockEntity after = before.reentered();

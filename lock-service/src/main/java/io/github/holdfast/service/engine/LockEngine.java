@@ -51,9 +51,9 @@ public final class LockEngine implements AutoCloseable {
             @Nullable ConfigurableTransactionManager transactionManager) {
         store.severalWriters().ifPresent(cluster -> LockLog.severalWriters(cluster, settings.writers()));
         LockStore cancelling = store.cancellingOverdue(settings.ticker()::nanoTime);
-        WaiterThread waiterThread = new WaiterThread();
+        WaiterThread waiterThread = new WaiterThread("holdfast-waiters");
         // This may need the database, so it comes before the first component with threads that somebody must end.
-        WakeUpChannel channel = cancelling.wakeUpChannel(waiterThread::execute).orElse(null);
+        WakeUpChannel channel = cancelling.wakeUpChannel(waiterThread::hint).orElse(null);
         return new LockEngine(
                 cancelling,
                 guard,
@@ -93,12 +93,13 @@ public final class LockEngine implements AutoCloseable {
                 new Reconciliation(store, holds, pending, inDoubtWrites),
                 listeners,
                 identity.process());
+        LocalQueue queue = new LocalQueue(ticker);
         LockAccess access = new LockAccess(
                 store,
                 inDoubtWrites,
                 new ReleasedRowCache(),
-                new LocalQueue(ticker),
-                new WaiterNotifier(channel, waiterThread, settings.wakeUp(), store, heartbeat, inDoubtWrites, ticker),
+                queue,
+                new WaiterNotifier(channel, waiterThread, settings, store, heartbeat, inDoubtWrites, queue),
                 ticker);
         rowLocks = new RowLocks(store, settings.maxRowLocks(), settings.writers());
         monitor = new ExpiryMonitor(holds.all(), ticker, new HoldRecheck(holds, heartbeat, inDoubtWrites));
@@ -302,6 +303,7 @@ public final class LockEngine implements AutoCloseable {
      */
     public void drain(Duration atMost) throws InterruptedException {
         context.phase().drain();
+        access().waiterNotifier().beginClosing();
         try (Deadline deadline = Deadline.interruptible(access().ticker(), atMost)) {
             while (isInUse() && !deadline.isOver()) {
                 deadline.pause(null);

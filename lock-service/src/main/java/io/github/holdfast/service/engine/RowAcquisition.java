@@ -106,7 +106,7 @@ abstract sealed class RowAcquisition permits OwnRowAcquisition, CallersRowAcquis
             case HOLDER_NODE_EXPIRED ->
                 new HolderNodeExpired(Objects.requireNonNull(row.nodeId(), "a lock of an expired node names its node"));
             case HELD_BY_CLAIMANT, HELD_BY_OTHER, NOT_YET_AVAILABLE ->
-                new Unavailable(seen.get(), policy.clockTolerance());
+                new Unavailable(seen.get(), policy.clockTolerance(), Waiter.LONGEST_PAUSE);
         };
     }
 

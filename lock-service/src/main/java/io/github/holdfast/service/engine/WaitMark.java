@@ -10,18 +10,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A mark in the row of this service's node: threads of this node wait. Waiting threads write the mark. The rows of a node's
- * waiters count only while the mark lasts. It expires when the threads stop waiting or the node has died. It is no part of a
+ * A mark in the row of this service's node: threads of this node wait. Waiting threads write the mark, and their poller renews it. The
+ * rows of a node's waiters count only while the mark lasts. It expires when the threads stop waiting or the node has died. It is no part of a
  * beat, and does not take the mutex of beats, so that it delays no beat. Thread-safe.
  */
 final class WaitMark {
 
     private static final Logger LOG = LoggerFactory.getLogger(WaitMark.class);
 
-    /**
-     * How long the mark lasts. Waiting threads renew it after half of this time. A dead node's waiters count for this long.
-     */
+    /** How long the mark lasts. A dead node's waiters count for this long. */
     private static final Duration LASTS = WaiterNotifier.LONGEST_PAUSE.multipliedBy(4);
+
+    /** The mark is renewed when less than this is left of it: with the third look of the poller. */
+    private static final Duration RENEWED =
+            WaiterNotifier.LONGEST_PAUSE.multipliedBy(3).dividedBy(2);
 
     /** The time limit of a write. The writing thread does not attempt to acquire its lock meanwhile. */
     private static final Duration LIMIT = WaiterNotifier.LONGEST_PAUSE;
@@ -54,15 +56,15 @@ final class WaitMark {
      * Writes the mark if necessary, with one statement. Registers a node first if there is none.
      *
      * @param bell the number by which others wake this node; null if it polls
-     * @return the marked node; null if the mark does not last longer than the next pause
+     * @return the marked node; null if the mark could not be written
      */
     @Nullable
     Node set(@Nullable Long bell, Duration atMost) {
-        if (left(bell).compareTo(LASTS.dividedBy(2)) <= 0) {
+        if (left(bell).compareTo(RENEWED) <= 0) {
             write(bell, atMost.compareTo(LIMIT) < 0 ? atMost : LIMIT);
         }
         Written written = last;
-        return written != null && left(bell).compareTo(WaiterNotifier.LONGEST_PAUSE) > 0 ? written.node() : null;
+        return written != null && left(bell).compareTo(Duration.ZERO) > 0 ? written.node() : null;
     }
 
     private Duration left(@Nullable Long bell) {

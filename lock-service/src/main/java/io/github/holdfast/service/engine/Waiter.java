@@ -8,6 +8,15 @@ import org.jspecify.annotations.Nullable;
 /** A thread that acquires a lock, with the pauses between its attempts. Only this thread pauses; any thread may wake it. */
 final class Waiter implements AutoCloseable {
 
+    /**
+     * How long a waiter relies on {@link WaiterPoller}. The poller does not notice that somebody deleted the lock's row, which
+     * makes the lock free too.
+     */
+    static final Duration LONGEST_PAUSE = Duration.ofMinutes(1);
+
+    /** The same for an owner that the user chose. Another process may acquire the lock for that owner, so that it can re-enter. */
+    static final Duration LONGEST_PAUSE_OF_CHOSEN_OWNER = Duration.ofSeconds(1);
+
     /** Most waiters that are woken acquire the lock at once, or after one that was faster. */
     private static final int MOST_IN_VAIN = 3;
 
@@ -17,6 +26,9 @@ final class Waiter implements AutoCloseable {
     private final Thread thread = Thread.currentThread();
     private volatile boolean isWoken;
     private volatile boolean isNotified;
+
+    /** Whether the waiter has attempted since other nodes can see it. */
+    private boolean isAnnounced;
 
     /** Whether a notification has ended the last pause, and the attempt after it is not finished. */
     private boolean isToAttempt;
@@ -52,7 +64,8 @@ final class Waiter implements AutoCloseable {
 
     /**
      * Pauses before the next attempt. The first pauses are those of {@link Deadline#pause}: most waits are short, and not worth a
-     * write. Later, the waiter announces itself to the other nodes. If they will wake it, its pauses become longer and longer.
+     * write. Later, the waiter announces itself to the other nodes. Then it attempts only after somebody has noticed that the lock
+     * may be available.
      *
      * @param held the result of the last attempt, if the lock was unavailable; null if that attempt has decided nothing
      */
@@ -68,30 +81,22 @@ final class Waiter implements AutoCloseable {
     }
 
     /**
-     * Pauses until woken. Somebody who does not wait may be faster, again and again. So after some notifications in vain, a
-     * waiter attempts no more often than by polling. The first of these pauses is no longer than that of a poll: a release that
-     * was already under way has not seen the mark.
+     * Pauses until woken, or until the lease ends that the row showed. Somebody who does not wait may be faster, again and again.
+     * So after some notifications in vain, a waiter attempts no more often than by polling. The first of these pauses is no longer
+     * than that of a poll: a release that was already under way has not seen the waiter.
      */
     private void pauseUntilWoken(Deadline deadline, Unavailable held) throws InterruptedException {
         boolean isDeaf = inVain >= MOST_IN_VAIN;
+        Duration longest = isDeaf || !isAnnounced ? Deadline.LONGEST_PAUSE : held.lookWithin();
+        Duration untilFree = held.timeUntilFree();
+        isAnnounced = true;
         deadline.pauseUntil(
                 () -> isWoken || (isNotified && !isDeaf),
-                isDeaf ? Deadline.LONGEST_PAUSE : WaiterNotifier.LONGEST_PAUSE,
-                untilItIsWorthALook(held));
+                untilFree == null || untilFree.compareTo(longest) > 0 ? longest : untilFree);
         inVain = isNotified ? inVain + 1 : 0;
         isToAttempt = isNotified;
         isNotified = false;
         isWoken = false;
-    }
-
-    private static Duration untilItIsWorthALook(Unavailable held) {
-        Duration untilFree = held.timeUntilFree();
-        if (untilFree != null) {
-            return untilFree;
-        }
-        // After a node has ended, nobody can acquire its locks for a while. The row does not show here how long.
-        Duration untilOver = held.seen().timeUntilOver();
-        return untilOver.isZero() ? Deadline.LONGEST_PAUSE : untilOver.plus(held.tolerance());
     }
 
     /** Ends the pause. */

@@ -10,20 +10,18 @@ import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.service.engine.ServiceSettings.WakeUp;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Announces waiting threads to other nodes, and wakes them when another node releases their lock. Every node announces its
- * waiting threads, but only a node that listens is woken. Wake-ups are only hints: a look finds a release that they missed. While
- * this node does not listen, its threads poll at the usual rate. Thread-safe.
+ * waiting threads, but only a node that listens is woken. Wake-ups are only hints: {@link WaiterPoller} finds a release that they
+ * missed. While this node does not listen, the poller looks more often. Thread-safe.
  */
 final class WaiterNotifier implements AutoCloseable {
 
-    /** The longest pause of a thread that expects to be woken. A missing wake-up costs this much time. */
+    /** How often the poller looks while this node listens. A missing wake-up costs this much time. */
     static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
 
     private static final int MOST_NAMES = 1000;
@@ -33,7 +31,14 @@ final class WaiterNotifier implements AutoCloseable {
     private final WaitMark mark;
     private final WaiterThread thread;
     private final WaiterTickets tickets;
-    private final Map<String, Set<Waiter>> waiters = new ConcurrentHashMap<>();
+    private final WaiterRegistry waiters = new WaiterRegistry();
+    private final WaiterPoller poller;
+
+    /** The node that was marked as waiting the last time; null if there was none. */
+    private volatile @Nullable Node marked;
+
+    /** Whether the service is being closed. Then each waiter attempts again and again, so that it notices. */
+    private volatile boolean isClosing;
 
     /** The names that another node has waited for within the last seconds. */
     private final Cache<String, String> awaitedElsewhere = Caffeine.newBuilder()
@@ -47,23 +52,25 @@ final class WaiterNotifier implements AutoCloseable {
      *
      * @param channel the channel of wake-ups; null if the database has none
      * @param thread the thread on which the channel wakes others; closed with the notifier
-     * @param wakeUp whether to listen. Without listening, it still wakes others
+     * @param settings say whether to listen. Without listening, it still wakes others
      */
     WaiterNotifier(
             @Nullable WakeUpChannel channel,
             WaiterThread thread,
-            WakeUp wakeUp,
+            ServiceSettings settings,
             LockStore store,
             Heartbeat heartbeat,
             InDoubtWrites inDoubtWrites,
-            Ticker ticker) {
+            LocalQueue queue) {
+        Ticker ticker = settings.ticker();
         this.channel = channel;
         this.thread = thread;
-        this.receiver = channel != null && wakeUp == WakeUp.WHERE_POSSIBLE && store.canListen()
+        this.receiver = channel != null && settings.wakeUp() == WakeUp.WHERE_POSSIBLE && store.canListen()
                 ? new NotificationListener(channel, this)
                 : null;
         this.mark = new WaitMark(store, heartbeat, ticker);
         this.tickets = new WaiterTickets(store, heartbeat, inDoubtWrites, thread, ticker);
+        this.poller = new WaiterPoller(waiters, this::keepAnnounced, store, queue, settings.clockTolerance(), ticker);
     }
 
     /** As {@link LockRows#release}, and wakes the node that has waited longest for the lock. Needs one statement. */
@@ -77,20 +84,42 @@ final class WaiterNotifier implements AutoCloseable {
     }
 
     /**
-     * Announces this waiter to other nodes, so that they leave the lock to it, and wake it. At first, this needs a statement, and
-     * one more if no other thread of this node waits.
+     * Announces this waiter to other nodes, so that they leave the lock to it. At first, this needs a statement, and one more if
+     * no other thread of this node waits.
      *
      * @param seen what the waiter has just seen
-     * @return whether other nodes will wake the waiter, so that it can attempt less often
+     * @return whether the waiter will be woken when the lock may be available. Otherwise, it must attempt again and again
      */
     boolean announce(Waiter waiter, LockSnapshot seen, Duration atMost) {
-        expect(waiter);
+        waiters.add(waiter);
+        if (isClosing) {
+            return false;
+        }
         if (receiver != null) {
             receiver.startOnce();
         }
-        Long bell = channel == null ? null : channel.bell();
-        Node node = mark.set(bell, atMost);
-        return node != null && waiter.place().take(node, seen, atMost) && bell != null && isListening();
+        Node node = mark.set(bell(), atMost);
+        if (node == null || !waiter.place().take(node, seen, atMost)) {
+            return false;
+        }
+        poller.start();
+        return true;
+    }
+
+    private @Nullable Long bell() {
+        return channel == null ? null : channel.bell();
+    }
+
+    /** Keeps the waiters announced, with at most one statement. Returns whether other nodes wake them. */
+    private boolean keepAnnounced() {
+        Node before = marked;
+        Node now = mark.set(bell(), LONGEST_PAUSE);
+        marked = now;
+        if (before != null && now != null && !before.id().equals(now.id())) {
+            // Their places are those of the former node.
+            waiters.wakeAll();
+        }
+        return now != null && isListening();
     }
 
     /**
@@ -99,7 +128,7 @@ final class WaiterNotifier implements AutoCloseable {
      * count. Needs one statement at the most.
      */
     int countOthers(String name) {
-        return waiters.containsKey(name) ? 1 : tickets.countOtherNodes(name);
+        return waiters.contains(name) ? 1 : tickets.countOtherNodes(name);
     }
 
     /** Whether a release has found a moment ago that another node waits. Known only while this node listens. */
@@ -116,20 +145,9 @@ final class WaiterNotifier implements AutoCloseable {
         return receiver != null && receiver.isListening();
     }
 
-    private void expect(Waiter waiter) {
-        waiters.compute(waiter.name(), (name, others) -> {
-            Set<Waiter> waiting = others == null ? ConcurrentHashMap.newKeySet() : others;
-            waiting.add(waiter);
-            return waiting;
-        });
-    }
-
     /** Forgets a waiter that waits no more. If it was woken for nothing, wakes the next one in its place. */
     void forget(Waiter waiter) {
-        waiters.computeIfPresent(waiter.name(), (name, waiting) -> {
-            waiting.remove(waiter);
-            return waiting.isEmpty() ? null : waiting;
-        });
+        waiters.remove(waiter);
         waiter.place().leave();
         if (waiter.isWakeUpUnused()) {
             wakeNext(waiter.name());
@@ -138,21 +156,18 @@ final class WaiterNotifier implements AutoCloseable {
 
     /** Wakes the waiters of a lock that this process has released. */
     void lockReleased(String name) {
-        // Polling threads are not woken: each would attempt after each release, and nearly all in vain.
-        if (isListening()) {
-            waiters.getOrDefault(name, Set.of()).forEach(Waiter::wake);
-        }
+        waiters.wake(name);
     }
 
     /** Notifies the waiters of a lock that another node has released. */
     void notified(String name) {
-        Set<Waiter> waiting = waiters.getOrDefault(name, Set.of());
+        Set<Waiter> waiting = waiters.of(name);
         waiting.forEach(Waiter::notifyOfRelease);
         if (waiting.isEmpty()) {
-            tickets.removeStray(name, () -> !waiters.containsKey(name), () -> {
+            tickets.removeStray(name, () -> !waiters.contains(name), () -> {
                 // A thread that has come meanwhile may have lost its row too.
-                waiters.getOrDefault(name, Set.of())
-                        .forEach(waiter -> waiter.place().hide());
+                waiters.of(name).forEach(waiter -> waiter.place().hide());
+                waiters.wake(name);
                 wakeNext(name);
             });
         }
@@ -162,7 +177,7 @@ final class WaiterNotifier implements AutoCloseable {
     private void wakeNext(String name) {
         WakeUpChannel waking = channel;
         if (waking != null) {
-            thread.execute(() -> waking.wakeNext(name));
+            thread.hint(() -> waking.wakeNext(name));
         }
     }
 
@@ -172,10 +187,11 @@ final class WaiterNotifier implements AutoCloseable {
      * @param free reads the names of those locks, with one statement
      */
     void woken(Supplier<List<String>> free) {
-        if (waiters.size() == 1) {
+        List<String> names = waiters.names();
+        if (names.size() == 1) {
             // Saves the waiter a round trip.
-            waiters.values().forEach(waiting -> waiting.forEach(Waiter::notifyOfRelease));
-            free.get().stream().filter(name -> !waiters.containsKey(name)).forEach(this::notified);
+            waiters.of(names.get(0)).forEach(Waiter::notifyOfRelease);
+            free.get().stream().filter(name -> !waiters.contains(name)).forEach(this::notified);
         } else {
             free.get().forEach(this::notified);
         }
@@ -183,16 +199,25 @@ final class WaiterNotifier implements AutoCloseable {
 
     /** Wakes all waiters, because a wake-up may have been missed. */
     void wakeAll() {
-        waiters.values().forEach(waiting -> waiting.forEach(Waiter::wake));
+        waiters.wakeAll();
+        poller.hurry();
     }
 
     /** Returns the number of locks for which threads have waited for long. */
     int size() {
-        return waiters.size();
+        return waiters.names().size();
+    }
+
+    /** Makes each waiter notice that the service is being closed. */
+    void beginClosing() {
+        isClosing = true;
+        waiters.wakeAll();
     }
 
     @Override
     public void close() {
+        beginClosing();
+        poller.close();
         if (receiver != null) {
             receiver.close();
         }

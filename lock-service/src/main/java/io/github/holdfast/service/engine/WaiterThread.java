@@ -9,8 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The thread that tells other nodes of waiters, and wakes them. Nobody waits for it, and nothing relies on it. It ends when it has
- * had nothing to do for a while. Thread-safe.
+ * A thread that works for waiters in the background: one wakes those of other nodes, and one polls. Nobody waits for it. It ends
+ * when it has had nothing to do for a while. Thread-safe.
  */
 final class WaiterThread implements AutoCloseable {
 
@@ -19,23 +19,24 @@ final class WaiterThread implements AutoCloseable {
     private static final Duration IDLE = Duration.ofSeconds(10);
     private static final Duration CLOSE_LIMIT = Duration.ofSeconds(3);
 
-    /** More work than this is dropped: the database does not answer, or is far too slow. */
-    private static final int MOST = 1000;
+    /** No more hints wait than this: the database does not answer, or is far too slow. */
+    private static final int MOST_HINTS = 1000;
 
-    private final ThreadPoolExecutor thread = new ThreadPoolExecutor(
-            1,
-            1,
-            IDLE.toMillis(),
-            TimeUnit.MILLISECONDS,
-            new LinkedBlockingQueue<>(MOST),
-            DaemonThreads.named("holdfast-waiters"),
-            new ThreadPoolExecutor.DiscardPolicy());
+    private final ThreadPoolExecutor thread;
 
-    WaiterThread() {
+    WaiterThread(String name) {
+        thread = new ThreadPoolExecutor(
+                1,
+                1,
+                IDLE.toMillis(),
+                TimeUnit.MILLISECONDS,
+                new LinkedBlockingQueue<>(),
+                DaemonThreads.named(name),
+                new ThreadPoolExecutor.DiscardPolicy());
         thread.allowCoreThreadTimeOut(true);
     }
 
-    /** Does the work soon, unless there is too much of it, or the service is closed. */
+    /** Does the work soon, unless the service is closed. */
     void execute(Runnable work) {
         thread.execute(() -> {
             try {
@@ -46,6 +47,13 @@ final class WaiterThread implements AutoCloseable {
                 LogEvent.INTERNAL_FAILED.in(LOG.atWarn()).setCause(failed).log("A waiter was not woken");
             }
         });
+    }
+
+    /** As {@link #execute}, unless there is too much work. For what nothing relies on. */
+    void hint(Runnable work) {
+        if (thread.getQueue().size() < MOST_HINTS) {
+            execute(work);
+        }
     }
 
     boolean isClosed() {

@@ -6,7 +6,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Local time as it is, but whoever is to pause for longer than between two polls does so until it is woken, if ever; for that
- * thread no time passes meanwhile.
+ * thread no time passes meanwhile. So does the poller.
  */
 final class EndlessPauses implements Ticker {
 
@@ -15,7 +15,7 @@ final class EndlessPauses implements Ticker {
     private final AtomicInteger pausing = new AtomicInteger();
     private final ThreadLocal<Long> paused = ThreadLocal.withInitial(() -> 0L);
 
-    /** How many threads are in a pause from which only a wake-up gets them. */
+    /** How many waiting threads are in a pause from which only a wake-up gets them. */
     int pausing() {
         return pausing.get();
     }
@@ -27,14 +27,15 @@ final class EndlessPauses implements Ticker {
 
     @Override
     public void park(Object blocker, long nanos) {
-        if (!(blocker instanceof Deadline) || nanos <= LONGEST_POLL.toNanos()) {
+        int waiting = blocker instanceof Deadline ? 1 : 0;
+        if ((waiting == 0 && !(blocker instanceof WaiterPoller)) || nanos <= LONGEST_POLL.toNanos()) {
             LockSupport.parkNanos(blocker, nanos);
             return;
         }
         long start = System.nanoTime();
-        pausing.incrementAndGet();
+        pausing.addAndGet(waiting);
         LockSupport.park(blocker);
-        pausing.decrementAndGet();
+        pausing.addAndGet(-waiting);
         paused.set(paused.get() + System.nanoTime() - start);
     }
 }

@@ -87,6 +87,7 @@ public final class FakeTicker implements Ticker {
                 ServiceSettings.Writers.AS_THE_DATABASE_ALLOWS,
                 ServiceSettings.WakeUp.BY_POLLING,
                 this);
-        return new LockEngine(null, null, settings, new ProcessIdentity(""), null, null, new WaiterThread());
+        return new LockEngine(
+                null, null, settings, new ProcessIdentity(""), null, null, new WaiterThread("holdfast-waiters"));
     }
 }

@@ -566,14 +566,14 @@ abstract class WakeUpContract {
                 WHERE_POSSIBLE,
                 endless);
         LockStore store = LockStore.open(unit).cancellingOverdue(endless::nanoTime);
-        WaiterThread waiterThread = new WaiterThread();
+        WaiterThread waiterThread = new WaiterThread("holdfast-waiters");
         LockEngine engine = new LockEngine(
                 store,
                 CommitGuard.of(unit, null),
                 settings,
                 new ProcessIdentity(""),
                 null,
-                store.wakeUpChannel(waiterThread::execute).orElse(null),
+                store.wakeUpChannel(waiterThread::hint).orElse(null),
                 waiterThread);
         services.opened(engine.access().inDoubtWrites());
         services.opened(engine.access().waiterNotifier());
