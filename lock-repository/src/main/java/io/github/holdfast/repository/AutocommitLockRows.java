@@ -57,6 +57,7 @@ final class AutocommitLockRows implements LockRows {
         private final CompiledUpdate release;
         private final CompiledUpdate recount;
         private final CompiledUpdate createIfMissing;
+        private final CompiledQuery<String> firstInQueue;
 
         /**
          * Compiles the statements.
@@ -72,6 +73,7 @@ final class AutocommitLockRows implements LockRows {
             release = CompiledUpdate.of(factory, LockRepository.class, "release");
             recount = CompiledUpdate.of(factory, LockRepository.class, "recount");
             createIfMissing = CompiledUpdate.of(factory, LockRepository.class, "createIfMissing");
+            firstInQueue = CompiledQuery.of(factory, String.class, LockRepository.class, "firstInQueue");
         }
 
         AutocommitExecutor executor() {
@@ -92,6 +94,15 @@ final class AutocommitLockRows implements LockRows {
         try (Session session = statements.executor.session(connection)) {
             return transactions.within(session, atMost, () -> locks.read(name));
         }
+    }
+
+    @Override
+    public Optional<String> firstInQueue(String name) {
+        return statements
+                .executor
+                .execute(statements.firstInQueue.with(transactions.timeout(), atMost, name), AutocommitExecutor.READ)
+                .stream()
+                .findFirst();
     }
 
     @Override

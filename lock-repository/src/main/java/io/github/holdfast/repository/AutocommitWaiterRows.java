@@ -43,6 +43,7 @@ final class AutocommitWaiterRows implements WaiterRows {
         private final SessionFactoryImplementor factory;
         private final CompiledUpdate add;
         private final CompiledUpdate remove;
+        private final CompiledUpdate removeStray;
         private final CompiledUpdate removeAll;
         private final CompiledQuery<Long> countOtherNodes;
 
@@ -54,6 +55,7 @@ final class AutocommitWaiterRows implements WaiterRows {
             this.factory = factory;
             add = CompiledUpdate.of(factory, LockWaiterRepository.class, "add");
             remove = CompiledUpdate.of(factory, LockWaiterRepository.class, "remove");
+            removeStray = CompiledUpdate.of(factory, LockWaiterRepository.class, "removeStray");
             removeAll = CompiledUpdate.of(factory, LockWaiterRepository.class, "removeAll");
             countOtherNodes = CompiledQuery.of(factory, Long.class, LockWaiterRepository.class, "countOtherNodes");
         }
@@ -80,14 +82,25 @@ final class AutocommitWaiterRows implements WaiterRows {
 
     @Override
     public void add(Ticket ticket) {
-        Statement<Integer> insert =
-                with(statements.add, ticket.name(), ticket.since(), ticket.id(), ticket.nodeId(), ticket.holder());
+        Statement<Integer> insert = with(
+                statements.add,
+                ticket.name(),
+                ticket.since(),
+                ticket.id(),
+                ticket.nodeId(),
+                ticket.holder(),
+                ticket.isFair());
         int unused = executor.execute(AutocommitExecutor.unlessPresent(insert), write());
     }
 
     @Override
     public void remove(Ticket ticket) {
         int unused = executor.execute(with(statements.remove, ticket.name(), ticket.since(), ticket.id()), write());
+    }
+
+    @Override
+    public void removeStray(String name, String id) {
+        int unused = executor.execute(with(statements.removeStray, name, id), write());
     }
 
     @Override

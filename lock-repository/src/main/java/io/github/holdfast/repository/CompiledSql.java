@@ -41,7 +41,7 @@ record CompiledSql(String text, List<Integer> markers) {
                 .orElseThrow();
     }
 
-    /** Returns distinct arguments for a method with {@link Param}s of type string, int or long. */
+    /** Returns distinct arguments for a method with {@link Param}s of type string, int or long, and one of type boolean. */
     static List<Object> samples(Method method) {
         List<Object> samples = new ArrayList<>();
         for (Parameter parameter : method.getParameters()) {
@@ -54,6 +54,9 @@ record CompiledSql(String text, List<Integer> markers) {
     static Object sample(Class<?> type, int number) {
         if (type == String.class) {
             return "sample " + number;
+        }
+        if (type == boolean.class) {
+            return true;
         }
         return type == int.class ? (Object) (1000 + number) : (Object) (1000L + number);
     }
@@ -105,12 +108,14 @@ record CompiledSql(String text, List<Integer> markers) {
         }
     }
 
-    /** Binds an argument of type string, long or int. */
+    /** Binds an argument of type string, long, boolean or int. */
     static void bind(PreparedStatement statement, int parameter, Object value) throws SQLException {
         if (value instanceof String text) {
             statement.setString(parameter, text);
         } else if (value instanceof Long number) {
             statement.setLong(parameter, number);
+        } else if (value instanceof Boolean flag) {
+            statement.setBoolean(parameter, flag);
         } else {
             statement.setInt(parameter, (Integer) value);
         }

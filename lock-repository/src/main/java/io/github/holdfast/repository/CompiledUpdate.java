@@ -56,7 +56,7 @@ final class CompiledUpdate {
      * Compiles an update.
      *
      * @param repository the interface that declares the update
-     * @param name the name of its method, with an updating {@link Query}, and with {@link Param}s of type string, int or long
+     * @param name the name of its method, with an updating {@link Query}, and with {@link Param}s of type string, int, long or boolean
      */
     static CompiledUpdate of(SessionFactoryImplementor factory, Class<?> repository, String name) {
         Method method = CompiledSql.method(repository, name);

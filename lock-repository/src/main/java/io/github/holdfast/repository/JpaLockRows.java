@@ -32,6 +32,11 @@ final class JpaLockRows implements TransactionalLockRows {
     }
 
     @Override
+    public Optional<String> firstInQueue(String name) {
+        return queries.firstInQueue(name);
+    }
+
+    @Override
     public Optional<LockEntity> findForUpdate(String name) {
         return queries.findForUpdate(name);
     }

@@ -32,6 +32,10 @@ interface LockRepository extends Repository<LockEntity, String> {
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
     Optional<LockSnapshot> read(@Param("name") String name);
 
+    /** See {@link LockRows#firstInQueue}. */
+    @Query(NextWaiterQuery.FIRST_IN_QUEUE)
+    Optional<String> firstInQueue(@Param("name") String name);
+
     /** See {@link TransactionalLockRows#findForUpdate}. */
     @Lock(LockModeType.PESSIMISTIC_WRITE)
     @Query("select l from HoldfastLock l where l.name = :name")

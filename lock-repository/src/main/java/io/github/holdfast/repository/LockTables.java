@@ -108,6 +108,14 @@ public interface LockTables {
         Optional<LockSnapshot> read(String name);
 
         /**
+         * Finds the first place in the queue for a lock. Only the places of fair requests count, and only those of nodes that
+         * are {@linkplain NodeRows#markWaiting marked as waiting}. One statement.
+         *
+         * @return the {@link WaiterRows.Ticket#id id} of the place; empty if the queue is empty
+         */
+        Optional<String> firstInQueue(String name);
+
+        /**
          * Creates the row of a free lock unless it exists. Call it in a transaction of its own, and only after a read has
          * found no row. On an existing row, it would wait for any transaction that has the row locked. Version and token start
          * at the database's clock in microseconds. So both keep growing after a purge, and a version from before the purge
@@ -340,19 +348,24 @@ public interface LockTables {
          * @param id distinguishes the waiters of the same time; at most 64 characters
          * @param nodeId the node that waits
          * @param holder describes the waiter for people; null if unknown
+         * @param isFair whether the waiter has a place in {@link LockRows#firstInQueue the queue}
          */
         record Ticket(
                 String name,
                 long since,
                 String id,
                 String nodeId,
-                @Nullable String holder) {}
+                @Nullable String holder,
+                boolean isFair) {}
 
         /** Adds a row. Does nothing if it is present. */
         void add(Ticket ticket);
 
         /** Removes a row. Does nothing if it is absent. */
         void remove(Ticket ticket);
+
+        /** Removes a row of which only the id is known. Does nothing if it is absent. */
+        void removeStray(String name, String id);
 
         /** Removes all rows of a node for one lock. */
         void removeAll(String name, String nodeId);

@@ -16,7 +16,7 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
     @Modifying
     @Query("""
             insert into HoldfastWaiter (name, since, id, nodeId, mode, permits, fair, holder)
-            values (:name, :since, :id, :nodeId, 'X', 1, false, :holder)
+            values (:name, :since, :id, :nodeId, 'X', 1, :fair, :holder)
             on conflict do nothing
             """)
     int add(
@@ -24,12 +24,18 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
             @Param("since") long since,
             @Param("id") String id,
             @Param("nodeId") String nodeId,
-            @Param("holder") @Nullable String holder);
+            @Param("holder") @Nullable String holder,
+            @Param("fair") boolean fair);
 
     /** See {@link WaiterRows#remove}. */
     @Modifying
     @Query("delete from HoldfastWaiter w where w.name = :name and w.since = :since and w.id = :id")
     int remove(@Param("name") String name, @Param("since") long since, @Param("id") String id);
+
+    /** See {@link WaiterRows#removeStray}. */
+    @Modifying
+    @Query("delete from HoldfastWaiter w where w.name = :name and w.id = :id")
+    int removeStray(@Param("name") String name, @Param("id") String id);
 
     /** See {@link WaiterRows#removeAll}. */
     @Modifying

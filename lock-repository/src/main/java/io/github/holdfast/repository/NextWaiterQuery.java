@@ -1,6 +1,6 @@
 package io.github.holdfast.repository;
 
-/** The parts of the queries that find which waiter of another service is next for a lock. They say which waiters count. */
+/** The parts of the queries that find which waiter is next for a lock. They say which waiters count. */
 final class NextWaiterQuery {
 
     /**
@@ -15,6 +15,13 @@ final class NextWaiterQuery {
 
     /** The bell of the one that has waited longest; null if its service polls. */
     static final String BELL = "select n.bell " + OTHERS + " order by w.since, w.id fetch first 1 rows only";
+
+    /** The first place in the queue of the fair requests of all services. */
+    static final String FIRST_IN_QUEUE = """
+            select w.id from HoldfastWaiter w join HoldfastNode n on n.id = w.nodeId
+            where w.name = :name and w.fair = true and n.ended = false and n.waitsUntil > db_clock()
+            order by w.since, w.id fetch first 1 rows only
+            """;
 
     private NextWaiterQuery() {}
 }

@@ -34,6 +34,7 @@ public final class LockRequest {
     private final OnLoss onLoss;
     private final Fence fence;
     private final Way way;
+    private final Order order;
 
     /** Whether a request may re-enter a hold that its owner already has. */
     private enum Reentrancy {
@@ -60,6 +61,12 @@ public final class LockRequest {
         ROW
     }
 
+    /** In which order requests of all processes are granted. */
+    private enum Order {
+        NONE,
+        OF_ARRIVAL
+    }
+
     private LockRequest(
             String name,
             @Nullable Duration lease,
@@ -69,16 +76,18 @@ public final class LockRequest {
             Reentrancy reentrancy,
             OnLoss onLoss,
             Fence fence,
-            Way way) {
+            Way way,
+            Order order) {
         if (way == Way.ROW
                 && (lease != null
                         || owner != null
                         || minimumHold != null
                         || reentrancy == Reentrancy.REFUSED
-                        || onLoss == OnLoss.INTERRUPT)) {
+                        || onLoss == OnLoss.INTERRUPT
+                        || order == Order.OF_ARRIVAL)) {
             throw new IllegalArgumentException("Row lock '" + name
                     + "' is held by a transaction: it cannot have a lease, an owner or a minimum hold, and cannot be"
-                    + " notReentrant or interruptOnLoss");
+                    + " notReentrant, interruptOnLoss or fair");
         }
         this.name = name;
         this.lease = lease;
@@ -89,6 +98,7 @@ public final class LockRequest {
         this.onLoss = onLoss;
         this.fence = fence;
         this.way = way;
+        this.order = order;
     }
 
     /**
@@ -110,7 +120,8 @@ public final class LockRequest {
                 Reentrancy.ALLOWED,
                 OnLoss.TELL,
                 Fence.IF_POSSIBLE,
-                Way.LEASE);
+                Way.LEASE,
+                Order.NONE);
     }
 
     /**
@@ -122,7 +133,8 @@ public final class LockRequest {
      * @throws IllegalArgumentException if it is out of that range
      */
     public LockRequest lease(Duration lease) {
-        return new LockRequest(name, checkedLease(lease), waitTime, owner, minimumHold, reentrancy, onLoss, fence, way);
+        return new LockRequest(
+                name, checkedLease(lease), waitTime, owner, minimumHold, reentrancy, onLoss, fence, way, order);
     }
 
     /**
@@ -141,7 +153,8 @@ public final class LockRequest {
                 reentrancy,
                 onLoss,
                 fence,
-                way);
+                way,
+                order);
     }
 
     /** Waits for the lock without a limit (more precisely, for {@link #LONGEST_DURATION}). */
@@ -171,12 +184,14 @@ public final class LockRequest {
                 reentrancy,
                 onLoss,
                 fence,
-                way);
+                way,
+                order);
     }
 
     /** Disables re-entry. The request waits even for a hold of its own thread or {@linkplain #owner}. */
     public LockRequest notReentrant() {
-        return new LockRequest(name, lease, waitTime, owner, minimumHold, Reentrancy.REFUSED, onLoss, fence, way);
+        return new LockRequest(
+                name, lease, waitTime, owner, minimumHold, Reentrancy.REFUSED, onLoss, fence, way, order);
     }
 
     /**
@@ -197,7 +212,8 @@ public final class LockRequest {
                 reentrancy,
                 onLoss,
                 fence,
-                way);
+                way,
+                order);
     }
 
     /**
@@ -205,7 +221,8 @@ public final class LockRequest {
      * decides this for all nested ones.
      */
     public LockRequest interruptOnLoss() {
-        return new LockRequest(name, lease, waitTime, owner, minimumHold, reentrancy, OnLoss.INTERRUPT, fence, way);
+        return new LockRequest(
+                name, lease, waitTime, owner, minimumHold, reentrancy, OnLoss.INTERRUPT, fence, way, order);
     }
 
     /**
@@ -216,14 +233,15 @@ public final class LockRequest {
      * @see io.github.holdfast.service.LockServiceBuilder#transactionManager
      */
     public LockRequest requireFence() {
-        return new LockRequest(name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, Fence.REQUIRED, way);
+        return new LockRequest(
+                name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, Fence.REQUIRED, way, order);
     }
 
     /**
      * Does not fence transactions: they commit even if the lock is lost. Use it for locks that protect nothing in the database.
      */
     public LockRequest withoutFence() {
-        return new LockRequest(name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, Fence.NONE, way);
+        return new LockRequest(name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, Fence.NONE, way, order);
     }
 
     /**
@@ -239,14 +257,40 @@ public final class LockRequest {
      * name that a lease or a node holds. Avoid mixing the kinds for a name with much contention.
      *
      * <p>The same thread can re-enter a row lock. You cannot combine it with {@link #lease}, {@link #owner}, {@link
-     * #minimumHold}, {@link #notReentrant} or {@link #interruptOnLoss}. In a cluster with several writable servers, row locks
+     * #minimumHold}, {@link #notReentrant}, {@link #interruptOnLoss} or {@link #fair}. In a cluster with several writable servers, row locks
      * are refused, unless the application {@linkplain io.github.holdfast.service.LockServiceBuilder#singleWriter writes to one
      * of them}.
      *
      * @throws IllegalArgumentException if one of these was set
      */
     public LockRequest rowLock() {
-        return new LockRequest(name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, Way.ROW);
+        return new LockRequest(name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, Way.ROW, order);
+    }
+
+    /**
+     * Acquires the lock in the order of arrival, among the fair requests of all processes. A fair request is granted only after
+     * those that have waited longer have got the lock or given up. A waiter counts as gone 4 seconds after its process has died or
+     * was suspended. It loses no place by that: if it is back in time, it is first again. Requests that are not fair ignore this
+     * order, so use it for all requests of a name.
+     *
+     * <p>A request has arrived when the database has first refused it, by the database's clock. Two requests that come within a
+     * few milliseconds may change places. {@link Locks#tryAcquire} gets nothing while fair requests wait. Re-entry does not wait
+     * for them.
+     *
+     * <p>An acquisition costs one statement more, and always reads the row. If it must wait, it costs two more, which insert and
+     * delete a row of {@code lock_waiter}. Threads of one service do not hand the lock on to each other. You cannot combine this
+     * with {@link #rowLock}.
+     *
+     * @throws IllegalArgumentException if this requests a row lock
+     */
+    public LockRequest fair() {
+        return new LockRequest(
+                name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, way, Order.OF_ARRIVAL);
+    }
+
+    /** Returns whether the request is granted in the order of arrival, among those that say so. */
+    public boolean isFair() {
+        return order == Order.OF_ARRIVAL;
     }
 
     /** Returns whether the acquisition fails if the service cannot fence transactions. */
@@ -337,7 +381,7 @@ public final class LockRequest {
 
     @Override
     public String toString() {
-        return "LockRequest[name=%s, lease=%s, waitTime=%s, owner=%s, minimumHold=%s, reentrancy=%s, onLoss=%s, fence=%s, way=%s]"
-                .formatted(name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, way);
+        return "LockRequest[name=%s, lease=%s, waitTime=%s, owner=%s, minimumHold=%s, reentrancy=%s, onLoss=%s, fence=%s, way=%s, order=%s]"
+                .formatted(name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, way, order);
     }
 }

@@ -51,6 +51,7 @@ class LockRequestTest {
         assertThat(full.owner("x").toString()).isEqualTo(before.replace("checkout-42", "x"));
         assertThat(full.minimumHold(Duration.ofSeconds(3)).toString()).isEqualTo(before.replace("PT2S", "PT3S"));
         assertThat(full.notReentrant().toString()).isEqualTo(before);
+        assertThat(full.fair().toString()).isEqualTo(before.replace("order=NONE", "order=OF_ARRIVAL"));
         assertThat(full.toString()).isEqualTo(before);
     }
 

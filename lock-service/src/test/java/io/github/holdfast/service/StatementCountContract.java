@@ -63,6 +63,10 @@ abstract class StatementCountContract {
             row("find", counting, 1, 0);
             outer.release();
             counting.reset();
+            LockHandle fair = mine.acquire(REQUEST.fair());
+            row("acquire, free, fair", counting, 3, 0);
+            fair.release();
+            counting.reset();
 
             LockHandle held = theirs.acquire(REQUEST);
             assertThat(mine.tryAcquire(REQUEST)).isEmpty();

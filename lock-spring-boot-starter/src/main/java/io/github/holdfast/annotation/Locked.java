@@ -105,6 +105,14 @@ public @interface Locked {
      */
     boolean rowLock() default false;
 
+    /**
+     * Acquires the lock in the order of arrival, among the fair requests of all processes. You cannot combine this with a {@link
+     * #rowLock}.
+     *
+     * @see io.github.holdfast.lock.LockRequest#fair
+     */
+    boolean fair() default false;
+
     /** Whether transactions under the lock commit only while it is held. */
     Fence fence() default Fence.IF_POSSIBLE;
 

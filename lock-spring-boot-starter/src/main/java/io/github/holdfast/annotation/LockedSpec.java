@@ -12,6 +12,7 @@ record LockedSpec(
         @Nullable Duration waitAtMost,
         @Nullable Duration lease,
         boolean rowLock,
+        boolean fair,
         Locked.Fence fence,
         Reentry reentry) {
 
@@ -33,6 +34,7 @@ record LockedSpec(
                 duration("waitAtMost", locked.waitAtMost(), properties),
                 duration("lease", locked.lease(), properties),
                 locked.rowLock(),
+                locked.fair(),
                 locked.fence(),
                 reentry);
         if (spec.rowLock && reentry == Reentry.NONE) {
@@ -72,6 +74,9 @@ record LockedSpec(
         }
         if (reentry == Reentry.NONE) {
             request = request.notReentrant();
+        }
+        if (fair) {
+            request = request.fair();
         }
         request = switch (fence) {
             case IF_POSSIBLE -> request;

@@ -125,6 +125,11 @@ class LockedBeans {
             return work.call();
         }
 
+        @Locked(name = "fair", fair = true, waitAtMost = "0s")
+        public String inOrder(Callable<String> work) throws Exception {
+            return work.call();
+        }
+
         @Locked(name = "later", waitAtMost = "100ms")
         public CompletableFuture<String> later(@Nullable CompletableFuture<String> work) {
             return requireNonNull(work);

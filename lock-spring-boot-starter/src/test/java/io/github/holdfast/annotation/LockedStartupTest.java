@@ -67,6 +67,7 @@ class LockedStartupTest {
                 Arguments.of(BadLease.class, "The lease must be from"),
                 Arguments.of(BadName.class, "name"),
                 Arguments.of(LeasedRow.class, "it cannot have a lease"),
+                Arguments.of(FairRow.class, "cannot be notReentrant, interruptOnLoss or fair"),
                 Arguments.of(StagedRow.class, "remove rowLock"),
                 Arguments.of(PrivateMethod.class, "call it from another bean"),
                 Arguments.of(StaticMethod.class, "call it from another bean"),
@@ -189,6 +190,11 @@ class LockedStartupTest {
 
     static class LeasedRow {
         @Locked(lease = "1s", rowLock = true)
+        public void work() {}
+    }
+
+    static class FairRow {
+        @Locked(fair = true, rowLock = true)
         public void work() {}
     }
 

@@ -40,6 +40,7 @@ import org.springframework.context.annotation.AnnotationConfigApplicationContext
 @TestInstance(Lifecycle.PER_CLASS)
 class LockedTest {
 
+    private Database database;
     private AnnotationConfigApplicationContext context;
     private AnnotationConfigApplicationContext other;
     private LockService second;
@@ -47,7 +48,8 @@ class LockedTest {
     private Recorded recorded;
 
     @BeforeAll
-    void start(Database database) {
+    void start(Database injected) {
+        database = injected;
         context = Node.on(database, LockedBeans.class);
         other = Node.on(database);
         second = other.getBean(LockService.class);
@@ -238,6 +240,21 @@ class LockedTest {
             return "done";
         });
         second.tryAcquire(LockRequest.of("row")).orElseThrow().close();
+    }
+
+    @Test
+    void fairLockIsNotTakenWhileAnotherFairRequestWaits() throws Exception {
+        desk.inOrder(() -> "the row is there");
+        database.execute(
+                "insert into lock_node (id, started_at, expires_at, ended, version, waits_until) values ('waiting',"
+                        + " current_timestamp, current_timestamp, false, 0, current_timestamp + interval '1' hour)",
+                "insert into lock_waiter (name, since, id, node_id, mode, permits, fair)"
+                        + " values ('fair', 1, 'waiter', 'waiting', 'X', 1, true)");
+        assertThatThrownBy(() -> desk.inOrder(() -> "done"))
+                .isInstanceOf(LockNotAcquiredException.class)
+                .hasMessageContaining("fair requests came first");
+        database.execute("delete from lock_waiter", "delete from lock_node where id = 'waiting'");
+        assertThat(desk.inOrder(() -> "done")).isEqualTo("done");
     }
 
     private void takeAway(String name) {

@@ -30,15 +30,22 @@ final class AcquireLoop {
     private final ServicePhase phase;
     private final ListenerDispatcher listeners;
     private final TakeoverPolicy policy;
+    private final WaiterTickets.Place place;
     private final String name;
 
+    /** @param place the place of the acquisition among the waiters of all nodes */
     AcquireLoop(
-            LockAccess access, ServicePhase phase, ListenerDispatcher listeners, TakeoverPolicy policy, String name) {
+            LockAccess access,
+            ServicePhase phase,
+            ListenerDispatcher listeners,
+            TakeoverPolicy policy,
+            WaiterTickets.Place place) {
         this.access = access;
         this.phase = phase;
         this.listeners = listeners;
         this.policy = policy;
-        this.name = name;
+        this.place = place;
+        this.name = place.name();
     }
 
     /**
@@ -50,11 +57,13 @@ final class AcquireLoop {
      * @throws InterruptedException if the deadline is interruptible and the thread was interrupted
      */
     AttemptResult repeat(Deadline deadline, Function<Deadline, AttemptResult> attempts) throws InterruptedException {
-        try (Waiter waiter = access.waiterNotifier().waiter(name)) {
+        try (Waiter waiter = access.waiterNotifier().waiter(place)) {
             boolean wasCleared = false;
             while (true) {
                 phase.checkAccepting();
-                awaitOffer(deadline);
+                if (!place.isFair()) {
+                    awaitOffer(deadline);
+                }
                 AttemptResult attempt = clearObstacle(attempts.apply(deadline), deadline);
                 if (attempt instanceof TransientFailure && deadline.takeInterrupt()) {
                     continue;

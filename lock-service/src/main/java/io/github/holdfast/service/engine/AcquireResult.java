@@ -36,7 +36,10 @@ public record AcquireResult(
         if (last instanceof Unavailable refused) {
             return LockInfo.ofHeld(refused.seen())
                     .map(held -> new LockNotAcquiredException(waited, held))
-                    .orElseGet(() -> because("it stays unavailable for another " + refused.timeUntilFree()));
+                    .orElseGet(() -> because(
+                            refused.timeUntilFree() == null
+                                    ? "fair requests came first"
+                                    : "it stays unavailable for another " + refused.timeUntilFree()));
         }
         if (last instanceof HandOffUnanswered) {
             return because("the database has not yet answered its holder's release");

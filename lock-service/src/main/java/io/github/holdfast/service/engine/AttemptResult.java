@@ -55,22 +55,28 @@ sealed interface AttemptResult {
     record RowLockAcquired(LockEntity row, RowTransaction transaction) implements AttemptResult {}
 
     /**
-     * Somebody else holds the lock, or it is not available yet.
+     * Somebody else holds the lock, it is not available yet, or other requests are before this one.
      *
      * @param tolerance the time that must pass between the end of a lease and a takeover
      * @param lookWithin after how much time to attempt again, although nobody has seen the lock available
      */
     record Unavailable(LockSnapshot seen, Duration tolerance, Duration lookWithin) implements AttemptResult {
 
-        /** Whether the lock has a holder, alive or dead. If not, nobody can acquire the lock for a while. */
+        /** Whether the lock has a holder, alive or dead. */
         boolean isHeld() {
-            return seen.availability(PendingAcquisition.NOBODY, null, tolerance) != LockAvailability.NOT_YET_AVAILABLE;
+            return seen.row().owner() != null
+                    && seen.availability(PendingAcquisition.NOBODY, null, tolerance)
+                            != LockAvailability.NOT_YET_AVAILABLE;
         }
 
-        /** How long the lock stays unavailable, according to its row; null if it is held through a node. */
+        /**
+         * How long the lock stays unavailable, according to its row; null if it is held through a node, or others are before
+         * this request.
+         */
         @Nullable
         Duration timeUntilFree() {
-            return seen.timeUntilFree(tolerance);
+            Duration untilFree = seen.timeUntilFree(tolerance);
+            return untilFree == null || untilFree.isZero() ? null : untilFree;
         }
     }
 

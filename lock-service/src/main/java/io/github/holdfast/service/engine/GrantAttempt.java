@@ -95,7 +95,9 @@ final class GrantAttempt {
      */
     AttemptResult attempt(LockRows locks) {
         Optional<ReleasedRowCache.Row> releasedRows =
-                unanswered == null ? access.releasedRows().take(claim.name()) : Optional.empty();
+                unanswered == null && !claim.request().isFair()
+                        ? access.releasedRows().take(claim.name())
+                        : Optional.empty();
         Optional<Granted> granted = releasedRows.isEmpty()
                 ? Optional.empty()
                 : grantWithoutLook(
@@ -200,7 +202,19 @@ final class GrantAttempt {
         if (!claim.step().isWanted(seen)) {
             return new NotDue();
         }
-        return isToBeDelayed(seen.row()) ? new LeftByDeadHolder(seen.row()) : grant(locks, seen.row());
+        if (isToBeDelayed(seen.row())) {
+            return new LeftByDeadHolder(seen.row());
+        }
+        return isItsTurn(locks) ? grant(locks, seen.row()) : unavailable(seen);
+    }
+
+    /**
+     * Whether no fair request is before this one. Read after the row: a request that arrives later is behind this one, and a
+     * grant in between changes the row's version.
+     */
+    private boolean isItsTurn(LockRows locks) {
+        return !claim.request().isFair()
+                || locks.firstInQueue(claim.name()).map(claim.place()::isFirst).orElse(true);
     }
 
     /** Whether a dead holder left the lock. The lock delay protects the next holder from late writes of the dead one. */

@@ -123,7 +123,9 @@ final class HandOff {
 
     /** Whether others wait for the lock, as far as this process knows. */
     private boolean isContended() {
-        return access.queue().isWaitedFor(name) || access.waiterNotifier().isAwaitedElsewhere(name);
+        return access.queue().isWaitedFor(name)
+                || access.waiterNotifier().isAwaited(name)
+                || access.waiterNotifier().isAwaitedElsewhere(name);
     }
 
     /** How long this process may keep the lock, as far as it knows how many others wait. */

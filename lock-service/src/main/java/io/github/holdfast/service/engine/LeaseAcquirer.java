@@ -76,15 +76,19 @@ final class LeaseAcquirer {
 
     private LeaseClaim claim(LockRequest request, GrantStep step) {
         String owner = request.owner().orElseGet(() -> ownerPrefix + acquisitions.incrementAndGet());
-        return new LeaseClaim(request, owner, holders.current(), step);
+        WaiterNotifier waiters = context.access().waiterNotifier();
+        WaiterTickets.Place place =
+                request.isFair() ? waiters.fairPlace(request.name()) : waiters.place(request.name());
+        return new LeaseClaim(request, owner, holders.current(), step, place);
     }
 
     /**
      * Joins the queue of this process, if the request may wait. A request with a chosen owner does not queue. Its owner may
-     * already hold the lock, and would queue behind threads that wait for that hold.
+     * already hold the lock, and would queue behind threads that wait for that hold. A fair request has a place in the queue of
+     * all processes instead.
      */
     private LocalQueue.@Nullable Place place(LockRequest request, Deadline deadline) {
-        return request.owner().isEmpty() && !deadline.isOver()
+        return request.owner().isEmpty() && !request.isFair() && !deadline.isOver()
                 ? context.access().queue().enter(request.name())
                 : null;
     }

@@ -51,7 +51,7 @@ final class LeaseAcquisition implements HandOffWaiter.Candidate {
         this.context = context;
         this.access = context.access();
         this.claim = claim;
-        this.loop = new AcquireLoop(access, context.phase(), context.listeners(), context.policy(), claim.name());
+        this.loop = new AcquireLoop(access, context.phase(), context.listeners(), context.policy(), claim.place());
         this.begunAt = access.ticker().nanoTime();
     }
 
@@ -96,7 +96,7 @@ final class LeaseAcquisition implements HandOffWaiter.Candidate {
      */
     private Optional<AttemptResult> awaitHandOff(Deadline deadline) throws InterruptedException {
         Optional<LeaseHold> holder = context.holds().ofName(claim.name()).filter(LeaseHold::isHeld);
-        if (holder.isEmpty() || claim.ownOwner() == null || deadline.isOver()) {
+        if (holder.isEmpty() || claim.ownOwner() == null || claim.request().isFair() || deadline.isOver()) {
             return Optional.empty();
         }
         try {

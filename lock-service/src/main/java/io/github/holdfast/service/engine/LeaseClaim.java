@@ -10,8 +10,9 @@ import org.jspecify.annotations.Nullable;
  * @param owner the owner that acquires the lock
  * @param holder a readable description of the holder
  * @param step the additional step in the transaction of the grant
+ * @param place the place of the acquisition among the waiters of all nodes
  */
-record LeaseClaim(LockRequest request, String owner, String holder, GrantStep step) {
+record LeaseClaim(LockRequest request, String owner, String holder, GrantStep step, WaiterTickets.Place place) {
 
     String name() {
         return request.name();

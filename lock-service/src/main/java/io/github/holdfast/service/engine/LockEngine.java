@@ -320,6 +320,7 @@ public final class LockEngine implements AutoCloseable {
     @Override
     public void close() {
         List<LeaseHold> holds = context.holds().close();
+        access().waiterNotifier().beginClosing();
         boolean isAnyRowLocked = rowLocks.isAnyLeft();
         rowLocks.close();
         holds.forEach(hold -> hold.lifetime().lose(LossCause.SERVICE_CLOSED));

@@ -42,7 +42,12 @@ abstract sealed class RowAcquisition permits OwnRowAcquisition, CallersRowAcquis
         this.store = context.access().store();
         this.policy = context.policy();
         this.name = name;
-        this.loop = new AcquireLoop(context.access(), context.phase(), context.listeners(), policy, name);
+        this.loop = new AcquireLoop(
+                context.access(),
+                context.phase(),
+                context.listeners(),
+                policy,
+                context.access().waiterNotifier().place(name));
     }
 
     /** Locks the row of a lock that a read has shown as free. */

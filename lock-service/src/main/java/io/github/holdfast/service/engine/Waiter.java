@@ -3,6 +3,7 @@ package io.github.holdfast.service.engine;
 import io.github.holdfast.service.engine.AttemptResult.Unavailable;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** A thread that acquires a lock, with the pauses between its attempts. Only this thread pauses; any thread may wake it. */
@@ -17,11 +18,13 @@ final class Waiter implements AutoCloseable {
     /** The same for an owner that the user chose. Another process may acquire the lock for that owner, so that it can re-enter. */
     static final Duration LONGEST_PAUSE_OF_CHOSEN_OWNER = Duration.ofSeconds(1);
 
+    /** How often a waiter checks whether it can still rely on the poller. */
+    private static final Duration LOOK_AT_POLLER = Duration.ofSeconds(1);
+
     /** Most waiters that are woken acquire the lock at once, or after one that was faster. */
     private static final int MOST_IN_VAIN = 3;
 
     private final WaiterNotifier waiterNotifier;
-    private final String name;
     private final WaiterTickets.Place place;
     private final Thread thread = Thread.currentThread();
     private volatile boolean isWoken;
@@ -33,22 +36,27 @@ final class Waiter implements AutoCloseable {
     /** Whether a notification has ended the last pause, and the attempt after it is not finished. */
     private boolean isToAttempt;
 
+    private boolean isGranted;
+
     /** How many notifications in a row have preceded attempts that did not acquire the lock. */
     private int inVain;
 
-    Waiter(WaiterNotifier waiterNotifier, String name, WaiterTickets.Place place) {
+    Waiter(WaiterNotifier waiterNotifier, WaiterTickets.Place place) {
         this.waiterNotifier = waiterNotifier;
-        this.name = name;
         this.place = place;
     }
 
     String name() {
-        return name;
+        return place.name();
     }
 
     /** The place of this waiter among those of other nodes. */
     WaiterTickets.Place place() {
         return place;
+    }
+
+    boolean isGranted() {
+        return isGranted;
     }
 
     /** Whether a notification has arrived that no attempt has made use of. */
@@ -58,6 +66,7 @@ final class Waiter implements AutoCloseable {
 
     /** Notes that the lock was granted. */
     void granted() {
+        isGranted = true;
         isNotified = false;
         isToAttempt = false;
     }
@@ -65,7 +74,7 @@ final class Waiter implements AutoCloseable {
     /**
      * Pauses before the next attempt. The first pauses are those of {@link Deadline#pause}: most waits are short, and not worth a
      * write. Later, the waiter announces itself to the other nodes. Then it attempts only after somebody has noticed that the lock
-     * may be available.
+     * may be available. A fair waiter announces itself at once.
      *
      * @param held the result of the last attempt, if the lock was unavailable; null if that attempt has decided nothing
      */
@@ -73,7 +82,8 @@ final class Waiter implements AutoCloseable {
         isToAttempt = false;
         if (held == null) {
             deadline.pause(null);
-        } else if (deadline.isLong() && waiterNotifier.announce(this, held.seen(), deadline.forOneStatement())) {
+        } else if ((deadline.isLong() || place.isFair())
+                && waiterNotifier.announce(this, held.seen(), deadline.forOneStatement())) {
             pauseUntilWoken(deadline, held);
         } else {
             deadline.pause(held.timeUntilFree());
@@ -83,16 +93,25 @@ final class Waiter implements AutoCloseable {
     /**
      * Pauses until woken, or until the lease ends that the row showed. Somebody who does not wait may be faster, again and again.
      * So after some notifications in vain, a waiter attempts no more often than by polling. The first of these pauses is no longer
-     * than that of a poll: a release that was already under way has not seen the waiter.
+     * than that of a poll: a release that was already under way has not seen the waiter. For a fair waiter, there is none.
      */
     private void pauseUntilWoken(Deadline deadline, Unavailable held) throws InterruptedException {
+        if (place.isFair() && !isAnnounced) {
+            isAnnounced = true;
+            return;
+        }
         boolean isDeaf = inVain >= MOST_IN_VAIN;
         Duration longest = isDeaf || !isAnnounced ? Deadline.LONGEST_PAUSE : held.lookWithin();
         Duration untilFree = held.timeUntilFree();
         isAnnounced = true;
-        deadline.pauseUntil(
-                () -> isWoken || (isNotified && !isDeaf),
-                untilFree == null || untilFree.compareTo(longest) > 0 ? longest : untilFree);
+        Duration end =
+                deadline.elapsed().plus(untilFree == null || untilFree.compareTo(longest) > 0 ? longest : untilFree);
+        BooleanSupplier isToEnd = () -> isWoken || (isNotified && !isDeaf);
+        Duration left = end.minus(deadline.elapsed());
+        while (!isToEnd.getAsBoolean() && left.compareTo(Duration.ZERO) > 0 && !deadline.isOver()) {
+            deadline.pauseUntil(isToEnd, left.compareTo(LOOK_AT_POLLER) > 0 ? LOOK_AT_POLLER : left);
+            left = waiterNotifier.isPollerLate() ? Duration.ZERO : end.minus(deadline.elapsed());
+        }
         inVain = isNotified ? inVain + 1 : 0;
         isToAttempt = isNotified;
         isNotified = false;

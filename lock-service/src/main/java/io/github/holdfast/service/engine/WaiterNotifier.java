@@ -10,7 +10,6 @@ import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.service.engine.ServiceSettings.WakeUp;
 import java.time.Duration;
 import java.util.List;
-import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -78,9 +77,19 @@ final class WaiterNotifier implements AutoCloseable {
         return channel == null ? locks.release(before, after) : channel.release(locks, before, after);
     }
 
+    /** See {@link WaiterTickets#place}. */
+    WaiterTickets.Place place(String name) {
+        return tickets.place(name);
+    }
+
+    /** See {@link WaiterTickets#fairPlace}. */
+    WaiterTickets.Place fairPlace(String name) {
+        return tickets.fairPlace(name);
+    }
+
     /** The waiter of the calling thread, which is about to acquire this lock. */
-    Waiter waiter(String name) {
-        return new Waiter(this, name, tickets.place(name));
+    Waiter waiter(WaiterTickets.Place place) {
+        return new Waiter(this, place);
     }
 
     /**
@@ -102,19 +111,25 @@ final class WaiterNotifier implements AutoCloseable {
         if (node == null || !waiter.place().take(node, seen, atMost)) {
             return false;
         }
-        poller.start();
-        return true;
+        return poller.start();
     }
 
     private @Nullable Long bell() {
         return channel == null ? null : channel.bell();
     }
 
-    /** Keeps the waiters announced, with at most one statement. Returns whether other nodes wake them. */
+    /** Whether waiters must look for themselves, because the poller has had no answer for long. */
+    boolean isPollerLate() {
+        return poller.isLate();
+    }
+
+    /** Keeps the waiters announced, mostly with one statement at the most. Returns whether other nodes wake them. */
     private boolean keepAnnounced() {
         Node before = marked;
         Node now = mark.set(bell(), LONGEST_PAUSE);
-        marked = now;
+        if (now != null) {
+            marked = now;
+        }
         if (before != null && now != null && !before.id().equals(now.id())) {
             // Their places are those of the former node.
             waiters.wakeAll();
@@ -129,6 +144,11 @@ final class WaiterNotifier implements AutoCloseable {
      */
     int countOthers(String name) {
         return waiters.contains(name) ? 1 : tickets.countOtherNodes(name);
+    }
+
+    /** Whether threads of this process have attempted for long, and stand in no queue of this process. */
+    boolean isAwaited(String name) {
+        return waiters.contains(name);
     }
 
     /** Whether a release has found a moment ago that another node waits. Known only while this node listens. */
@@ -148,7 +168,15 @@ final class WaiterNotifier implements AutoCloseable {
     /** Forgets a waiter that waits no more. If it was woken for nothing, wakes the next one in its place. */
     void forget(Waiter waiter) {
         waiters.remove(waiter);
-        waiter.place().leave();
+        if (waiter.place().isFair() && waiter.isGranted()) {
+            waiter.place().leave();
+        } else {
+            waiter.place().leaveSoon();
+        }
+        if (waiter.place().isFair() && !waiter.isGranted()) {
+            // Another thread of this process may have been woken for nothing, because this one was before it.
+            thread.execute(() -> waiters.wake(waiter.name()));
+        }
         if (waiter.isWakeUpUnused()) {
             wakeNext(waiter.name());
         }
@@ -161,7 +189,7 @@ final class WaiterNotifier implements AutoCloseable {
 
     /** Notifies the waiters of a lock that another node has released. */
     void notified(String name) {
-        Set<Waiter> waiting = waiters.of(name);
+        List<Waiter> waiting = waiters.next(name);
         waiting.forEach(Waiter::notifyOfRelease);
         if (waiting.isEmpty()) {
             tickets.removeStray(name, () -> !waiters.contains(name), () -> {
@@ -190,7 +218,7 @@ final class WaiterNotifier implements AutoCloseable {
         List<String> names = waiters.names();
         if (names.size() == 1) {
             // Saves the waiter a round trip.
-            waiters.of(names.get(0)).forEach(Waiter::notifyOfRelease);
+            waiters.next(names.get(0)).forEach(Waiter::notifyOfRelease);
             free.get().stream().filter(name -> !waiters.contains(name)).forEach(this::notified);
         } else {
             free.get().forEach(this::notified);

@@ -5,8 +5,10 @@ import io.github.holdfast.repository.LockTables.WaiterRows;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -26,6 +28,9 @@ final class WaiterPoller implements AutoCloseable {
     /** A look is short, but the machine of the database may be busy. */
     private static final Duration LIMIT = Duration.ofSeconds(10);
 
+    /** After a call has lasted this long, the waiters look for themselves: its connection may be dead, or the database slow. */
+    private static final Duration LATE = Duration.ofSeconds(3);
+
     private final WaiterRegistry waiters;
     private final BooleanSupplier isWokenByOthers;
     private final LockStore store;
@@ -37,7 +42,15 @@ final class WaiterPoller implements AutoCloseable {
     private volatile boolean isHurried;
     private volatile boolean isClosed;
 
-    /** The thread that polls; null if none does. */
+    /** Whether the poller waits for an answer of the database, and since when by the local clock. */
+    private volatile boolean isBusy;
+
+    private volatile long busySince;
+
+    /** Whether a failure was reported since the last look that succeeded. */
+    private boolean isReported;
+
+    /** The last thread that polled; null if none has. */
     private volatile @Nullable Thread polling;
 
     /** The names that this round has not looked at yet. */
@@ -67,16 +80,22 @@ final class WaiterPoller implements AutoCloseable {
         this.ticker = ticker;
     }
 
-    /** Polls from now on, as long as threads wait. */
-    void start() {
+    /**
+     * Polls from now on, as long as threads wait.
+     *
+     * @return false if the waiters cannot rely on it: there is no thread for it, or its last call has had no answer for long
+     */
+    boolean start() {
         if (!isRunning.getAndSet(true)) {
             try {
                 thread.execute(this::run);
-            } catch (Error noThread) {
+            } catch (OutOfMemoryError noThread) {
                 isRunning.set(false);
-                throw noThread;
+                report(noThread);
+                return false;
             }
         }
+        return !isLate();
     }
 
     /** Looks soon: other nodes no longer wake the waiters. */
@@ -87,33 +106,80 @@ final class WaiterPoller implements AutoCloseable {
 
     private void run() {
         polling = Thread.currentThread();
-        do {
-            while (isNeeded()) {
-                try {
-                    pause(isWokenByOthers.getAsBoolean());
-                    look();
-                } catch (RuntimeException | Error failed) {
-                    LogEvent.INTERNAL_FAILED
-                            .in(LOG.atWarn())
-                            .setCause(failed)
-                            .log("Could not look for the locks of waiting threads");
+        try {
+            do {
+                round = List.<String>of().iterator();
+                while (isNeeded()) {
+                    poll();
                 }
-            }
+                isRunning.set(false);
+                // A thread that came in between has seen that this one runs.
+            } while (isNeeded() && !isRunning.getAndSet(true));
+        } catch (RuntimeException | Error failed) {
             isRunning.set(false);
-            // A thread that came in between has seen that this one runs.
-        } while (isNeeded() && !isRunning.getAndSet(true));
+            throw failed;
+        }
+    }
+
+    /** Pauses, and looks. Whatever goes wrong, the next look follows after a pause. */
+    private void poll() {
+        // A driver or pool may have left an interrupt, and would give no connection then.
+        boolean unused = Thread.interrupted();
+        try {
+            busySince = ticker.nanoTime();
+            isBusy = true;
+            boolean isRare = isWokenByOthers.getAsBoolean();
+            isBusy = false;
+            pause(isRare);
+            busySince = ticker.nanoTime();
+            isBusy = true;
+            look();
+            isReported = false;
+        } catch (RuntimeException | Error failed) {
+            report(failed);
+            waiters.wakeAll();
+            isBusy = false;
+            park(WaiterNotifier.LONGEST_PAUSE.toNanos());
+        } finally {
+            isBusy = false;
+        }
+    }
+
+    private void report(Throwable failed) {
+        if (!isReported) {
+            isReported = true;
+            LogEvent.INTERNAL_FAILED
+                    .in(LOG.atWarn())
+                    .setCause(failed)
+                    .log("Could not look for the locks of waiting threads, so each looks for its own");
+        }
+    }
+
+    /** Whether a call of the poller has had no answer for long, so that waiters cannot rely on it. */
+    boolean isLate() {
+        return isBusy && ticker.nanoTime() - busySince > LATE.toNanos();
     }
 
     private boolean isNeeded() {
         return !waiters.isEmpty() && !isClosed;
     }
 
-    /** Pauses before the next look. If other nodes wake the waiters, each lock gets a look in about a second. */
+    /**
+     * Pauses before the next look. If other nodes wake the waiters, each lock gets a look in about a second. Otherwise, the looks
+     * of one round follow each other at once.
+     */
     private void pause(boolean isRare) {
+        if (!isRare && round.hasNext()) {
+            return;
+        }
         Duration perLook = WaiterNotifier.LONGEST_PAUSE.dividedBy(looks);
-        long nanos = isRare && perLook.compareTo(Deadline.LONGEST_PAUSE) > 0
-                ? perLook.toNanos()
-                : Deadline.jittered(Deadline.LONGEST_PAUSE);
+        park(
+                isRare && perLook.compareTo(Deadline.LONGEST_PAUSE) > 0
+                        ? perLook.toNanos()
+                        : Deadline.jittered(Deadline.LONGEST_PAUSE));
+    }
+
+    private void park(long nanos) {
         long until = ticker.nanoTime() + nanos;
         for (long left = nanos; left > 0 && !isHurried && isNeeded(); left = until - ticker.nanoTime()) {
             ticker.park(this, left);
@@ -121,17 +187,25 @@ final class WaiterPoller implements AutoCloseable {
         isHurried = false;
     }
 
-    /** Looks at the next locks, with one statement. */
+    /**
+     * Looks at the next locks, with one statement. A lock that may be available gets an attempt, which shows more than a look:
+     * the database may refuse to write.
+     *
+     * @throws StoreException if the database failed, and an attempt would not fare better later
+     */
     private void look() {
         List<String> names = next();
         if (names.isEmpty()) {
             return;
         }
         try {
-            List<String> available = store.waiters(LIMIT).available(names, tolerance);
-            names.forEach(name -> queue.asked(name, null));
+            Set<String> available = new HashSet<>(store.waiters(LIMIT).available(names, tolerance));
+            names.stream().filter(name -> !available.contains(name)).forEach(name -> queue.asked(name, null));
             available.forEach(waiters::wake);
         } catch (StoreException failed) {
+            if (!failed.failure().isTransient()) {
+                throw failed;
+            }
             LOG.debug("Could not look for the locks of waiting threads", failed);
             if (!failed.failure().isUndecided()) {
                 names.forEach(name -> queue.asked(name, failed));

@@ -1,5 +1,6 @@
 package io.github.holdfast.service.engine;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -25,6 +26,26 @@ final class WaiterRegistry {
         });
     }
 
+    /**
+     * Returns the waiters that may acquire a lock when it is free: all that are not fair, and the first of those that are. The
+     * others would only find that it is not their turn.
+     */
+    List<Waiter> next(String name) {
+        List<Waiter> next = new ArrayList<>();
+        Waiter first = null;
+        for (Waiter waiter : of(name)) {
+            if (!waiter.place().isFair()) {
+                next.add(waiter);
+            } else if (first == null || waiter.place().isBefore(first.place())) {
+                first = waiter;
+            }
+        }
+        if (first != null) {
+            next.add(first);
+        }
+        return next;
+    }
+
     /** Returns the waiters of a lock at this moment; empty if there are none. */
     Set<Waiter> of(String name) {
         return waiters.getOrDefault(name, Set.of());
@@ -40,12 +61,13 @@ final class WaiterRegistry {
     }
 
     boolean isEmpty() {
-        return waiters.isEmpty();
+        // The map's own answer is an estimate while others change it.
+        return !waiters.keySet().iterator().hasNext();
     }
 
-    /** Makes the waiters of a lock attempt to acquire it. */
+    /** Makes the {@linkplain #next next} waiters of a lock attempt to acquire it. */
     void wake(String name) {
-        of(name).forEach(Waiter::wake);
+        next(name).forEach(Waiter::wake);
     }
 
     /** Makes all waiters attempt to acquire their locks. */

@@ -7,7 +7,9 @@ import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -15,8 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The rows that show other nodes who waits for a lock, and since when. They are only hints, so no failure of them ends an
- * acquisition. Thread-safe.
+ * The rows that show other nodes who waits for a lock, and since when. They only say whose turn it is, so no failure of them ends
+ * an acquisition. Thread-safe.
  */
 final class WaiterTickets {
 
@@ -32,6 +34,14 @@ final class WaiterTickets {
     private final String idPrefix = UUID.randomUUID() + ":";
     private final AtomicLong ids = new AtomicLong();
 
+    /** The ids of the places that are taken. */
+    private final Set<String> live = ConcurrentHashMap.newKeySet();
+
+    private enum Order {
+        NONE,
+        OF_ARRIVAL
+    }
+
     WaiterTickets(
             LockStore store, Heartbeat heartbeat, InDoubtWrites inDoubtWrites, WaiterThread thread, Ticker ticker) {
         this.store = store;
@@ -41,18 +51,47 @@ final class WaiterTickets {
         this.ticker = ticker;
     }
 
-    /** One waiter's place in the order of the waiters of all nodes. The waiter's thread uses it, and others may hide it. */
+    /** One waiter's place in the order of the waiters of all nodes. The waiter's thread takes it, and others may hide it. */
     final class Place {
 
         private final String name;
-        private @Nullable Ticket ticket;
+        private final Order order;
+        private final String id = idPrefix + ids.incrementAndGet();
+        private volatile @Nullable Ticket ticket;
         private volatile boolean isVisible;
 
         /** When the place could not be taken, by local time; null if that has not happened. */
         private @Nullable Long failedAt;
 
-        private Place(String name) {
+        private Place(String name, Order order) {
             this.name = name;
+            this.order = order;
+        }
+
+        String name() {
+            return name;
+        }
+
+        boolean isFair() {
+            return order == Order.OF_ARRIVAL;
+        }
+
+        /** Whether a place that was found to be the first is this one. If it is a stray one of this process, removes it soon. */
+        boolean isFirst(String firstId) {
+            if (firstId.startsWith(idPrefix) && !live.contains(firstId)) {
+                thread.execute(() -> store.waiters(LIMIT).removeStray(name, firstId));
+            }
+            return firstId.equals(id);
+        }
+
+        /** Whether this place was taken earlier than the other one. A place that is not taken is behind all others. */
+        boolean isBefore(Place other) {
+            Ticket mine = ticket;
+            Ticket theirs = other.ticket;
+            return mine != null
+                    && (theirs == null
+                            || mine.since() < theirs.since()
+                            || (mine.since() == theirs.since() && mine.id().compareTo(theirs.id()) < 0));
         }
 
         /**
@@ -70,14 +109,14 @@ final class WaiterTickets {
             }
             isVisible = false;
             long since = earlier == null ? ChronoUnit.MICROS.between(Instant.EPOCH, seen.dbNow()) : earlier.since();
-            String id = earlier == null ? idPrefix + ids.incrementAndGet() : earlier.id();
             Duration limit = atMost.compareTo(LIMIT) < 0 ? atMost : LIMIT;
             try {
                 if (earlier != null && !isOfNode) {
                     store.waiters(limit).remove(earlier);
                 }
-                Ticket added = new Ticket(name, since, id, node.id(), null);
+                Ticket added = new Ticket(name, since, id, node.id(), null, isFair());
                 ticket = added;
+                live.add(id);
                 store.waiters(limit).add(added);
                 isVisible = true;
             } catch (StoreException failed) {
@@ -98,11 +137,27 @@ final class WaiterTickets {
         }
 
         /** Leaves the place soon, in the background. A thread that was just granted the lock need not wait for that. */
-        void leave() {
-            Ticket left = ticket;
+        void leaveSoon() {
+            Ticket left = left();
             if (left != null) {
                 removeSoon(left);
             }
+        }
+
+        /** Leaves the place now, with one statement. Otherwise, others might still find it when the lock is released. */
+        void leave() {
+            Ticket left = left();
+            if (left != null) {
+                remove(left);
+            }
+        }
+
+        private @Nullable Ticket left() {
+            Ticket left = ticket;
+            ticket = null;
+            isVisible = false;
+            live.remove(id);
+            return left;
         }
     }
 
@@ -116,7 +171,12 @@ final class WaiterTickets {
 
     /** A place that is not taken yet. */
     Place place(String name) {
-        return new Place(name);
+        return new Place(name, Order.NONE);
+    }
+
+    /** A place in the queue of the fair requests, which is not taken yet. */
+    Place fairPlace(String name) {
+        return new Place(name, Order.OF_ARRIVAL);
     }
 
     /** Removes a ticket, even if its insert had no answer. */

@@ -474,7 +474,7 @@ abstract class WakeUpContract {
         LockHandle held = theirs.acquire(REQUEST);
         WaiterNotifier notifier = engine.access().waiterNotifier();
         awaitListening(engine);
-        Waiter first = notifier.waiter(NAME);
+        Waiter first = notifier.waiter(notifier.place(NAME));
         LockSnapshot seen = engine.access().autocommit(SOON).read(NAME).orElseThrow();
         soon().until(() -> notifier.announce(first, seen, SOON));
         Future<LockHandle> second = acquiring(sleeper(), REQUEST);
@@ -494,7 +494,7 @@ abstract class WakeUpContract {
         LockHandle other = theirs.acquire(LockRequest.of("other"));
         WaiterNotifier notifier = engine.access().waiterNotifier();
         awaitListening(engine);
-        Waiter waiting = notifier.waiter("other");
+        Waiter waiting = notifier.waiter(notifier.place("other"));
         LockSnapshot seen = engine.access().autocommit(SOON).read("other").orElseThrow();
         soon().until(() -> notifier.announce(waiting, seen, SOON));
         database.execute("insert into lock_waiter (name, since, id, node_id, mode, permits, fair)" + " select '" + NAME
@@ -535,6 +535,8 @@ abstract class WakeUpContract {
             assertThat(log.lines()).isNotEmpty();
 
             soon().until(() -> isWokenBy(mine));
+            // It removes the rows of its waiters, and needs its pool for that.
+            mine.close();
         } finally {
             pool.close();
         }
