@@ -23,7 +23,8 @@ final class Deadline implements AutoCloseable {
 
     /**
      * The longest pause between two polls. On average, half of it passes between a release and the next grant. Each poll is one
-     * statement, so a waiter sends 24 or 25 statements per second.
+     * statement, so a service that polls sends 24 or 25 statements per
+     * second.
      */
     static final Duration LONGEST_PAUSE = Duration.ofMillis(45);
 

@@ -115,7 +115,7 @@ final class LocalQueue {
     }
 
     /**
-     * Records the result of the first thread's attempt for the waiting threads.
+     * Records the result of the first thread's attempt, or of a look for it, for the waiting threads.
      *
      * @param failure why the database could not show who holds the lock; null if it did
      */

@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Listens for locks that other nodes release, on a thread and a connection of its own. When the connection breaks, it wakes all
- * waiters. They poll until another connection listens. Thread-safe.
+ * waiters. The service polls until another connection listens. Thread-safe.
  */
 final class NotificationListener implements WakeUpChannel.Receiver, AutoCloseable {
 

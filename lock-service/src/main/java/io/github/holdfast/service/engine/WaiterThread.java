@@ -9,7 +9,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A thread that works for waiters in the background: one wakes those of other nodes, and one polls. Nobody waits for it. It ends
+ * A thread that works for waiters in the background: one wakes those of other nodes, and one polls. No call waits for it. It ends
  * when it has had nothing to do for a while. Thread-safe.
  */
 final class WaiterThread implements AutoCloseable {

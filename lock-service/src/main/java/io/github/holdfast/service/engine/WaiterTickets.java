@@ -56,7 +56,6 @@ final class WaiterTickets {
 
         private final String name;
         private final Order order;
-        private final String id = idPrefix + ids.incrementAndGet();
         private volatile @Nullable Ticket ticket;
         private volatile boolean isVisible;
 
@@ -81,7 +80,8 @@ final class WaiterTickets {
             if (firstId.startsWith(idPrefix) && !live.contains(firstId)) {
                 thread.execute(() -> store.waiters(LIMIT).removeStray(name, firstId));
             }
-            return firstId.equals(id);
+            Ticket mine = ticket;
+            return mine != null && firstId.equals(mine.id());
         }
 
         /** Whether this place was taken earlier than the other one. A place that is not taken is behind all others. */
@@ -109,6 +109,7 @@ final class WaiterTickets {
             }
             isVisible = false;
             long since = earlier == null ? ChronoUnit.MICROS.between(Instant.EPOCH, seen.dbNow()) : earlier.since();
+            String id = earlier == null ? idPrefix + ids.incrementAndGet() : earlier.id();
             Duration limit = atMost.compareTo(LIMIT) < 0 ? atMost : LIMIT;
             try {
                 if (earlier != null && !isOfNode) {
@@ -154,9 +155,11 @@ final class WaiterTickets {
 
         private @Nullable Ticket left() {
             Ticket left = ticket;
-            ticket = null;
-            isVisible = false;
-            live.remove(id);
+            if (left != null) {
+                ticket = null;
+                isVisible = false;
+                live.remove(left.id());
+            }
             return left;
         }
     }
