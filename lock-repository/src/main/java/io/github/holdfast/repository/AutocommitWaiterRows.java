@@ -82,14 +82,8 @@ final class AutocommitWaiterRows implements WaiterRows {
 
     @Override
     public void add(Ticket ticket) {
-        Statement<Integer> insert = with(
-                statements.add,
-                ticket.name(),
-                ticket.since(),
-                ticket.id(),
-                ticket.nodeId(),
-                ticket.holder(),
-                ticket.isFair());
+        Statement<Integer> insert =
+                with(statements.add, ticket.name(), ticket.since(), ticket.id(), ticket.nodeId(), ticket.isFair());
         int unused = executor.execute(AutocommitExecutor.unlessPresent(insert), write());
     }
 

@@ -108,10 +108,8 @@ public interface LockTables {
         Optional<LockSnapshot> read(String name);
 
         /**
-         * Finds the first place in the queue for a lock. Only the places of fair requests count, and only those of nodes that
-         * are {@linkplain NodeRows#markWaiting marked as waiting}. One statement.
-         *
-         * @return the {@link WaiterRows.Ticket#id id} of the place; empty if the queue is empty
+         * Finds the id of the first place in the queue for a lock. Only fair requests count, and only those of nodes that are
+         * {@linkplain NodeRows#markWaiting marked as waiting}. One statement.
          */
         Optional<String> firstInQueue(String name);
 
@@ -347,16 +345,9 @@ public interface LockTables {
          * @param since the database's clock when the waiter last read it, in microseconds since 1970
          * @param id distinguishes the waiters of the same time; at most 64 characters
          * @param nodeId the node that waits
-         * @param holder describes the waiter for people; null if unknown
          * @param isFair whether the waiter has a place in {@link LockRows#firstInQueue the queue}
          */
-        record Ticket(
-                String name,
-                long since,
-                String id,
-                String nodeId,
-                @Nullable String holder,
-                boolean isFair) {}
+        record Ticket(String name, long since, String id, String nodeId, boolean isFair) {}
 
         /** Adds a row. Does nothing if it is present. */
         void add(Ticket ticket);
@@ -382,11 +373,7 @@ public interface LockTables {
          */
         List<String> available(List<String> names, Duration tolerance);
 
-        /**
-         * Returns how many other nodes wait for a lock.
-         *
-         * @param nodeId the node to leave out; the empty string for none
-         */
+        /** Returns how many nodes wait for a lock, without this one; the empty string leaves none out. */
         int countOtherNodes(String name, String nodeId);
     }
 

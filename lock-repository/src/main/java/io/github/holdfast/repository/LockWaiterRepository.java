@@ -15,8 +15,8 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
     /** See {@link WaiterRows#add}. */
     @Modifying
     @Query("""
-            insert into HoldfastWaiter (name, since, id, nodeId, mode, permits, fair, holder)
-            values (:name, :since, :id, :nodeId, 'X', 1, :fair, :holder)
+            insert into HoldfastWaiter (name, since, id, nodeId, mode, permits, fair)
+            values (:name, :since, :id, :nodeId, 'X', 1, :fair)
             on conflict do nothing
             """)
     int add(
@@ -24,7 +24,6 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
             @Param("since") long since,
             @Param("id") String id,
             @Param("nodeId") String nodeId,
-            @Param("holder") @Nullable String holder,
             @Param("fair") boolean fair);
 
     /** See {@link WaiterRows#remove}. */

@@ -95,7 +95,7 @@ abstract class MysqlWakeUpChannelContract {
         }
 
         Ticket waits(String name, long since) {
-            Ticket ticket = new Ticket(name, since, "waiter", nodeId, null, false);
+            Ticket ticket = new Ticket(name, since, "waiter", nodeId, false);
             application.store().waiters(LEASE).add(ticket);
             return ticket;
         }

@@ -39,7 +39,7 @@ abstract class WaiterRowsContract {
     }
 
     private static Ticket ticket(String name, String nodeId) {
-        return new Ticket(name, 1_700_000_000_123_456L, "waiter of " + nodeId, nodeId, null, false);
+        return new Ticket(name, 1_700_000_000_123_456L, "waiter of " + nodeId, nodeId, false);
     }
 
     private void node(String id) {
@@ -61,7 +61,7 @@ abstract class WaiterRowsContract {
         assertThat(rows()).isEqualTo(1);
         assertThat(database.queryForLong("select since from lock_waiter where name = 'job' and node_id = 'node'"))
                 .isEqualTo(ticket.since());
-        waiters.remove(new Ticket("job", ticket.since() + 1, ticket.id(), ticket.nodeId(), null, false));
+        waiters.remove(new Ticket("job", ticket.since() + 1, ticket.id(), ticket.nodeId(), false));
         assertThat(rows()).isEqualTo(1);
         waiters.remove(ticket);
         waiters.remove(ticket);
@@ -86,7 +86,7 @@ abstract class WaiterRowsContract {
         node("two");
         waiters.add(ticket("job", "own"));
         waiters.add(ticket("job", "one"));
-        waiters.add(new Ticket("job", 5, "second", "one", "a thread", false));
+        waiters.add(new Ticket("job", 5, "second", "one", false));
         waiters.add(ticket("job", "two"));
         waiters.add(ticket("another", "three"));
         assertThat(waiters.countOtherNodes("job", "own")).isEqualTo(2);

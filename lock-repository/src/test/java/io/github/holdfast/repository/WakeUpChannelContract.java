@@ -74,7 +74,7 @@ abstract class WakeUpChannelContract {
             application.store().nodes().register(id, LEASE, null);
             return application.store().nodes().markWaiting(id, LEASE, listening.bell());
         });
-        application.store().waiters(LEASE).add(new Ticket(name, 1, "waiter", id, null, false));
+        application.store().waiters(LEASE).add(new Ticket(name, 1, "waiter", id, false));
     }
 
     private boolean release(LockEntity held, LockEntity after) {
@@ -169,7 +169,7 @@ abstract class WakeUpChannelContract {
                 application.store().nodes().register("first", LEASE, null);
                 return application.store().nodes().markWaiting("first", LEASE, 77L);
             });
-            Ticket first = new Ticket("job", 0, "waiter", "first", null, false);
+            Ticket first = new Ticket("job", 0, "waiter", "first", false);
             application.store().waiters(LEASE).add(first);
             LockEntity held = held("job");
             assertThat(release(held, held.withHoldCount(0))).isTrue();

@@ -115,7 +115,7 @@ final class WaiterTickets {
                 if (earlier != null && !isOfNode) {
                     store.waiters(limit).remove(earlier);
                 }
-                Ticket added = new Ticket(name, since, id, node.id(), null, isFair());
+                Ticket added = new Ticket(name, since, id, node.id(), isFair());
                 ticket = added;
                 live.add(id);
                 store.waiters(limit).add(added);
