@@ -42,10 +42,7 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
     int removeAll(@Param("name") String name, @Param("nodeId") String nodeId);
 
     /** See {@link WaiterRows#countOtherNodes}. */
-    @Query("""
-            select count(distinct n.id) from HoldfastWaiter w join HoldfastNode n on n.id = w.nodeId
-            where w.name = :name and n.ended = false and n.waitsUntil > db_clock() and n.id <> :nodeId
-            """)
+    @Query("select count(distinct n.id) " + NextWaiterQuery.ALL + " and n.id <> :nodeId")
     int countOtherNodes(@Param("name") String name, @Param("nodeId") String nodeId);
 
     /**
@@ -60,7 +57,10 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
             """)
     List<String> free(@Param("bell") long bell);
 
-    /** See {@link WaiterRows#available}. The condition is that of {@link LockEntity#availability} for any other owner. */
+    /**
+     * See {@link WaiterRows#available}. The condition is that of {@link LockEntity#availability} for any other owner, but a lock
+     * of an overdue node is found only when it may be granted.
+     */
     @Query("""
             select l.name from HoldfastLock l left join HoldfastNode n on n.id = l.nodeId
             where l.name in (:names) and (l.availableAt is null or l.availableAt <= db_begin_plus(:nowMicros))

@@ -4,24 +4,23 @@ package io.github.holdfast.repository;
 final class NextWaiterQuery {
 
     /**
-     * The waiters of other services. Only those of living nodes count whose mark is current. The lock is named by a parameter:
-     * Hibernate wraps a limited subquery into another one, and that one could not refer to the updated row.
+     * The waiters that count: those of living nodes whose mark is current. The lock is named by a parameter: Hibernate wraps a
+     * limited subquery into another one, and that one could not refer to the updated row.
      */
-    static final String OTHERS = """
+    static final String ALL = """
             from HoldfastWaiter w join HoldfastNode n on n.id = w.nodeId
             where w.name = :name and n.ended = false and n.waitsUntil > db_clock()
-                and (n.bell is null or n.bell <> :bell)
             """;
+
+    /** The waiters of other services. */
+    static final String OTHERS = ALL + " and (n.bell is null or n.bell <> :bell) ";
 
     /** The bell of the one that has waited longest; null if its service polls. */
     static final String BELL = "select n.bell " + OTHERS + " order by w.since, w.id fetch first 1 rows only";
 
     /** The first place in the queue of the fair requests of all services. */
-    static final String FIRST_IN_QUEUE = """
-            select w.id from HoldfastWaiter w join HoldfastNode n on n.id = w.nodeId
-            where w.name = :name and w.fair = true and n.ended = false and n.waitsUntil > db_clock()
-            order by w.since, w.id fetch first 1 rows only
-            """;
+    static final String FIRST_IN_QUEUE =
+            "select w.id " + ALL + " and w.fair = true order by w.since, w.id fetch first 1 rows only";
 
     private NextWaiterQuery() {}
 }

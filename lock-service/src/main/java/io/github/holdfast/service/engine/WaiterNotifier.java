@@ -143,7 +143,7 @@ final class WaiterNotifier implements AutoCloseable {
      * count. Needs one statement at the most.
      */
     int countOthers(String name) {
-        return waiters.contains(name) ? 1 : tickets.countOtherNodes(name);
+        return isAwaited(name) ? 1 : tickets.countOtherNodes(name);
     }
 
     /** Whether threads of this process have attempted for long, and stand in no queue of this process. */
@@ -168,12 +168,12 @@ final class WaiterNotifier implements AutoCloseable {
     /** Forgets a waiter that waits no more. If it was woken for nothing, wakes the next one in its place. */
     void forget(Waiter waiter) {
         waiters.remove(waiter);
-        if (waiter.place().isFair() && waiter.isGranted()) {
+        if (!waiter.place().isFair()) {
+            waiter.place().leaveSoon();
+        } else if (waiter.isGranted()) {
             waiter.place().leave();
         } else {
             waiter.place().leaveSoon();
-        }
-        if (waiter.place().isFair() && !waiter.isGranted()) {
             // Another thread of this process may have been woken for nothing, because this one was before it.
             thread.execute(() -> waiters.wake(waiter.name()));
         }

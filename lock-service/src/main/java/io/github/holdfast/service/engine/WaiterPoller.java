@@ -146,6 +146,7 @@ final class WaiterPoller implements AutoCloseable {
     }
 
     private void report(Throwable failed) {
+        LOG.debug("Could not look for the locks of waiting threads", failed);
         if (!isReported) {
             isReported = true;
             LogEvent.INTERNAL_FAILED
