@@ -12,12 +12,16 @@ final class EndlessPauses implements Ticker {
 
     private static final Duration LONGEST_POLL = Deadline.LONGEST_PAUSE.plusMillis(10);
 
-    private final AtomicInteger pausing = new AtomicInteger();
+    private final AtomicInteger waiters = new AtomicInteger();
+    private final AtomicInteger pollers = new AtomicInteger();
     private final ThreadLocal<Long> paused = ThreadLocal.withInitial(() -> 0L);
 
-    /** How many waiting threads are in a pause from which only a wake-up gets them. */
+    /**
+     * How many waiting threads are in a pause from which only a wake-up gets them. It is none while a poller looks for them, which
+     * it does until its service listens.
+     */
     int pausing() {
-        return pausing.get();
+        return pollers.get() > 0 ? waiters.get() : 0;
     }
 
     @Override
@@ -27,15 +31,15 @@ final class EndlessPauses implements Ticker {
 
     @Override
     public void park(Object blocker, long nanos) {
-        int waiting = blocker instanceof Deadline ? 1 : 0;
-        if ((waiting == 0 && !(blocker instanceof WaiterPoller)) || nanos <= LONGEST_POLL.toNanos()) {
+        AtomicInteger pausing = blocker instanceof Deadline ? waiters : blocker instanceof WaiterPoller ? pollers : null;
+        if (pausing == null || nanos <= LONGEST_POLL.toNanos()) {
             LockSupport.parkNanos(blocker, nanos);
             return;
         }
         long start = System.nanoTime();
-        pausing.addAndGet(waiting);
+        pausing.incrementAndGet();
         LockSupport.park(blocker);
-        pausing.addAndGet(-waiting);
+        pausing.decrementAndGet();
         paused.set(paused.get() + System.nanoTime() - start);
     }
 }

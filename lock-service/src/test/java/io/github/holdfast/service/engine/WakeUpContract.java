@@ -284,7 +284,7 @@ abstract class WakeUpContract {
 
     @Test
     void aWaitLeavesNothingBehind() throws Exception {
-        LockEngine engine = engineOver(database.dataSource());
+        LockEngine engine = engineOver(database.dataSource(), endless);
         LockHandle held = theirs.acquire(REQUEST);
         Future<LockHandle> granted = threads.submit(() -> Deadline.uninterruptibly(
                 endless,
@@ -470,7 +470,7 @@ abstract class WakeUpContract {
 
     @Test
     void whoLeavesAfterItWasWokenWakesTheNext() throws Exception {
-        LockEngine engine = engineOver(database.dataSource());
+        LockEngine engine = engineOver(database.dataSource(), new EndlessPauses());
         LockHandle held = theirs.acquire(REQUEST);
         WaiterNotifier notifier = engine.access().waiterNotifier();
         awaitListening(engine);
@@ -489,7 +489,7 @@ abstract class WakeUpContract {
 
     @Test
     void aTicketThatNobodyHasIsRemovedAndTheNextIsWoken() throws Exception {
-        LockEngine engine = engineOver(database.dataSource());
+        LockEngine engine = engineOver(database.dataSource(), new EndlessPauses());
         LockHandle held = theirs.acquire(REQUEST);
         LockHandle other = theirs.acquire(LockRequest.of("other"));
         WaiterNotifier notifier = engine.access().waiterNotifier();
@@ -545,7 +545,7 @@ abstract class WakeUpContract {
     @Test
     void whileNothingIsHeardNobodyRelies() throws Exception {
         FaultyDataSource faults = new FaultyDataSource(database.dataSource());
-        LockEngine engine = engineOver(faults);
+        LockEngine engine = engineOver(faults, endless);
         awaitListening(engine);
         faults.down();
         soon().until(() -> !engine.access().waiterNotifier().isListening());
@@ -553,7 +553,7 @@ abstract class WakeUpContract {
         soon().until(engine.access().waiterNotifier()::isListening);
     }
 
-    private LockEngine engineOver(DataSource connections) {
+    private LockEngine engineOver(DataSource connections, Ticker ticker) {
         EntityManagerFactory unit = services.unit(services.poolOver(connections));
         ServiceSettings settings = new ServiceSettings(
                 "",
@@ -566,8 +566,8 @@ abstract class WakeUpContract {
                 1,
                 AS_THE_DATABASE_ALLOWS,
                 WHERE_POSSIBLE,
-                endless);
-        LockStore store = LockStore.open(unit).cancellingOverdue(endless::nanoTime);
+                ticker);
+        LockStore store = LockStore.open(unit).cancellingOverdue(ticker::nanoTime);
         WaiterThread waiterThread = new WaiterThread("holdfast-waiters");
         LockEngine engine = new LockEngine(
                 store,
