@@ -31,7 +31,8 @@ final class EndlessPauses implements Ticker {
 
     @Override
     public void park(Object blocker, long nanos) {
-        AtomicInteger pausing = blocker instanceof Deadline ? waiters : blocker instanceof WaiterPoller ? pollers : null;
+        AtomicInteger pausing =
+                blocker instanceof Deadline ? waiters : blocker instanceof WaiterPoller ? pollers : null;
         if (pausing == null || nanos <= LONGEST_POLL.toNanos()) {
             LockSupport.parkNanos(blocker, nanos);
             return;

@@ -384,6 +384,7 @@ abstract class WakeUpContract {
         CountingDataSource polling = new CountingDataSource(database.dataSource());
         LockService mine = services.build(services.poolOver(notified), builder -> builder);
         LockService other = services.build(services.poolOver(polling), LockServiceBuilder::withoutWakeUp);
+        awaitListening(mine);
         theirs.acquire(REQUEST);
         notified.reset();
         polling.reset();
@@ -406,6 +407,15 @@ abstract class WakeUpContract {
         get(acquiring(mine, REQUEST)).close();
         // At the most one look in half of the shortest pause, and the rest.
         assertThat(counting.statements()).isBetween(5, 150);
+    }
+
+    private void awaitListening(LockService mine) throws Exception {
+        LockRequest request = LockRequest.of("to wait for");
+        LockHandle held = theirs.acquire(request);
+        Future<LockHandle> waiting = acquiring(mine, request.waitForever());
+        soon().until(() -> database.queryForLong("select count(*) from lock_node where bell is not null") == 1);
+        held.release();
+        get(waiting).close();
     }
 
     /** A service listens once one of its threads has waited for long. */
