@@ -32,6 +32,10 @@ final class FaultyConnection extends InterceptedConnection {
             // Another thread is executing the statement that this call cancels, so it must not wait for that thread.
             return call.proceed();
         }
+        if (call.name().equals("abort")) {
+            // Ends a statement of another thread too.
+            return broken ? null : call.proceed();
+        }
         inUse.lock();
         try {
             if (broken) {
@@ -112,7 +116,7 @@ final class FaultyConnection extends InterceptedConnection {
                 }
                 yield null;
             }
-            case "rollback", "abort" -> null;
+            case "rollback" -> null;
             case "isValid" -> false;
             case "isClosed" -> true;
             case "toString", "unwrap", "isWrapperFor" -> call.proceed();
