@@ -72,7 +72,7 @@ final class AutocommitLockRows implements LockRows {
             extend = CompiledUpdate.of(factory, LockRepository.class, "extend");
             release = CompiledUpdate.of(factory, LockRepository.class, "release");
             recount = CompiledUpdate.of(factory, LockRepository.class, "recount");
-            createIfMissing = CompiledUpdate.of(factory, LockRepository.class, "createIfMissing");
+            createIfMissing = CompiledUpdate.generating(factory, "version", LockRepository.class, "createIfMissing");
             firstInQueue = CompiledQuery.of(factory, String.class, LockRepository.class, "firstInQueue");
         }
 
@@ -106,11 +106,14 @@ final class AutocommitLockRows implements LockRows {
     }
 
     @Override
-    public int createIfMissing(String name) {
-        Statement<Integer> insert = statements.createIfMissing.with(transactions.timeout(), atMost, name);
-        return statements.executor.execute(
+    public Optional<LockEntity> createIfMissing(String name) {
+        long[] epoch = new long[1];
+        Statement<Integer> insert =
+                statements.createIfMissing.with(key -> epoch[0] = key, transactions.timeout(), atMost, name);
+        int unused = statements.executor.execute(
                 AutocommitExecutor.unlessPresent(insert),
                 write(connection -> read(connection, name).isEmpty()));
+        return epoch[0] == 0 ? Optional.empty() : Optional.of(new LockEntity(name, epoch[0]));
     }
 
     /** Grants a lock. A minimum hold may need two statements. These run in one transaction, because they belong together. */

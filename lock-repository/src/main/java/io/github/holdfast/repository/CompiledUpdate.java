@@ -1,5 +1,6 @@
 package io.github.holdfast.repository;
 
+import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.AutocommitExecutor.Statement;
 import java.lang.reflect.Method;
 import java.sql.PreparedStatement;
@@ -9,11 +10,14 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.LongConsumer;
 import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
+import org.hibernate.dialect.Dialect;
+import org.hibernate.dialect.PostgreSQLDialect;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -33,6 +37,9 @@ final class CompiledUpdate {
     private final String sql;
     private final List<Integer> markers;
 
+    /** The column whose new value is the key that the update generates; null if it generates none. */
+    private final @Nullable String keyColumn;
+
     /**
      * The SQL texts. The key encodes which arguments are null, and whether the connection is in autocommit mode. A new text
      * replaces the map by a larger one.
@@ -43,13 +50,15 @@ final class CompiledUpdate {
      * Creates an update.
      *
      * @param inspector changes each SQL text before it is sent
-     * @param markers the index of the method's argument for each parameter marker
+     * @param keyColumn the column whose new value is the key that the update generates; null if it generates none
      */
-    private CompiledUpdate(SqlClock clock, UnaryOperator<String> inspector, String sql, List<Integer> markers) {
+    private CompiledUpdate(
+            SqlClock clock, UnaryOperator<String> inspector, CompiledSql compiled, @Nullable String keyColumn) {
         this.clock = clock;
         this.inspector = inspector;
-        this.sql = sql;
-        this.markers = markers;
+        this.sql = compiled.text();
+        this.markers = compiled.markers();
+        this.keyColumn = keyColumn;
     }
 
     /**
@@ -59,10 +68,41 @@ final class CompiledUpdate {
      * @param name the name of its method, with an updating {@link Query}, and with {@link Param}s of type string, int, long or boolean
      */
     static CompiledUpdate of(SessionFactoryImplementor factory, Class<?> repository, String name) {
+        return of(factory, repository, name, null);
+    }
+
+    /**
+     * Compiles an update that generates a key: the new value of an attribute of {@link LockEntity}. On MySQL and MariaDB, the key
+     * is the argument of {@code last_insert_id}, whatever the attribute.
+     */
+    static CompiledUpdate generating(
+            SessionFactoryImplementor factory, String attribute, Class<?> repository, String name) {
+        return of(factory, repository, name, column(factory, attribute));
+    }
+
+    private static CompiledUpdate of(
+            SessionFactoryImplementor factory, Class<?> repository, String name, @Nullable String keyColumn) {
         Method method = CompiledSql.method(repository, name);
         CompiledSql compiled = CompiledSql.of(factory, method, CompiledSql.samples(method));
         SqlClock clock = SqlClock.of(factory.getJdbcServices().getDialect()).orElseThrow();
-        return new CompiledUpdate(clock, AutocommitExecutor.inspector(factory), compiled.text(), compiled.markers());
+        return new CompiledUpdate(clock, AutocommitExecutor.inspector(factory), compiled, keyColumn);
+    }
+
+    /**
+     * Returns the name of a column as the database stores it. PostgreSQL's driver quotes it
+     * (https://jdbc.postgresql.org/documentation/use/, {@code quoteReturningIdentifiers}). H2 ignores its case.
+     */
+    private static String column(SessionFactoryImplementor factory, String attribute) {
+        Dialect dialect = factory.getJdbcServices().getDialect();
+        String inSql = factory.getMappingMetamodel()
+                .getEntityDescriptor(LockEntity.class)
+                .findAttributeMapping(attribute)
+                .getSelectable(0)
+                .getSelectionExpression();
+        if (inSql.charAt(0) == dialect.openQuote()) {
+            return inSql.substring(1, inSql.length() - 1);
+        }
+        return dialect instanceof PostgreSQLDialect ? inSql.toLowerCase(Locale.ROOT) : inSql;
     }
 
     /**
@@ -79,15 +119,15 @@ final class CompiledUpdate {
     /**
      * Does the same as {@link #with(StatementTimeout, Duration, Object...)}, and passes on the key that the update generated.
      *
-     * @param keys receives the key, if a row was changed and the driver reports a key; null to ask for none
+     * @param keys receives the key, if a row was changed and the driver reports a key; null if the update generates none
      */
     Statement<Integer> with(
             @Nullable LongConsumer keys, StatementTimeout timeout, Duration atMost, @Nullable Object... arguments) {
         return connection -> {
             String text = inspector.apply(text(connection.getAutoCommit(), arguments));
-            try (PreparedStatement statement = keys == null
+            try (PreparedStatement statement = keyColumn == null
                     ? connection.prepareStatement(text)
-                    : connection.prepareStatement(text, PreparedStatement.RETURN_GENERATED_KEYS)) {
+                    : connection.prepareStatement(text, new String[] {keyColumn})) {
                 bind(statement, arguments);
                 String name = (String) Objects.requireNonNull(arguments[0], "name");
                 StatementTimeout.Watch watch = timeout.beginUpdate(name, statement, atMost);

@@ -47,8 +47,9 @@ final class JpaLockRows implements TransactionalLockRows {
     }
 
     @Override
-    public int createIfMissing(String name) {
-        return queries.createIfMissing(name);
+    public Optional<LockEntity> createIfMissing(String name) {
+        queries.createIfMissing(name);
+        return Optional.empty();
     }
 
     @Override

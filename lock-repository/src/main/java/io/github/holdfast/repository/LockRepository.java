@@ -47,11 +47,11 @@ interface LockRepository extends Repository<LockEntity, String> {
     @Query("select l from HoldfastLock l where l.name = :name")
     Optional<LockEntity> findForUpdateSkipLocked(@Param("name") String name);
 
-    /** See {@link LockRows#createIfMissing}. */
+    /** See {@link LockRows#createIfMissing}. MySQL and MariaDB count an existing row too. */
     @Modifying
     @Query("""
             insert into HoldfastLock (name, holdCount, fencingToken, expiresAt, version)
-            values (:name, 0, db_clock_micros(), db_clock(), db_clock_micros())
+            values (:name, 0, db_epoch(), db_clock(), db_epoch())
             on conflict do nothing
             """)
     int createIfMissing(@Param("name") String name);

@@ -116,12 +116,12 @@ public interface LockTables {
         /**
          * Creates the row of a free lock unless it exists. Call it in a transaction of its own, and only after a read has
          * found no row. On an existing row, it would wait for any transaction that has the row locked. Version and token start
-         * at the database's clock in microseconds. So both keep growing after a purge, and a version from before the purge
-         * never matches the new row.
+         * at the database's clock in microseconds, so both keep growing after a purge.
          *
-         * @return meaningless: MySQL and MariaDB count an existing row too
+         * @return the row as this call created it; empty if unknown. MySQL and MariaDB may also tell of a row that existed. It
+         *     is then unlike that row, or like it and free
          */
-        int createIfMissing(String name);
+        Optional<LockEntity> createIfMissing(String name);
 
         /**
          * Grants the lock, as {@link LockEntity#granted} computed it. One statement, or two if it waited for the row.

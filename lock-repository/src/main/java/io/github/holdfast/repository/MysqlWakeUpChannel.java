@@ -59,7 +59,8 @@ final class MysqlWakeUpChannel implements LockStore.WakeUpChannel {
         this.transactions = transactions;
         this.executor = executor;
         this.waiters = waiters;
-        this.release = CompiledUpdate.of(transactions.factory(), LockWakeUpRepository.class, "releaseAndTell");
+        this.release = CompiledUpdate.generating(
+                transactions.factory(), "holdCount", LockWakeUpRepository.class, "releaseAndTell");
         this.background = background;
     }
 

@@ -14,14 +14,18 @@ import org.hibernate.query.sqm.produce.function.StandardFunctionArgumentTypeReso
 import org.hibernate.type.BasicType;
 import org.hibernate.type.StandardBasicTypes;
 
-/** The SQL of each database for the wall clock in UTC, and for a time between the transaction's begin and now. */
+/**
+ * The SQL of each database for the wall clock in UTC, for a time between the transaction's begin and now, and for the begin of the
+ * statement.
+ */
 enum SqlClock {
     /** See https://www.postgresql.org/docs/current/functions-datetime.html#FUNCTIONS-DATETIME-CURRENT. */
     POSTGRESQL(
             "clock_timestamp()",
             "(clock_timestamp()+?1*interval '1 microsecond')",
             "(now()+?1*interval '1 microsecond')",
-            "cast(extract(epoch from clock_timestamp())*1000000 as bigint)"),
+            "cast(extract(epoch from clock_timestamp())*1000000 as bigint)",
+            "cast(extract(epoch from statement_timestamp())*1000000 as bigint)"),
 
     /**
      * {@code sysdate(6)} is the wall clock, but in the session's time zone. {@code now(6)} and {@code utc_timestamp(6)} are
@@ -35,7 +39,8 @@ enum SqlClock {
             "timestampadd(microsecond," + Sql.MYSQL_ELAPSED + "+?1,utc_timestamp(6))",
             "timestampadd(microsecond,?1,utc_timestamp(6))",
             "timestampdiff(microsecond,'1970-01-01',timestampadd(microsecond," + Sql.MYSQL_ELAPSED
-                    + ",utc_timestamp(6)))"),
+                    + ",utc_timestamp(6)))",
+            "last_insert_id(timestampdiff(microsecond,'1970-01-01',utc_timestamp(6)))"),
 
     /**
      * H2's only moving clock is the start of the statement, and only this view shows it. Its {@code current_timestamp} stands
@@ -46,18 +51,21 @@ enum SqlClock {
             Sql.H2_STATEMENT_START,
             "dateadd(microsecond,?1," + Sql.H2_STATEMENT_START + ")",
             "dateadd(microsecond,?1,current_timestamp(6))",
+            "cast(extract(epoch from " + Sql.H2_STATEMENT_START + ")*1000000 as bigint)",
             "cast(extract(epoch from " + Sql.H2_STATEMENT_START + ")*1000000 as bigint)");
 
     final String now;
     final String nowPlusMicros;
     final String beginPlusMicros;
     final String epochMicros;
+    final String epoch;
 
-    SqlClock(String now, String nowPlusMicros, String beginPlusMicros, String epochMicros) {
+    SqlClock(String now, String nowPlusMicros, String beginPlusMicros, String epochMicros, String epoch) {
         this.now = now;
         this.nowPlusMicros = nowPlusMicros;
         this.beginPlusMicros = beginPlusMicros;
         this.epochMicros = epochMicros;
+        this.epoch = epoch;
     }
 
     /** Returns the clock of the database; empty if Holdfast does not support the database. */
@@ -107,9 +115,13 @@ enum SqlClock {
 
     /**
      * The HQL functions for the database's clock: {@code db_clock()}, {@code db_clock_plus(micros)}, {@code db_clock_micros()}
-     * (the microseconds since 1970), and {@code db_begin_plus(micros)}. The last function adds to a time between the begin of
-     * the transaction and now. Use it in queries that read the time for every row, and that may consider a row younger than it
-     * is.
+     * (the microseconds since 1970), {@code db_epoch()} and {@code db_begin_plus(micros)}. The last function adds to a time between
+     * the begin of the transaction and now. Use it in queries that read the time for every row, and that may consider a row
+     * younger than it is.
+     *
+     * <p>{@code db_epoch()} is the first version and token of a new row: the microseconds since 1970 when the statement began, the
+     * same wherever it stands in the statement. On MySQL and MariaDB, it is also the key that the statement generates
+     * (https://dev.mysql.com/doc/refman/8.0/en/information-functions.html#function_last-insert-id).
      *
      * <p>HQL's own {@code instant} is unsuitable. On PostgreSQL, it is the start of the transaction. On MySQL and MariaDB, it
      * is in the session's time zone. A lease needs the time of the write itself, after any wait for the row.
@@ -136,6 +148,9 @@ enum SqlClock {
             describePlus(contributions, "db_clock_plus", clock.nowPlusMicros, instant);
             describePlus(contributions, "db_begin_plus", clock.beginPlusMicros, instant);
             describe(contributions, "db_clock_micros", clock.epochMicros, number)
+                    .setExactArgumentCount(0)
+                    .register();
+            describe(contributions, "db_epoch", clock.epoch, number)
                     .setExactArgumentCount(0)
                     .register();
         }

@@ -15,11 +15,16 @@ import io.github.holdfast.test.FaultyDataSource.Fault;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.hibernate.boot.model.naming.Identifier;
+import org.hibernate.boot.model.naming.PhysicalNamingStrategyStandardImpl;
+import org.hibernate.engine.jdbc.env.spi.JdbcEnvironment;
 import org.hibernate.resource.jdbc.spi.StatementInspector;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -97,14 +102,19 @@ abstract class AutocommitContract {
     void aRowIsCreatedByOneStatementAndOnlyOnce(boolean autoCommit) {
         try (TestApplication application = TestApplication.on(database, pool -> pool.setAutoCommit(autoCommit))) {
             application.dataSource().reset();
-            int unused = autocommit(application).createIfMissing("job");
+            LockEntity answered = autocommit(application).createIfMissing("job").orElseThrow();
             assertThat(application.dataSource().statements()).isEqualTo(1);
             assertThat(application.dataSource().commits()).isEqualTo(autoCommit ? 0 : 1);
             LockEntity created = application.read("job").row();
             assertThat(created.owner()).isNull();
             assertThat(created.fencingToken()).isPositive();
-            int unusedToo = autocommit(application).createIfMissing("job");
+            assertThat(answered.version()).isEqualTo(created.version());
+            assertThat(answered.fencingToken()).isEqualTo(created.fencingToken());
+            Optional<LockEntity> again = autocommit(application).createIfMissing("job");
             assertThat(application.read("job").row().version()).isEqualTo(created.version());
+            assertThat(again.map(row -> autocommit(application).grant(row, granted(row), LEASE, null)))
+                    .as("a row that was there")
+                    .isNotEqualTo(Optional.of(true));
         }
     }
 
@@ -249,6 +259,32 @@ abstract class AutocommitContract {
             assertThat(autocommit(application).grant(row, granted(row), LEASE, null))
                     .isTrue();
             assertThat(application.dataSource().sql().get(0)).containsPattern("update ([\"`]|public.)distributed_lock");
+            assertRowIsAnswered(application);
+        }
+    }
+
+    @Test
+    void aColumnNameInUpperCaseIsFound() {
+        Map<String, ?> settings = Map.of("hibernate.physical_naming_strategy", new UpperCaseColumns());
+        try (TestApplication application = TestApplication.on(database, pool -> {}, settings)) {
+            application.dataSource().reset();
+            assertRowIsAnswered(application);
+            assertThat(application.dataSource().sql().get(0)).contains("VERSION");
+        }
+    }
+
+    /** Asserts that the insert of a row answers with the row's first version. */
+    private static void assertRowIsAnswered(TestApplication application) {
+        LockEntity answered =
+                autocommit(application).createIfMissing("answered").orElseThrow();
+        assertThat(application.read("answered").row().version()).isEqualTo(answered.version());
+    }
+
+    private static final class UpperCaseColumns extends PhysicalNamingStrategyStandardImpl {
+
+        @Override
+        public Identifier toPhysicalColumnName(Identifier logicalName, JdbcEnvironment context) {
+            return Identifier.toIdentifier(logicalName.getText().toUpperCase(Locale.ROOT), logicalName.isQuoted());
         }
     }
 

@@ -97,13 +97,13 @@ abstract class CrashPointContract {
 
     /** What is done while the connection breaks, after what was held before. */
     enum Operation {
-        TRY_ACQUIRE(0, 4) {
+        TRY_ACQUIRE(0, 3) {
             @Override
             Optional<LockHandle> act(LockService locks, LockRequest request, List<LockHandle> held) {
                 return locks.tryAcquire(request);
             }
         },
-        ACQUIRE(0, 4) {
+        ACQUIRE(0, 3) {
             @Override
             Optional<LockHandle> act(LockService locks, LockRequest request, List<LockHandle> held) throws Exception {
                 return Optional.of(locks.acquire(request.waitAtMost(ofSeconds(1))));

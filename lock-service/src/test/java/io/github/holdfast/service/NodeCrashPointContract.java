@@ -52,7 +52,7 @@ abstract class NodeCrashPointContract extends CrashPoints {
     @EnumSource
     @Breaks("LockService.tryAcquire(LockRequest)")
     void aNameIsLockedForTheFirstTime(Owner owner) {
-        atEachStep(4, crash -> {
+        atEachStep(3, crash -> {
             acquire(crash, () -> mine.tryAcquire(owner.of(crash)).orElseThrow());
             endOf(owner, crash);
         });
@@ -61,7 +61,7 @@ abstract class NodeCrashPointContract extends CrashPoints {
     @Test
     @Breaks("LockService.acquire(LockRequest)")
     void theServiceLocksForTheFirstTime() {
-        atEachStep(6, crash -> {
+        atEachStep(5, crash -> {
             endNode();
             acquire(crash, () -> mine.acquire(crash.request()));
         });

@@ -120,7 +120,7 @@ abstract class TransactionCrashPointContract extends CrashPoints {
     @EnumSource
     void aLockThatIsReleasedInATransactionIsFreeAfterIt(Kept kept) {
         atEachStep(
-                8,
+                7,
                 crash -> crash.isCommitted(() -> lockIn(
                         transaction, () -> {}, kept.of(crash.request(), LONG), crash, status -> crash.write(em()))));
     }
@@ -128,7 +128,7 @@ abstract class TransactionCrashPointContract extends CrashPoints {
     @ParameterizedTest
     @EnumSource
     void aLockThatIsReleasedInATransactionIsFreeAfterItsRollback(Kept kept) {
-        atEachStep(6, crash -> {
+        atEachStep(5, crash -> {
             crash.isEnded(() -> lockIn(transaction, () -> {}, kept.of(crash.request(), LONG), crash, status -> {
                 crash.write(em());
                 status.setRollbackOnly();

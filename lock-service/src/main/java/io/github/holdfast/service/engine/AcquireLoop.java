@@ -17,6 +17,7 @@ import io.github.holdfast.service.engine.AttemptResult.TooLate;
 import io.github.holdfast.service.engine.AttemptResult.TransientFailure;
 import io.github.holdfast.service.engine.AttemptResult.Unavailable;
 import java.time.Duration;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
@@ -32,20 +33,28 @@ final class AcquireLoop {
     private final TakeoverPolicy policy;
     private final WaiterTickets.Place place;
     private final String name;
+    private final Consumer<LockEntity> created;
 
-    /** @param place the place of the acquisition among the waiters of all nodes */
+    /**
+     * Creates a loop.
+     *
+     * @param place the place of the acquisition among the waiters of all nodes
+     * @param created receives the row of the lock, if the loop has created it
+     */
     AcquireLoop(
             LockAccess access,
             ServicePhase phase,
             ListenerDispatcher listeners,
             TakeoverPolicy policy,
-            WaiterTickets.Place place) {
+            WaiterTickets.Place place,
+            Consumer<LockEntity> created) {
         this.access = access;
         this.phase = phase;
         this.listeners = listeners;
         this.policy = policy;
         this.place = place;
         this.name = place.name();
+        this.created = created;
     }
 
     /**
@@ -156,7 +165,9 @@ final class AcquireLoop {
             if (attempt instanceof RowMissing) {
                 // Bypasses Hibernate, which logs a warning for each error. An insert also fails if another node was
                 // faster.
-                int unused = access.autocommit(deadline.forOneStatement()).createIfMissing(name);
+                access.autocommit(deadline.forOneStatement())
+                        .createIfMissing(name)
+                        .ifPresent(created);
             } else if (attempt instanceof HolderNodeExpired overdue) {
                 store.inTransaction(
                         deadline.forOneStatement(),

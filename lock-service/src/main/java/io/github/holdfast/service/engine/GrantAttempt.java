@@ -47,7 +47,7 @@ final class GrantAttempt {
     private @Nullable LockEntity sent;
 
     /** The row that was used without a read, because this process wrote it last. */
-    private @Nullable LockEntity own;
+    private FreeRowCache.@Nullable Row own;
 
     private long runsSince;
 
@@ -90,18 +90,14 @@ final class GrantAttempt {
     }
 
     /**
-     * Attempts without a read if this process released the lock last. Otherwise, or if the row has changed since, reads the row
-     * first.
+     * Attempts without a read if this process wrote the row last, and the lock was free. Otherwise, or if the row has changed
+     * since, reads the row first.
      */
     AttemptResult attempt(LockRows locks) {
-        Optional<ReleasedRowCache.Row> releasedRows =
-                unanswered == null && !claim.request().isFair()
-                        ? access.releasedRows().take(claim.name())
-                        : Optional.empty();
-        Optional<Granted> granted = releasedRows.isEmpty()
-                ? Optional.empty()
-                : grantWithoutLook(
-                        locks, releasedRows.get().free(), releasedRows.get().runsSince());
+        Optional<FreeRowCache.Row> row = unanswered == null && !claim.request().isFair()
+                ? access.freeRows().take(claim.name())
+                : Optional.empty();
+        Optional<Granted> granted = row.isPresent() ? grantWithoutLook(locks, row.get()) : Optional.empty();
         return granted.isPresent() ? granted.get() : attemptAfterLook(locks);
     }
 
@@ -147,16 +143,16 @@ final class GrantAttempt {
             return Optional.empty();
         }
         reconciliations = heartbeat.reconciliations();
-        return grantWithoutLook(locks, row, since);
+        return grantWithoutLook(locks, new FreeRowCache.Row(row, false, since));
     }
 
     /** Grants the lock, based on the row as this process last wrote it; empty if the row has changed since. */
-    private Optional<Granted> grantWithoutLook(LockRows locks, LockEntity row, long since) {
+    private Optional<Granted> grantWithoutLook(LockRows locks, FreeRowCache.Row row) {
         hasAsked = true;
         long now = runsSince;
         own = row;
-        runsSince = since;
-        if (grant(locks, row) instanceof Granted granted) {
+        runsSince = row.runsSince();
+        if (grant(locks, row.free()) instanceof Granted granted) {
             return Optional.of(granted);
         }
         own = null;
@@ -260,8 +256,16 @@ final class GrantAttempt {
                 sentAt,
                 Objects.requireNonNull(validFor, "a lock without a node has a lease"),
                 reconciliations,
-                sent != null && sent != own && sent.acquiredAt() == null,
+                isFirst(),
                 runsSince);
+    }
+
+    /** Whether the row that was sent shows that nobody has held the lock since the row was created. */
+    private boolean isFirst() {
+        if (own != null) {
+            return own.isNew();
+        }
+        return sent != null && sent.acquiredAt() == null;
     }
 
     /**
@@ -302,7 +306,7 @@ final class GrantAttempt {
     /** The row before the lock was granted; null if it was not read. */
     @Nullable
     LockEntity replaced() {
-        return sent == own ? null : sent;
+        return own == null ? sent : null;
     }
 
     /** Whether the attempt reached the lock's row. */

@@ -154,8 +154,8 @@ final class HandOff {
         if (isRunOver) {
             offer();
         } else {
-            access.releasedRows()
-                    .put(row, isContended() ? runsSince : access.ticker().nanoTime());
+            access.freeRows()
+                    .released(row, isContended() ? runsSince : access.ticker().nanoTime());
         }
     }
 

@@ -51,7 +51,8 @@ final class LeaseAcquisition implements HandOffWaiter.Candidate {
         this.context = context;
         this.access = context.access();
         this.claim = claim;
-        this.loop = new AcquireLoop(access, context.phase(), context.listeners(), context.policy(), claim.place());
+        this.loop = new AcquireLoop(
+                access, context.phase(), context.listeners(), context.policy(), claim.place(), this::keep);
         this.begunAt = access.ticker().nanoTime();
     }
 
@@ -138,6 +139,13 @@ final class LeaseAcquisition implements HandOffWaiter.Candidate {
                 access, context.heartbeat(), context.policy(), claim, begunAt, unanswered, doubtfulToken);
         attempt = begun;
         return begun;
+    }
+
+    /** Keeps a new row for the next attempt, unless that looks in any case. */
+    private void keep(LockEntity created) {
+        if (claim.step() == GrantStep.NONE && !claim.request().isFair()) {
+            access.freeRows().created(created, access.ticker().nanoTime());
+        }
     }
 
     private AttemptResult attempt(Deadline deadline) {

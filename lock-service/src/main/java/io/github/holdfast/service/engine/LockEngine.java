@@ -97,7 +97,7 @@ public final class LockEngine implements AutoCloseable {
         LockAccess access = new LockAccess(
                 store,
                 inDoubtWrites,
-                new ReleasedRowCache(),
+                new FreeRowCache(),
                 queue,
                 new WaiterNotifier(channel, waiterThread, settings, store, heartbeat, inDoubtWrites, queue),
                 ticker);

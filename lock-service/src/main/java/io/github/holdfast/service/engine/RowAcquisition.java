@@ -47,7 +47,8 @@ abstract sealed class RowAcquisition permits OwnRowAcquisition, CallersRowAcquis
                 context.phase(),
                 context.listeners(),
                 policy,
-                context.access().waiterNotifier().place(name));
+                context.access().waiterNotifier().place(name),
+                created -> {});
     }
 
     /** Locks the row of a lock that a read has shown as free. */
