@@ -13,7 +13,6 @@ import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.ToIntFunction;
 import javax.sql.DataSource;
-import org.hibernate.Session;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -57,6 +56,7 @@ final class AutocommitLockRows implements LockRows {
         private final CompiledUpdate release;
         private final CompiledUpdate recount;
         private final CompiledUpdate createIfMissing;
+        private final CompiledQuery<LockSnapshot> read;
         private final CompiledQuery<String> firstInQueue;
 
         /**
@@ -73,6 +73,7 @@ final class AutocommitLockRows implements LockRows {
             release = CompiledUpdate.of(factory, LockRepository.class, "release");
             recount = CompiledUpdate.of(factory, LockRepository.class, "recount");
             createIfMissing = CompiledUpdate.generating(factory, "version", LockRepository.class, "createIfMissing");
+            read = CompiledQuery.ofSnapshot(factory);
             firstInQueue = CompiledQuery.of(factory, String.class, LockRepository.class, "firstInQueue");
         }
 
@@ -91,9 +92,8 @@ final class AutocommitLockRows implements LockRows {
     }
 
     private Optional<LockSnapshot> read(Connection connection, String name) throws SQLException {
-        try (Session session = statements.executor.session(connection)) {
-            return transactions.within(session, atMost, () -> locks.read(name));
-        }
+        return statements.read.with(transactions.timeout(), atMost, name).on(connection).stream()
+                .findFirst();
     }
 
     @Override

@@ -1,9 +1,11 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.repository.AutocommitExecutor.Statement;
+import io.github.holdfast.repository.LockTables.LockSnapshot;
 import java.lang.reflect.Method;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,26 +14,44 @@ import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A query of a repository for one column, as {@link CompiledSql}. An execution needs no session of Hibernate. Thread-safe.
+ * A query of a repository, as {@link CompiledSql}. An execution needs no session of Hibernate. Thread-safe.
  *
- * @param <T> the type of the column
+ * @param <T> the type of a result
  */
 final class CompiledQuery<T> {
 
-    private final Class<T> column;
-    private final SqlClock clock;
+    private final Row<T> row;
     private final UnaryOperator<String> inspector;
-    private final CompiledSql sql;
+    private final List<Integer> markers;
+    private final String inTransaction;
+    private final String inAutocommit;
 
-    private CompiledQuery(Class<T> column, SqlClock clock, UnaryOperator<String> inspector, CompiledSql sql) {
-        this.column = column;
-        this.clock = clock;
-        this.inspector = inspector;
-        this.sql = sql;
+    /** Reads the current row of a result. */
+    interface Row<T> {
+        @Nullable
+        T read(ResultSet result) throws SQLException;
+    }
+
+    private CompiledQuery(SessionFactoryImplementor factory, Row<T> row, CompiledSql sql) {
+        this.row = row;
+        this.inspector = AutocommitExecutor.inspector(factory);
+        this.markers = sql.markers();
+        this.inTransaction = sql.text();
+        this.inAutocommit = SqlClock.of(factory.getJdbcServices().getDialect())
+                .orElseThrow()
+                .inAutocommit(sql.text());
+    }
+
+    /** Compiles {@link LockRepository#read}. */
+    static CompiledQuery<LockSnapshot> ofSnapshot(SessionFactoryImplementor factory) {
+        SnapshotColumns columns = new SnapshotColumns(factory);
+        Method method = CompiledSql.method(LockRepository.class, "read");
+        return new CompiledQuery<>(
+                factory, columns::read, CompiledSql.of(factory, columns.hql(), method, CompiledSql.samples(method)));
     }
 
     /**
-     * Compiles a query.
+     * Compiles a query for one column.
      *
      * @param column the type of the column: string or long
      * @param repository the interface that declares the query
@@ -47,10 +67,7 @@ final class CompiledQuery<T> {
     static <T> CompiledQuery<T> of(
             SessionFactoryImplementor factory, Class<T> column, Method method, List<Object> samples) {
         return new CompiledQuery<>(
-                column,
-                SqlClock.of(factory.getJdbcServices().getDialect()).orElseThrow(),
-                AutocommitExecutor.inspector(factory),
-                CompiledSql.of(factory, method, samples));
+                factory, result -> result.getObject(1, column), CompiledSql.of(factory, method, samples));
     }
 
     /**
@@ -63,17 +80,17 @@ final class CompiledQuery<T> {
     Statement<List<@Nullable T>> with(StatementTimeout timeout, Duration atMost, Object... arguments) {
         List<Object> values = CompiledSql.flat(List.of(arguments));
         return connection -> {
-            String text = connection.getAutoCommit() ? clock.inAutocommit(sql.text()) : sql.text();
+            String text = connection.getAutoCommit() ? inAutocommit : inTransaction;
             try (PreparedStatement statement = connection.prepareStatement(inspector.apply(text))) {
                 int parameter = 0;
-                for (int marker : sql.markers()) {
+                for (int marker : markers) {
                     CompiledSql.bind(statement, ++parameter, values.get(marker));
                 }
                 timeout.limitQuery(statement, atMost);
                 try (ResultSet result = statement.executeQuery()) {
                     List<@Nullable T> found = new ArrayList<>();
                     while (result.next()) {
-                        found.add(result.getObject(1, column));
+                        found.add(row.read(result));
                     }
                     return found;
                 }

@@ -67,13 +67,17 @@ record CompiledSql(String text, List<Integer> markers) {
      * @param samples an argument for each {@link Param}; all values differ, also those of lists
      */
     static CompiledSql of(SessionFactoryImplementor factory, Method method, List<Object> samples) {
+        return of(factory, method.getAnnotation(Query.class).value(), method, samples);
+    }
+
+    /** As {@link #of(SessionFactoryImplementor, Method, List)}, with other HQL for the parameters of the method. */
+    static CompiledSql of(SessionFactoryImplementor factory, String hql, Method method, List<Object> samples) {
         Recorder recorder = new Recorder();
         try (Session session = factory.withOptions()
                 .connection(recorder.connection())
                 .noStatementInspector()
                 .openSession()) {
             session.beginTransaction();
-            String hql = method.getAnnotation(Query.class).value();
             if (method.isAnnotationPresent(Modifying.class)) {
                 MutationQuery update = session.createMutationQuery(hql);
                 bind(update, method, samples);

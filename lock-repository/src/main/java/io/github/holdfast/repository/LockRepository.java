@@ -23,12 +23,16 @@ import org.springframework.data.repository.query.Param;
  */
 interface LockRepository extends Repository<LockEntity, String> {
 
+    /** The part of {@link #read} after its selection. */
+    String FROM_LOCK_AND_NODE = """
+            from HoldfastLock l left join HoldfastNode n on n.id = l.nodeId
+            where l.name = :name
+            """;
+
     /** See {@link LockRows#read}. */
     @Query("""
             select new io.github.holdfast.repository.LockTables$LockSnapshot(l, n, db_clock())
-            from HoldfastLock l left join HoldfastNode n on n.id = l.nodeId
-            where l.name = :name
-            """)
+            """ + FROM_LOCK_AND_NODE)
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
     Optional<LockSnapshot> read(@Param("name") String name);
 

@@ -247,6 +247,29 @@ abstract class AutocommitContract {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"node", "no such node"})
+    void aLookReadsWhatASessionOfHibernateReads(String nodeId) {
+        try (TestApplication application = TestApplication.on(database)) {
+            application.create("job");
+            String time = "timestamp '2026-01-02 03:04:05.67890";
+            database.execute(
+                    "insert into lock_node (id, started_at, expires_at, ended, description, bell, version, waits_until)"
+                            + " values ('node', " + time + "1', " + time + "2', true, 'a node', 7, 8, " + time + "3')",
+                    "update distributed_lock set owner = 'me', node_id = '" + nodeId + "', hold_count = 2,"
+                            + " fencing_token = 3, acquired_at = " + time + "4', expires_at = " + time + "5',"
+                            + " available_at = " + time + "6', holder = 'holder', permits = 9, wanted_until = " + time
+                            + "7', version = 10, guard_count = 11");
+            LockSnapshot expected = application.read("job");
+            LockSnapshot seen = autocommit(application).read("job").orElseThrow();
+            assertThat(seen.row()).hasNoNullFieldsOrProperties();
+            assertThat(seen.row()).usingRecursiveComparison().isEqualTo(expected.row());
+            assertThat(seen.node() == null).isEqualTo(nodeId.equals("no such node"));
+            assertThat(seen.node()).usingRecursiveComparison().isEqualTo(expected.node());
+            assertThat(Duration.between(expected.dbNow(), seen.dbNow())).isBetween(Duration.ZERO, AT_MOST);
+        }
+    }
+
     @Test
     void namesAreThoseOfThePersistenceUnit() {
         // Quoted, they would be others on H2.
