@@ -15,6 +15,7 @@ import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Proxy;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -29,8 +30,9 @@ class SwitchOverTest {
     void locksGoOnWhenThePrimaryHasBecomeAStandby() throws Exception {
         try (PostgresPair servers = PostgresPair.start();
                 Proxy proxy = Proxy.to(servers.primary().url());
-                Application application = Application.on(proxy.url(), settings -> settings)) {
-            Holder holder = new Holder(application.locks());
+                Application application = Application.on(proxy.url(), settings -> settings);
+                Application waiting = Application.on(proxy.url(), settings -> settings)) {
+            Holder holder = new Holder(application.locks(), waiting.locks());
             servers.primary().stop();
             servers.primary().follow(servers.standby());
             servers.primary().start();
@@ -46,8 +48,9 @@ class SwitchOverTest {
     void locksGoOnWhenAnotherMemberOfAGroupIsThePrimary() throws Exception {
         try (MysqlGroup group = MysqlGroup.start();
                 Proxy proxy = Proxy.to(MysqlGroup.url(group.member(0).address(), ""));
-                Application application = Application.on(proxy.url(), settings -> settings)) {
-            Holder holder = new Holder(application.locks());
+                Application application = Application.on(proxy.url(), settings -> settings);
+                Application waiting = Application.on(proxy.url(), settings -> settings)) {
+            Holder holder = new Holder(application.locks(), waiting.locks());
             group.switchOver(group.member(0), group.member(1));
             holder.assertNothingIsGranted();
 
@@ -57,21 +60,33 @@ class SwitchOverTest {
         }
     }
 
-    /** Holds locks of each kind. */
+    /** Holds locks of each kind, while a thread of another service waits for one of them. */
     private static final class Holder {
 
         private final LockService locks;
         private final LockHandle beating;
         private final LockHandle leased;
         private final LockHandle released;
+        private final CompletableFuture<ReleaseOutcome> served;
 
-        Holder(LockService locks) {
+        Holder(LockService locks, LockService waiting) {
             this.locks = locks;
             beating = acquire(LockRequest.of("heartbeat"));
             leased = acquire(LockRequest.of("lease").lease(ofMinutes(10)));
             released = acquire(LockRequest.of("release").lease(ofMinutes(10)));
             // So that the row is there.
             acquire(LockRequest.of("free")).close();
+            served = CompletableFuture.supplyAsync(() -> release(waiting));
+            await().atMost(SOON).until(() -> waiting.admin().waiting() == 1);
+        }
+
+        private static ReleaseOutcome release(LockService waiting) {
+            try {
+                return waiting.acquire(LockRequest.of("heartbeat").waitAtMost(ofMinutes(5)))
+                        .release();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
         }
 
         private LockHandle acquire(LockRequest request) {
@@ -95,6 +110,7 @@ class SwitchOverTest {
             await().atMost(SOON).until(() -> beating.remaining().compareTo(ofSeconds(25)) > 0);
             assertThat(beating.state()).isEqualTo(LockState.HELD);
             assertThat(beating.release()).isEqualTo(ReleaseOutcome.RELEASED);
+            assertThat(served).succeedsWithin(SOON).isEqualTo(ReleaseOutcome.RELEASED);
         }
 
         private boolean triesToAcquire(String name, Duration wait) {

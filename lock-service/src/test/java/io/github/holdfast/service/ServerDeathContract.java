@@ -1,6 +1,7 @@
 package io.github.holdfast.service;
 
 import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -28,6 +29,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -35,6 +37,8 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The server ends the connections of a service that holds locks, or it crashes and comes back, soon or late. */
 @TestInstance(Lifecycle.PER_CLASS) // One server of its own for all tests that kill it.
@@ -242,6 +246,42 @@ abstract class ServerDeathContract {
                 assertThat(next.fencingToken()).isGreaterThan(outer.fencingToken());
             }
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void thoseWhoWaitThroughACrashOfTheServerAreServed(boolean isFair, Database shared) throws Exception {
+        RestartableDatabase server = restartable(shared.kind());
+        ExecutorService threads = Executors.newCachedThreadPool();
+        try (Services services = Services.on(server.database())) {
+            LockService mine = service(services, server.database(), LONG_LEASE);
+            LockService theirs = service(services, server.database(), LONG_LEASE);
+            LockRequest request = LockRequest.of("awaited").waitAtMost(ofMinutes(2));
+            LockRequest waiting = isFair ? request.fair() : request;
+            LockHandle held = theirs.acquire(request);
+            List<Future<ReleaseOutcome>> served = new ArrayList<>();
+            for (int thread = 0; thread < 4; thread++) {
+                served.add(threads.submit(() -> mine.acquire(waiting).release()));
+            }
+            // Of threads that are not fair, only the first of a service announces itself.
+            awaitWaiters(server, isFair ? 4 : 1);
+            server.kill();
+            server.restart();
+            awaitHeartbeat(held, LONG_LEASE);
+            assertThat(held.release()).isEqualTo(ReleaseOutcome.RELEASED);
+            for (Future<ReleaseOutcome> each : served) {
+                assertThat(each.get(SOON.toSeconds(), TimeUnit.SECONDS)).isEqualTo(ReleaseOutcome.RELEASED);
+            }
+            awaitWaiters(server, 0);
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    private static void awaitWaiters(RestartableDatabase server, int count) {
+        await().atMost(SOON)
+                .untilAsserted(() -> assertThat(server.database().queryForLong("select count(*) from lock_waiter"))
+                        .isEqualTo(count));
     }
 
     @Test
