@@ -38,6 +38,10 @@ enum Action {
     LEFT,
     /** Afterwards, what the lock's row shows; it fails if the row names a node that is dead. */
     ROW,
+    /** Afterwards, a place in the queue of a lock at which nobody waits; it fails if the place names a node that is dead. */
+    PLACE,
+    /** Afterwards, how many places in queues were seen while there were faults: in all, and of fair requests. */
+    PLACES_SEEN,
     /** Afterwards, what the guarded transactions have counted. */
     COUNTER
 }

@@ -30,7 +30,10 @@ final class Client {
 
     static final int NAMES = 4;
 
-    private static final int MAX_WAIT_MILLIS = 400;
+    private static final int USUAL_WAIT_MILLIS = 400;
+
+    /** Longer than a node lives after its last heartbeat: a waiter outlives the holder and others that wait. */
+    private static final int LONG_WAIT_MILLIS = 3000;
 
     private final LockService locks;
     private final EntityManagerFactory unit;
@@ -73,15 +76,25 @@ final class Client {
         }
     }
 
-    /** Some have hardly any time. */
+    /** Some have hardly any time, and some have much. */
     private Duration patience() {
-        return Duration.ofMillis(random.nextInt(5) == 0 ? random.nextInt(6) : MAX_WAIT_MILLIS);
+        return Duration.ofMillis(
+                switch (random.nextInt(5)) {
+                    case 0 -> random.nextInt(6);
+                    case 1 -> LONG_WAIT_MILLIS;
+                    default -> USUAL_WAIT_MILLIS;
+                });
     }
 
-    /** With the property {@code faults.unfenced}, which breaks G, to see that a run finds it. */
-    private static LockRequest request(String name) {
+    /**
+     * A third is fair.
+     *
+     * <p>With the property {@code faults.unfenced}, which breaks G, to see that a run finds it.
+     */
+    private LockRequest request(String name) {
         LockRequest request = LockRequest.of(name);
-        return Boolean.getBoolean(Fleet.UNFENCED) ? request.withoutFence() : request;
+        LockRequest inOrder = random.nextInt(3) == 0 ? request.fair() : request;
+        return Boolean.getBoolean(Fleet.UNFENCED) ? inOrder.withoutFence() : inOrder;
     }
 
     private void pause(int atMostMillis) {

@@ -85,4 +85,12 @@ class EndOfWorkTest {
                 .add(3, Action.LEFT, Phase.OK, CALM, CALM, facts -> facts);
         assertBroken(Promise.NOTHING_LEAKED, Promise.NOTHING_LEAKED);
     }
+
+    @Test
+    void aPlaceAtWhichNobodyWaits() {
+        recording
+                .add(0, Action.PLACE, Phase.OK, CALM, CALM, facts -> facts.node("alive"))
+                .add(0, Action.PLACE, Phase.FAIL, CALM, CALM, facts -> facts.node("dead"));
+        assertBroken(Promise.NOTHING_LEAKED, Promise.NOTHING_LEFT_BY_THE_DEAD);
+    }
 }

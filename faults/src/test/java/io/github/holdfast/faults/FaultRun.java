@@ -46,11 +46,13 @@ record FaultRun(TestDatabase kind, long seed, Duration duration, Path directory)
                             .withoutHousekeeping()
                             .build();
                     Recorder recorder = new Recorder(0, directory.resolve("nemesis.txt"));
-                    Fleet fleet = new Fleet(server, directory, seed)) {
+                    Fleet fleet = new Fleet(server, directory, seed);
+                    Places places = new Places(server)) {
                 fleet.start();
                 new Nemesis(server, fleet, locks.admin(), recorder, seed)
                         .rageUntil(System.nanoTime() + duration.toNanos());
                 fleet.stop();
+                places.recordSeen(recorder);
                 Facts all = Facts.of(Facts.ALL);
                 recorder.end(recorder.begin(Action.CALM, all), Action.CALM, Phase.OK, all);
                 long calm = System.nanoTime();
@@ -59,6 +61,7 @@ record FaultRun(TestDatabase kind, long seed, Duration duration, Path directory)
                 LockSupport.parkNanos(calm + FREE_WITHIN.toNanos() - System.nanoTime());
                 tidyUp(locks.admin());
                 look(server, recorder);
+                places.recordLeft(recorder, PATIENCE);
                 System.out.println("Answers to COMMIT that were dropped: " + fleet.droppedReplies());
             }
         }

@@ -47,11 +47,24 @@ class FaultTest {
         Verdict verdict = new HistoryChecker(FaultRun.FREE_WITHIN).judge(history);
 
         List<Operation> operations = history.operations();
-        System.out.printf("%s: %s%n%s%n", kind.label(), figures(operations), verdict);
+        Facts seen = placesSeen(operations);
+        System.out.printf(
+                "%s: %s%nplaces in queues seen: %d, %d of them of fair requests%n%s%n",
+                kind.label(), figures(operations), seen.value(), seen.holds(), verdict);
         assertThat(verdict.violations()).as("with seed %d: %s", seed, verdict).isEmpty();
         assertThat(operations).as("grants").anyMatch(operation -> operation.is(Action.ACQUIRE, Phase.OK));
         assertThat(operations).as("row locks").anyMatch(operation -> operation.is(Action.ROW_ACQUIRE, Phase.OK));
         assertThat(operations).as("guarded commits").anyMatch(operation -> operation.is(Action.COMMIT, Phase.OK));
+        assertThat(seen.value()).as("places in queues").isPositive();
+        assertThat(seen.holds()).as("places of fair requests").isPositive();
+    }
+
+    private static Facts placesSeen(List<Operation> operations) {
+        return operations.stream()
+                .filter(operation -> operation.is(Action.PLACES_SEEN, Phase.OK))
+                .findFirst()
+                .orElseThrow()
+                .facts();
     }
 
     /** How many operations of each kind came out how. */
