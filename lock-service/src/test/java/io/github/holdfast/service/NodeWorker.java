@@ -8,6 +8,7 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LockStoreException;
@@ -20,7 +21,9 @@ import io.github.holdfast.test.JavaProcess;
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -86,6 +89,7 @@ public final class NodeWorker {
 
     private final LockService locks;
     private final Duration nodeLease;
+    private final Map<String, LockHandle> queued = new ConcurrentHashMap<>();
     private final ExecutorService threads = Executors.newCachedThreadPool(Daemons.named("worker"));
 
     private NodeWorker(LockService locks, Duration nodeLease) {
@@ -130,6 +134,8 @@ public final class NodeWorker {
                 case "hold" -> hold(command[1]);
                 case "take" -> take(command[1]);
                 case "run" -> run(command[1]);
+                case "queue" -> queue(command[1], ofMillis(Long.parseLong(command[2])));
+                case "free" -> free(command[1]);
                 case "watch" -> watch(command[1], Look.valueOf(command[2]));
                 default -> throw new IllegalArgumentException(command[0]);
             }
@@ -140,6 +146,21 @@ public final class NodeWorker {
 
     private void hold(String name) throws InterruptedException {
         tellGranted("holding", locks.acquire(LockRequest.of(name)));
+    }
+
+    /** Waits for the lock as a fair request, and keeps it until it is told to free it. */
+    private void queue(String name, Duration atMost) throws InterruptedException {
+        try {
+            LockHandle lock = locks.acquire(LockRequest.of(name).fair().waitAtMost(atMost));
+            queued.put(name, lock);
+            tellGranted("granted", lock);
+        } catch (LockNotAcquiredException refused) {
+            tell("refused " + name);
+        }
+    }
+
+    private void free(String name) {
+        tell("freed " + name + " " + Objects.requireNonNull(queued.remove(name)).release());
     }
 
     private void take(String name) {
