@@ -205,12 +205,19 @@ final class GrantAttempt {
     }
 
     /**
-     * Whether no fair request is before this one. Read after the row: a request that arrives later is behind this one, and a
-     * grant in between changes the row's version.
+     * Whether no fair request is before this one. If there is one, although the lock is free, also wakes the service that has waited
+     * longest, once a second. Read after the row: a request that arrives later is behind this one, and a grant in between changes
+     * the row's version.
      */
     private boolean isItsTurn(LockRows locks) {
-        return !claim.request().isFair()
+        boolean isFirst = !claim.request().isFair()
                 || locks.firstInQueue(claim.name()).map(claim.place()::isFirst).orElse(true);
+        if (!isFirst && claim.place().claimWakeUp()) {
+            // The first may have missed its wake-up, or its process does not know of the place: the insert arrived
+            // late.
+            access.waiterNotifier().wakeNext(claim.name());
+        }
+        return isFirst;
     }
 
     /** Whether a dead holder left the lock. The lock delay protects the next holder from late writes of the dead one. */

@@ -30,8 +30,8 @@ final class Waiter implements AutoCloseable {
     private volatile boolean isWoken;
     private volatile boolean isNotified;
 
-    /** Whether the waiter has attempted since other nodes can see it. */
-    private boolean isAnnounced;
+    /** How often the place had been taken before the last pause. */
+    private int timesTaken;
 
     /** Whether a notification has ended the last pause, and the attempt after it is not finished. */
     private boolean isToAttempt;
@@ -92,18 +92,19 @@ final class Waiter implements AutoCloseable {
 
     /**
      * Pauses until woken, or until the lease ends that the row showed. Somebody who does not wait may be faster, again and again.
-     * So after some notifications in vain, a waiter attempts no more often than by polling. The first of these pauses is no longer
-     * than that of a poll: a release that was already under way has not seen the waiter. For a fair waiter, there is none.
+     * So after some notifications in vain, a waiter attempts no more often than by polling. Each time that the place was taken,
+     * the first pause is no longer than that of a poll: a release that was already under way has not seen the waiter. For a fair
+     * waiter, there is none.
      */
     private void pauseUntilWoken(Deadline deadline, Unavailable held) throws InterruptedException {
-        if (place.isFair() && !isAnnounced) {
-            isAnnounced = true;
+        boolean isNew = timesTaken != place.timesTaken();
+        timesTaken = place.timesTaken();
+        if (place.isFair() && isNew) {
             return;
         }
         boolean isDeaf = inVain >= MOST_IN_VAIN;
-        Duration longest = isDeaf || !isAnnounced ? Deadline.LONGEST_PAUSE : held.lookWithin();
+        Duration longest = isDeaf || isNew ? Deadline.LONGEST_PAUSE : held.lookWithin();
         Duration untilFree = held.timeUntilFree();
-        isAnnounced = true;
         Duration end =
                 deadline.elapsed().plus(untilFree == null || untilFree.compareTo(longest) > 0 ? longest : untilFree);
         BooleanSupplier isToEnd = () -> isWoken || (isNotified && !isDeaf);

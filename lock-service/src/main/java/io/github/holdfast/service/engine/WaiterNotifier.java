@@ -68,7 +68,7 @@ final class WaiterNotifier implements AutoCloseable {
                 ? new NotificationListener(channel, this)
                 : null;
         this.mark = new WaitMark(store, heartbeat, ticker);
-        this.tickets = new WaiterTickets(store, heartbeat, inDoubtWrites, thread, ticker);
+        this.tickets = new WaiterTickets(store, heartbeat, inDoubtWrites, thread, ticker, this::strayRemoved);
         this.poller = new WaiterPoller(waiters, this::keepAnnounced, store, queue, settings.clockTolerance(), ticker);
     }
 
@@ -168,16 +168,17 @@ final class WaiterNotifier implements AutoCloseable {
     /** Forgets a waiter that waits no more. If it was woken for nothing, wakes the next one in its place. */
     void forget(Waiter waiter) {
         waiters.remove(waiter);
+        boolean isNextToWake = waiter.isWakeUpUnused();
         if (!waiter.place().isFair()) {
             waiter.place().leaveSoon();
         } else if (waiter.isGranted()) {
             waiter.place().leave();
-        } else {
-            waiter.place().leaveSoon();
-            // Another thread of this process may have been woken for nothing, because this one was before it.
+        } else if (waiter.place().leaveSoon()) {
+            // Others may have attempted in vain, because this one was before them.
             thread.execute(() -> waiters.wake(waiter.name()));
+            isNextToWake = true;
         }
-        if (waiter.isWakeUpUnused()) {
+        if (isNextToWake) {
             wakeNext(waiter.name());
         }
     }
@@ -193,16 +194,30 @@ final class WaiterNotifier implements AutoCloseable {
         waiting.forEach(Waiter::notifyOfRelease);
         if (waiting.isEmpty()) {
             tickets.removeStray(name, () -> !waiters.contains(name), () -> {
-                // A thread that has come meanwhile may have lost its row too.
-                waiters.of(name).forEach(waiter -> waiter.place().hide());
                 waiters.wake(name);
                 wakeNext(name);
             });
+        } else {
+            passOnIfLeft(name, waiting);
         }
     }
 
+    /** Wakes the next node if the notified waiters have left, because they may not have seen the notification. */
+    private void passOnIfLeft(String name, List<Waiter> notified) {
+        if (!notified.isEmpty() && notified.stream().noneMatch(waiters.of(name)::contains)) {
+            wakeNext(name);
+        }
+    }
+
+    private void strayRemoved(String name) {
+        // A thread that has come meanwhile may have lost its row too.
+        waiters.of(name).forEach(waiter -> waiter.place().hide());
+        waiters.wake(name);
+        wakeNext(name);
+    }
+
     /** Wakes the node that has waited longest for a lock, in the background. */
-    private void wakeNext(String name) {
+    void wakeNext(String name) {
         WakeUpChannel waking = channel;
         if (waking != null) {
             thread.hint(() -> waking.wakeNext(name));
@@ -218,7 +233,9 @@ final class WaiterNotifier implements AutoCloseable {
         List<String> names = waiters.names();
         if (names.size() == 1) {
             // Saves the waiter a round trip.
-            waiters.next(names.get(0)).forEach(Waiter::notifyOfRelease);
+            List<Waiter> waiting = waiters.next(names.get(0));
+            waiting.forEach(Waiter::notifyOfRelease);
+            passOnIfLeft(names.get(0), waiting);
             free.get().stream().filter(name -> !waiters.contains(name)).forEach(this::notified);
         } else {
             free.get().forEach(this::notified);

@@ -12,6 +12,7 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,11 +27,15 @@ final class WaiterTickets {
 
     private static final Duration LIMIT = WaiterNotifier.LONGEST_PAUSE;
 
+    /** One each second. After that, somebody who finds the place at the head of the queue wakes this process, if it listens. */
+    private static final int LATE_REMOVALS = 30;
+
     private final LockStore store;
     private final Heartbeat heartbeat;
     private final InDoubtWrites inDoubtWrites;
     private final WaiterThread thread;
     private final Ticker ticker;
+    private final Consumer<String> removed;
     private final String idPrefix = UUID.randomUUID() + ":";
     private final AtomicLong ids = new AtomicLong();
 
@@ -42,13 +47,24 @@ final class WaiterTickets {
         OF_ARRIVAL
     }
 
+    /**
+     * Creates the tickets of a service.
+     *
+     * @param removed receives the name of the lock, after stray tickets of this process were removed
+     */
     WaiterTickets(
-            LockStore store, Heartbeat heartbeat, InDoubtWrites inDoubtWrites, WaiterThread thread, Ticker ticker) {
+            LockStore store,
+            Heartbeat heartbeat,
+            InDoubtWrites inDoubtWrites,
+            WaiterThread thread,
+            Ticker ticker,
+            Consumer<String> removed) {
         this.store = store;
         this.heartbeat = heartbeat;
         this.inDoubtWrites = inDoubtWrites;
         this.thread = thread;
         this.ticker = ticker;
+        this.removed = removed;
     }
 
     /** One waiter's place in the order of the waiters of all nodes. The waiter's thread takes it, and others may hide it. */
@@ -58,6 +74,13 @@ final class WaiterTickets {
         private final Order order;
         private volatile @Nullable Ticket ticket;
         private volatile boolean isVisible;
+
+        /** Whether an insert had no answer, and may still be executed. */
+        private boolean isInsertInDoubt;
+
+        private int timesTaken;
+
+        private long noWakeUpBefore = ticker.nanoTime() + LIMIT.toNanos();
 
         /** When the place could not be taken, by local time; null if that has not happened. */
         private @Nullable Long failedAt;
@@ -78,7 +101,10 @@ final class WaiterTickets {
         /** Whether a place that was found to be the first is this one. If it is a stray one of this process, removes it soon. */
         boolean isFirst(String firstId) {
             if (firstId.startsWith(idPrefix) && !live.contains(firstId)) {
-                thread.execute(() -> store.waiters(LIMIT).removeStray(name, firstId));
+                thread.execute(() -> {
+                    store.waiters(LIMIT).removeStray(name, firstId);
+                    removed.accept(name);
+                });
             }
             Ticket mine = ticket;
             return mine != null && firstId.equals(mine.id());
@@ -120,7 +146,11 @@ final class WaiterTickets {
                 live.add(id);
                 store.waiters(limit).add(added);
                 isVisible = true;
+                timesTaken++;
             } catch (StoreException failed) {
+                if (failed.failure().isAmbiguous()) {
+                    isInsertInDoubt = true;
+                }
                 LOG.debug("Could not tell other nodes that a thread waits for lock '{}'", name, failed);
                 failedAt = ticker.nanoTime();
             }
@@ -132,17 +162,41 @@ final class WaiterTickets {
             return last != null && ticker.nanoTime() - last < LIMIT.toNanos();
         }
 
+        /** How often the place was taken. For the waiter's thread. */
+        int timesTaken() {
+            return timesTaken;
+        }
+
+        /**
+         * Allows to wake another service in vain: a second after the place was created, and then once a second. For the waiter's
+         * thread.
+         */
+        boolean claimWakeUp() {
+            long now = ticker.nanoTime();
+            if (now - noWakeUpBefore < 0) {
+                return false;
+            }
+            noWakeUpBefore = now + LIMIT.toNanos();
+            return true;
+        }
+
         /** Notes that somebody may have removed the ticket. The waiter adds it again. */
         void hide() {
             isVisible = false;
         }
 
-        /** Leaves the place soon, in the background. A thread that was just granted the lock need not wait for that. */
-        void leaveSoon() {
+        /**
+         * Leaves the place soon, in the background. A thread that was just granted the lock need not wait for that.
+         *
+         * @return whether others may have seen the place
+         */
+        boolean leaveSoon() {
             Ticket left = left();
-            if (left != null) {
-                removeSoon(left);
+            if (left == null) {
+                return false;
             }
+            removeSoon(left);
+            return true;
         }
 
         /** Leaves the place now, with one statement. Otherwise, others might still find it when the lock is released. */
@@ -159,8 +213,21 @@ final class WaiterTickets {
                 ticket = null;
                 isVisible = false;
                 live.remove(left.id());
+                if (isInsertInDoubt) {
+                    removeLater(left, LATE_REMOVALS);
+                }
             }
             return left;
+        }
+    }
+
+    /** Removes a ticket again and again, because its insert may arrive late. A failure counts as one time. */
+    private void removeLater(Ticket left, int times) {
+        if (times > 0 && !thread.isClosed()) {
+            inDoubtWrites.later(() -> thread.hint(() -> {
+                removeLater(left, times - 1);
+                store.waiters(LIMIT).remove(left);
+            }));
         }
     }
 
@@ -213,18 +280,16 @@ final class WaiterTickets {
      * wake this node in place of one that waits. Works in the background.
      *
      * @param isStray whether still no thread waits for the lock
-     * @param then called after the removal
+     * @param otherwise called if a thread has come
      */
-    void removeStray(String name, BooleanSupplier isStray, Runnable then) {
+    void removeStray(String name, BooleanSupplier isStray, Runnable otherwise) {
         thread.execute(() -> {
             Node own = heartbeat.current();
             if (own != null && isStray.getAsBoolean()) {
-                try {
-                    store.waiters(LIMIT).removeAll(name, own.id());
-                } catch (StoreException failed) {
-                    LOG.debug("Could not remove places without a waiter for lock '{}'", name, failed);
-                }
-                then.run();
+                store.waiters(LIMIT).removeAll(name, own.id());
+                removed.accept(name);
+            } else {
+                otherwise.run();
             }
         });
     }

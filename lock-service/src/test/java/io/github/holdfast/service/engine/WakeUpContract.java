@@ -520,6 +520,39 @@ abstract class WakeUpContract {
         end(engine);
     }
 
+    @Test
+    void aFairWaiterThatLeavesWakesTheNextAlthoughNobodyHasWokenIt() throws Exception {
+        LockEngine engine = engineOver(database.dataSource(), new EndlessPauses());
+        theirs.acquire(REQUEST).close();
+        WaiterNotifier notifier = engine.access().waiterNotifier();
+        awaitListening(engine);
+        Waiter first = notifier.waiter(notifier.fairPlace(NAME));
+        LockSnapshot seen = engine.access().autocommit(SOON).read(NAME).orElseThrow();
+        soon().until(() -> notifier.announce(first, seen, SOON));
+        Future<LockHandle> second = acquiring(sleeper(), REQUEST.fair());
+        awaitPausing(1);
+        assertThat(second).isNotDone();
+        first.close();
+        get(second).close();
+        end(engine);
+    }
+
+    @Test
+    void aFairTicketThatNobodyHasDoesNotHoldUpTheQueueOfAFreeLock() throws Exception {
+        LockHandle other = theirs.acquire(LockRequest.of("other"));
+        theirs.acquire(REQUEST).close();
+        Future<LockHandle> elsewhere =
+                acquiring(sleeper(), LockRequest.of("other").waitAtMost(SOON));
+        awaitPausing(1);
+        // Its insert has arrived long after its waiter had given up, and nobody there wants this lock now.
+        database.execute("insert into lock_waiter (name, since, id, node_id, mode, permits, fair) select '" + NAME
+                + "', 1, concat(substring(id, 1, 37), '4711'), node_id, mode, permits, true from lock_waiter");
+        LockService mine = services.build(LockServiceBuilder::withoutHousekeeping);
+        get(acquiring(mine, REQUEST.fair())).close();
+        other.release();
+        get(elsewhere).close();
+    }
+
     // The connection that listens
 
     @Test
