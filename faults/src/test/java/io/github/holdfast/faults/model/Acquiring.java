@@ -11,7 +11,7 @@ import java.util.Objects;
 /** Read the row with the clock, decide, write by compare-and-set; and what to do when there was no answer. */
 record Acquiring(Scenario scenario, Adopting adopting) {
 
-    void steps(State s, int i, Steps out) {
+    void steps(State s, int i, Steps<State> out) {
         if (scenario.kinds().get(i) == Kind.ROW_LOCK) {
             return;
         }
@@ -46,7 +46,7 @@ record Acquiring(Scenario scenario, Adopting adopting) {
     }
 
     /** The statement takes its snapshot. A lock without a lease needs a living node first. */
-    private void look(State s, int i, Attempt attempt, Steps out) {
+    private void look(State s, int i, Attempt attempt, Steps<State> out) {
         Service me = s.service(i);
         if (scenario.kinds().get(i) == Kind.LEASE) {
             out.add("reads", i, s.with(i, me.with(attempt.seen(Seen.of(s.db()), LockRow.NO_NODE))));
@@ -60,7 +60,7 @@ record Acquiring(Scenario scenario, Adopting adopting) {
         }
     }
 
-    private void register(State s, int i, Steps out) {
+    private void register(State s, int i, Steps<State> out) {
         if (!s.db().isStandbyAway()) {
             int id = s.newNode();
             boolean isElsewhere = scenario.kinds().get(i) == Kind.THROUGH_NODE_ELSEWHERE;
@@ -73,7 +73,7 @@ record Acquiring(Scenario scenario, Adopting adopting) {
         }
     }
 
-    private void judge(State s, int i, Attempt attempt, Steps out) {
+    private void judge(State s, int i, Attempt attempt, Steps<State> out) {
         Service me = s.service(i);
         Seen seen = Objects.requireNonNull(attempt.seen());
         Attempt resolved = isResolved(attempt, seen) ? resolved(attempt) : attempt;
@@ -110,7 +110,7 @@ record Acquiring(Scenario scenario, Adopting adopting) {
                 attempt.wasMissed());
     }
 
-    private void create(State s, int i, Attempt resolved, Steps out) {
+    private void create(State s, int i, Attempt resolved, Steps<State> out) {
         if (!s.db().isStandbyAway()) {
             State created = s.db().row() == null ? s.with(s.db().withCreated(scenario.rules())) : s;
             out.add("creates the row", i, created.with(i, s.service(i).with(resolved.looking())));
@@ -137,7 +137,7 @@ record Acquiring(Scenario scenario, Adopting adopting) {
     }
 
     /** Whoever has the node's row locked, a heartbeat, is waited for. Then the lock is looked at again. */
-    private void end(State s, int i, Attempt attempt, Steps out) {
+    private void end(State s, int i, Attempt attempt, Steps<State> out) {
         Grant afterwards = Objects.requireNonNull(attempt.grant());
         int node = nodeToEnd(s, afterwards);
         if (s.db().isPending(node) || s.db().isStandbyAway()) {
@@ -164,7 +164,7 @@ record Acquiring(Scenario scenario, Adopting adopting) {
         return s.with(i, s.service(i).with(attempt.sent(sent)));
     }
 
-    private void execute(State s, int i, Attempt attempt, Steps out) {
+    private void execute(State s, int i, Attempt attempt, Steps<State> out) {
         if (s.isRowLocked()) {
             return;
         }
@@ -231,7 +231,7 @@ record Acquiring(Scenario scenario, Adopting adopting) {
         return s.service(i).onItsNode(hold);
     }
 
-    private static void giveUp(State s, int i, Attempt attempt, Steps out) {
+    private static void giveUp(State s, int i, Attempt attempt, Steps<State> out) {
         Service me = s.service(i);
         if (attempt.unanswered() == Attempt.NONE) {
             out.add("gives up", i, s.with(i, me.withoutAttempt()));

@@ -20,7 +20,7 @@ record Adopting(Scenario scenario) {
                 : adopted(s, i, resolved);
     }
 
-    void steps(State s, int i, Attempt attempt, Steps out) {
+    void steps(State s, int i, Attempt attempt, Steps<State> out) {
         if (s.isRowLocked()) {
             return;
         }
@@ -40,7 +40,7 @@ record Adopting(Scenario scenario) {
     }
 
     /** The write had no answer, whether it was done or not. */
-    void lose(State s, int i, Attempt attempt, Steps out) {
+    void lose(State s, int i, Attempt attempt, Steps<State> out) {
         out.addFault("has no answer to its adoption, which was not done", i, withoutAnswer(s, i, attempt));
         if (isExpected(s, attempt) && !s.isRowLocked() && !s.db().isStandbyAway()) {
             State done = s.with(expected(attempt).superseded());

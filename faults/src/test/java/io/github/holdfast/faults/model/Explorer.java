@@ -1,101 +1,109 @@
 package io.github.holdfast.faults.model;
 
-import io.github.holdfast.faults.model.Seen.Standing;
+import io.github.holdfast.faults.model.Model.Goal;
 import io.github.holdfast.faults.model.Steps.Step;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Visits every state that a scenario can reach, breadth first, so that the first violation has a shortest trace. Whether the lock
- * becomes free is judged at the end: a state from which no steps without a fault lead to a free lock is stuck for ever.
+ * Visits every state that a model can reach, breadth first, so that the first violation has a shortest trace. Whether the goals
+ * are reached is judged at the end: a state from which no steps that count lead to a goal is stuck for ever.
+ *
+ * @param <S> a state
+ * @param <P> a promise
  */
-final class Explorer {
+public final class Explorer<S, P> {
 
     /** More than that is a mistake in a scenario. */
     private static final int TOO_MANY = 3_000_000;
 
-    /** What came out: how many states there are, and the first violation. */
-    record Result(int states, @Nullable Violation violation) {}
+    /**
+     * What came out.
+     *
+     * @param states how many states there are, as far as they were visited
+     * @param violation the first one; null if there is none
+     * @param seen those of the sights that were seen
+     */
+    public record Result<P>(int states, @Nullable Violation<P> violation, Set<String> seen) {}
 
-    /** An invariant that does not hold, and a shortest way there. */
-    record Violation(Invariant invariant, List<String> trace) {
+    /** A promise that is not kept, and a shortest way there. */
+    public record Violation<P>(P promise, List<String> trace) {
         @Override
         public String toString() {
-            return invariant + " is broken:\n  " + String.join("\n  ", trace);
+            return promise + " is broken:\n  " + String.join("\n  ", trace);
         }
     }
 
-    private final Scenario scenario;
-    private final Acquiring acquiring;
-    private final Settling settling;
-    private final Holding holding;
-    private final RowLocking rowLocking;
-    private final Reconciling reconciling;
-    private final Heartbeats heartbeats;
-    private final Network network;
-    private final Operators operators;
-    private final Failovers failovers;
-    private final Faults faults;
-
-    private final Map<State, Integer> numbers = new HashMap<>();
-    private final List<State> states = new ArrayList<>();
+    private final Model<S, P> model;
+    private final Map<String, Predicate<S>> sights;
+    private final Set<String> seen = new HashSet<>();
+    private final Map<S, Integer> numbers = new HashMap<>();
+    private final List<S> states = new ArrayList<>();
     private final Edges cameFrom = new Edges();
-    private final Edges reliable = new Edges();
+    private final List<Goal<S, P>> goals;
+    private final List<Edges> counting;
 
-    private Explorer(Scenario scenario) {
-        this.scenario = scenario;
-        Adopting adopting = new Adopting(scenario);
-        acquiring = new Acquiring(scenario, adopting);
-        settling = new Settling(scenario);
-        holding = new Holding(scenario);
-        rowLocking = new RowLocking(scenario);
-        reconciling = new Reconciling(scenario);
-        heartbeats = new Heartbeats(scenario, reconciling);
-        network = new Network(scenario, acquiring);
-        operators = new Operators(scenario);
-        failovers = new Failovers(scenario);
-        faults = new Faults(scenario, acquiring, adopting);
+    private Explorer(Model<S, P> model, Map<String, Predicate<S>> sights) {
+        this.model = model;
+        this.sights = sights;
+        this.goals = model.goals();
+        this.counting = goals.stream().map(goal -> new Edges()).toList();
     }
 
-    static Result explore(Scenario scenario) {
-        return new Explorer(scenario).explored(State.initial(scenario));
+    /**
+     * Explores a model.
+     *
+     * @param sights states to look out for, so that a model in which nothing happens is noticed
+     */
+    public static <S, P> Result<P> explore(Model<S, P> model, Map<String, Predicate<S>> sights) {
+        return new Explorer<>(model, sights).explored();
     }
 
-    private Result explored(State initial) {
-        number(initial, 0);
+    private Result<P> explored() {
+        number(model.normalized(model.initial()), 0);
         for (int current = 0; current < states.size(); current++) {
-            State state = states.get(current);
-            Optional<Invariant> broken = broken(state);
+            S state = states.get(current);
+            List<Step<S>> steps = model.steps(state);
+            Optional<P> broken = model.broken(state, steps);
             if (broken.isPresent()) {
-                return new Result(states.size(), new Violation(broken.get(), trace(current)));
+                return new Result<>(states.size(), new Violation<>(broken.get(), trace(current)), seen);
             }
-            for (Step step : steps(state)) {
-                int next = number(normalized(step.to()), current);
-                if (!step.isFault()) {
-                    reliable.add(current, next);
+            sights.forEach((what, sight) -> {
+                if (!seen.contains(what) && sight.test(state)) {
+                    seen.add(what);
                 }
+            });
+            for (Step<S> step : steps) {
+                int next = number(model.normalized(step.to()), current);
+                addEdges(step, current, next);
             }
             if (states.size() > TOO_MANY) {
                 throw new IllegalStateException("More than " + TOO_MANY + " states");
             }
         }
-        return new Result(states.size(), stuck());
+        return new Result<>(states.size(), stuck(), seen);
     }
 
-    private State normalized(State state) {
-        State normalized = state.normalized();
-        return scenario.keeps(Rule.VERSION_NEVER_RESTARTS) ? normalized.withoutStaleGrants() : normalized;
+    private void addEdges(Step<S> step, int from, int to) {
+        for (int i = 0; i < goals.size(); i++) {
+            if (goals.get(i).counts().test(step)) {
+                counting.get(i).add(from, to);
+            }
+        }
     }
 
-    private int number(State state, int from) {
+    private int number(S state, int from) {
         Integer known = numbers.putIfAbsent(state, states.size());
         if (known != null) {
             return known;
@@ -105,63 +113,45 @@ final class Explorer {
         return states.size() - 1;
     }
 
-    private List<Step> steps(State state) {
-        Steps steps = new Steps();
-        for (int i = 0; i < state.services().size(); i++) {
-            acquiring.steps(state, i, steps);
-            settling.steps(state, i, steps);
-            holding.steps(state, i, steps);
-            rowLocking.steps(state, i, steps);
-            heartbeats.steps(state, i, steps);
-            reconciling.steps(state, i, steps);
-            faults.steps(state, i, steps);
+    private @Nullable Violation<P> stuck() {
+        for (int i = 0; i < goals.size(); i++) {
+            int stuck = stuck(goals.get(i), counting.get(i));
+            if (stuck < states.size()) {
+                return new Violation<>(goals.get(i).promise(), trace(stuck));
+            }
         }
-        network.steps(state, steps);
-        operators.steps(state, steps);
-        failovers.steps(state, steps);
-        faults.steps(state, steps);
-        return steps.list();
+        return null;
     }
 
-    private static Optional<Invariant> broken(State state) {
-        if (state.services().stream().filter(Service::believes).count() > 1) {
-            return Optional.of(Invariant.ONE_HOLDER);
-        }
-        return Optional.ofNullable(state.ledger().broken());
-    }
-
-    private boolean isFree(State state) {
-        Standing standing = Seen.of(state.db()).standing(LockRow.NOBODY, scenario.tolerance());
-        return (standing == Standing.FREE || standing == Standing.MISSING) && !state.isRowLocked();
-    }
-
-    private @Nullable Violation stuck() {
-        BitSet becomesFree = new BitSet(states.size());
+    /** The first state from which the goal is not reached; as many as there are states if there is none. */
+    private int stuck(Goal<S, P> goal, Edges edges) {
+        BitSet reaches = new BitSet(states.size());
         ArrayDeque<Integer> toVisit = new ArrayDeque<>();
-        IntStream.range(0, states.size()).filter(i -> isFree(states.get(i))).forEach(i -> {
-            becomesFree.set(i);
-            toVisit.add(i);
-        });
-        int[][] before = reliable.backwards(states.size());
+        IntStream.range(0, states.size())
+                .filter(i -> goal.isReached().test(states.get(i)))
+                .forEach(i -> {
+                    reaches.set(i);
+                    toVisit.add(i);
+                });
+        int[][] before = edges.backwards(states.size());
         while (!toVisit.isEmpty()) {
             for (int from : before[toVisit.remove()]) {
-                if (!becomesFree.get(from)) {
-                    becomesFree.set(from);
+                if (!reaches.get(from)) {
+                    reaches.set(from);
                     toVisit.add(from);
                 }
             }
         }
-        int stuck = becomesFree.nextClearBit(0);
-        return stuck == states.size() ? null : new Violation(Invariant.BECOMES_FREE, trace(stuck));
+        return reaches.nextClearBit(0);
     }
 
     private List<String> trace(int to) {
         List<String> trace = new ArrayList<>();
         trace.add("=> " + states.get(to));
         for (int at = to; at != 0; at = cameFrom.from(at)) {
-            State reached = states.get(at);
-            Step step = steps(states.get(cameFrom.from(at))).stream()
-                    .filter(candidate -> normalized(candidate.to()).equals(reached))
+            S reached = states.get(at);
+            Step<S> step = model.steps(states.get(cameFrom.from(at))).stream()
+                    .filter(candidate -> model.normalized(candidate.to()).equals(reached))
                     .findFirst()
                     .orElseThrow();
             trace.add(step.toString());

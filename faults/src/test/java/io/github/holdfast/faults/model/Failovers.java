@@ -9,7 +9,7 @@ import java.util.List;
  */
 record Failovers(Scenario scenario) {
 
-    void steps(State s, Steps out) {
+    void steps(State s, Steps<State> out) {
         if (s.db().isStandbyAway()) {
             out.add("the standby catches up", Steps.NOBODY, s.with(s.db().withStandby()));
         } else if (s.budget().cancellations() > 0) {

@@ -9,7 +9,7 @@ import io.github.holdfast.faults.model.Service.LocalNode;
 /** Crashes, answers that are lost, and time that passes: a service that takes no step meanwhile is paused. */
 record Faults(Scenario scenario, Acquiring acquiring, Adopting adopting) {
 
-    void steps(State s, Steps out) {
+    void steps(State s, Steps<State> out) {
         State later = s.later();
         if (isPause(s)) {
             out.addFault("time passes, and a node is not kept alive", Steps.NOBODY, later);
@@ -30,7 +30,7 @@ record Faults(Scenario scenario, Acquiring acquiring, Adopting adopting) {
                                         .isPresent()));
     }
 
-    void steps(State s, int i, Steps out) {
+    void steps(State s, int i, Steps<State> out) {
         Service me = s.service(i);
         if (s.budget().crashes() > 0 && !me.equals(Service.STARTED)) {
             out.addFault(

@@ -10,7 +10,7 @@ import java.util.Optional;
 /** A heartbeat is executed, and later committed; in between its row is locked, and others see it as it was. */
 record Heartbeats(Scenario scenario, Reconciling reconciling) {
 
-    void steps(State s, int i, Steps out) {
+    void steps(State s, int i, Steps<State> out) {
         Service me = s.service(i);
         LocalNode node = me.node();
         if (node == null) {
@@ -44,7 +44,7 @@ record Heartbeats(Scenario scenario, Reconciling reconciling) {
         }
     }
 
-    private void execute(State s, int i, LocalNode node, Beat beat, Steps out) {
+    private void execute(State s, int i, LocalNode node, Beat beat, Steps<State> out) {
         Service me = s.service(i);
         Optional<NodeRow> row = s.db().node(node.id());
         if (row.isEmpty() || (!row.get().isPending() && !row.get().isBeatable(node.version(), scenario.tolerance()))) {
@@ -58,7 +58,7 @@ record Heartbeats(Scenario scenario, Reconciling reconciling) {
         }
     }
 
-    private void commit(State s, int i, LocalNode node, Beat beat, Steps out) {
+    private void commit(State s, int i, LocalNode node, Beat beat, Steps<State> out) {
         State committed = s.with(s.db().withNode(node.id(), NodeRow::committed));
         State done = committed.with(i, s.service(i).with(beat.in(BeatPhase.COMMITTED)));
         if (!s.db().isStandbyAway()) {
@@ -87,7 +87,7 @@ record Heartbeats(Scenario scenario, Reconciling reconciling) {
     }
 
     /** The node was ended, or alerted by a forced release, or an earlier beat was done without an answer. */
-    private void missed(State s, int i, LocalNode node, Steps out) {
+    private void missed(State s, int i, LocalNode node, Steps<State> out) {
         Service me = s.service(i).withoutBeat();
         Optional<NodeRow> row = s.db().node(node.id());
         if (row.isPresent() && row.get().left() > scenario.tolerance()) {

@@ -7,7 +7,7 @@ import io.github.holdfast.faults.model.Service.Transaction;
 /** What a holder does: it releases, commits under the guard (ADR 0008), and asks whether its grant stands. */
 record Holding(Scenario scenario) {
 
-    void steps(State s, int i, Steps out) {
+    void steps(State s, int i, Steps<State> out) {
         Service me = s.service(i);
         Hold hold = me.hold();
         if (hold == null) {
@@ -33,7 +33,7 @@ record Holding(Scenario scenario) {
         }
     }
 
-    private void release(State s, int i, Hold hold, Steps out) {
+    private void release(State s, int i, Hold hold, Steps<State> out) {
         State released = released(s, hold);
         if (!s.db().isStandbyAway()) {
             out.add("releases", i, released.with(i, s.service(i).withoutHold()));
@@ -61,7 +61,7 @@ record Holding(Scenario scenario) {
     }
 
     /** What counts for the guard is the grant, not the lease: it is passed while nobody else was granted the lock. */
-    private void transaction(State s, int i, Hold hold, Transaction transaction, Steps out) {
+    private void transaction(State s, int i, Hold hold, Transaction transaction, Steps<State> out) {
         Service me = s.service(i);
         if (transaction.isGuarded() || !scenario.keeps(Rule.GUARD)) {
             out.add(

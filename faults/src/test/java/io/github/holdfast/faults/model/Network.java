@@ -8,7 +8,7 @@ import java.util.Optional;
 /** Statements that nobody waits for are executed late; transactions that nobody waits for commit, or are rolled back. */
 record Network(Scenario scenario, Acquiring acquiring) {
 
-    void steps(State s, Steps out) {
+    void steps(State s, Steps<State> out) {
         for (Message message : new HashSet<>(s.network())) {
             if (message instanceof Grant grant) {
                 execute(s, grant, out);
@@ -32,7 +32,7 @@ record Network(Scenario scenario, Acquiring acquiring) {
         }
     }
 
-    private void execute(State s, Grant grant, Steps out) {
+    private void execute(State s, Grant grant, Steps<State> out) {
         if (s.isRowLocked() || s.db().isStandbyAway()) {
             return;
         }
@@ -45,7 +45,7 @@ record Network(Scenario scenario, Acquiring acquiring) {
                 isGranted && row != null ? acquiring.granted(arrived, row, grant) : arrived);
     }
 
-    private void execute(State s, BeatStatement beat, Steps out) {
+    private void execute(State s, BeatStatement beat, Steps<State> out) {
         Optional<NodeRow> row = s.db().node(beat.node());
         if (row.isPresent() && row.get().isPending()) {
             return;

@@ -5,7 +5,7 @@ import io.github.holdfast.faults.model.Seen.Standing;
 /** Forced release, and housekeeping. */
 record Operators(Scenario scenario) {
 
-    void steps(State s, Steps out) {
+    void steps(State s, Steps<State> out) {
         if (s.db().isStandbyAway()) {
             return;
         }

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /** Rows of the node that nobody here knows of are freed, and holders whose row has moved on are told. */
 record Reconciling(Scenario scenario) {
 
-    void steps(State s, int i, Steps out) {
+    void steps(State s, int i, Steps<State> out) {
         if (s.service(i).hasLivingNode() && scenario.keeps(Rule.RECONCILE)) {
             out.add("reconciles", i, reconciled(s, i));
         }

@@ -9,7 +9,7 @@ import java.util.Objects;
 /** Looks without locking, then locks the row, then compares it with the one that was free. */
 record RowLocking(Scenario scenario) {
 
-    void steps(State s, int i, Steps out) {
+    void steps(State s, int i, Steps<State> out) {
         if (scenario.kinds().get(i) != Kind.ROW_LOCK) {
             return;
         }
@@ -41,7 +41,7 @@ record RowLocking(Scenario scenario) {
         }
     }
 
-    private void look(State s, int i, Steps out) {
+    private void look(State s, int i, Steps<State> out) {
         Standing standing = Seen.of(s.db()).standing(LockRow.NOBODY, scenario.tolerance());
         LockRow row = s.db().row();
         if (row == null) {
@@ -58,7 +58,7 @@ record RowLocking(Scenario scenario) {
         }
     }
 
-    private static void lock(State s, int i, RowLock found, Steps out) {
+    private static void lock(State s, int i, RowLock found, Steps<State> out) {
         if (s.isRowLocked()) {
             return;
         }

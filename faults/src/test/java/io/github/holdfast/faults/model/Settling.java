@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  */
 record Settling(Scenario scenario) {
 
-    void steps(State s, int i, Steps out) {
+    void steps(State s, int i, Steps<State> out) {
         Settlement open = s.service(i).settlement();
         if (open == null) {
             return;
@@ -25,7 +25,7 @@ record Settling(Scenario scenario) {
         }
     }
 
-    private void write(State s, State done, LockRow settled, int i, Steps out) {
+    private void write(State s, State done, LockRow settled, int i, Steps<State> out) {
         if (!s.db().isStandbyAway()) {
             out.add("settles what it gave up", i, done.with(settled));
         } else if (s.isCancellable()) {
