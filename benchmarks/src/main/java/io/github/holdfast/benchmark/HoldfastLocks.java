@@ -7,6 +7,7 @@ import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManagerFactory;
+import java.util.function.Function;
 import org.hibernate.cfg.AvailableSettings;
 import org.hibernate.jpa.HibernatePersistenceConfiguration;
 
@@ -15,8 +16,11 @@ final class HoldfastLocks implements Contestant {
 
     private final EntityManagerFactory unit;
     private final LockService locks;
+    private final Function<String, LockRequest> requests;
 
-    HoldfastLocks(HikariDataSource pool) {
+    /** @param requests returns the request for a lock */
+    HoldfastLocks(HikariDataSource pool, Function<String, LockRequest> requests) {
+        this.requests = requests;
         unit = unit(pool);
         locks = LockService.builder(unit).withoutHousekeeping().build();
     }
@@ -35,7 +39,7 @@ final class HoldfastLocks implements Contestant {
 
     @Override
     public Held acquire(String name) throws InterruptedException {
-        LockHandle handle = locks.acquire(LockRequest.of(name));
+        LockHandle handle = locks.acquire(requests.apply(name));
         return handle::release;
     }
 

@@ -1,8 +1,11 @@
 package io.github.holdfast.benchmark;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
+import java.util.EnumSet;
+import java.util.Set;
 
 /**
  * The compared lock libraries. Each is set up as its users would set it up: with the database's clock, and with its default way
@@ -29,7 +32,19 @@ enum Kind {
 
         @Override
         Contestant open(TestDatabase database, HikariDataSource pool) {
-            return new HoldfastLocks(pool);
+            return new HoldfastLocks(pool, LockRequest::of);
+        }
+    },
+    /** Only compared where processes compete. */
+    FAIR("Holdfast, fair requests") {
+        @Override
+        void createTables(Database database) {
+            HoldfastLocks.createTables(database);
+        }
+
+        @Override
+        Contestant open(TestDatabase database, HikariDataSource pool) {
+            return new HoldfastLocks(pool, name -> LockRequest.of(name).fair());
         }
     },
     SHEDLOCK("ShedLock 7.10.1") {
@@ -63,6 +78,11 @@ enum Kind {
 
     String label() {
         return label;
+    }
+
+    /** Returns one contestant for each library. */
+    static Set<Kind> libraries() {
+        return EnumSet.complementOf(EnumSet.of(FAIR));
     }
 
     abstract void createTables(Database database);

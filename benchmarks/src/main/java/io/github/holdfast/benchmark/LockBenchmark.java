@@ -77,7 +77,7 @@ public final class LockBenchmark {
             if (arena.hasServer() && workloads.contains("W5")) {
                 Map<Kind, Cycle> cycles = new EnumMap<>(Kind.class);
                 Map<Kind, Waiting> waiting = new EnumMap<>(Kind.class);
-                for (Kind kind : Kind.values()) {
+                for (Kind kind : Kind.libraries()) {
                     cycles.put(kind, arena.count(kind));
                     waiting.put(kind, Waiting.measure(arena, kind, effort.waiting(), effort.wakeUps()));
                 }
@@ -95,7 +95,7 @@ public final class LockBenchmark {
     private Results compareClusters(Arena arena, Workload workload) throws Exception {
         Map<Kind, Cluster> clusters = new EnumMap<>(Kind.class);
         try {
-            for (Kind kind : Kind.values()) {
+            for (Kind kind : Kind.libraries()) {
                 clusters.put(kind, arena.cluster(kind, workload));
             }
             return compare(
@@ -120,7 +120,7 @@ public final class LockBenchmark {
      */
     private Results compare(Workload workload, Turn turn) throws Exception {
         int parts = workload.isContended() ? 1 : PARTS;
-        List<Kind> turns = new ArrayList<>(List.of(Kind.values()));
+        List<Kind> turns = new ArrayList<>(Kind.libraries());
         for (Kind kind : turns) {
             turn.take(
                     kind,

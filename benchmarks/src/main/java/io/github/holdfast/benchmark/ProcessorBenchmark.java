@@ -58,10 +58,10 @@ public final class ProcessorBenchmark {
 
     private static Map<Kind, Use> measure(Arena arena) throws Exception {
         Map<Kind, Use> uses = new EnumMap<>(Kind.class);
-        for (Kind kind : Kind.values()) {
+        for (Kind kind : Kind.libraries()) {
             new Use().add(arena.locks(kind), WARM_UP);
         }
-        List<Kind> order = new ArrayList<>(List.of(Kind.values()));
+        List<Kind> order = new ArrayList<>(Kind.libraries());
         Random random = new Random();
         for (int round = 0; round < ROUNDS; round++) {
             Collections.shuffle(order, random);
