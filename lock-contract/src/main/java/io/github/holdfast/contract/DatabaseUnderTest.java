@@ -124,6 +124,14 @@ final class DatabaseUnderTest implements AutoCloseable {
         return unit.callInTransaction(em -> Optional.ofNullable(em.find(LockEntity.class, name)));
     }
 
+    /** Returns how many threads wait for the locks whose names begin like this, as far as other services can see. */
+    long waiters(String name) {
+        return unit.callInTransaction(
+                em -> em.createQuery("select count(*) from HoldfastWaiter w where w.name like :name", Long.class)
+                        .setParameter("name", name + "%")
+                        .getSingleResult());
+    }
+
     /** Deletes a lock's row, as housekeeping does after a long time. */
     void removeRow(String name) {
         unit.runInTransaction(em -> em.createQuery("delete from HoldfastLock where name = :name")

@@ -64,7 +64,7 @@ import org.junit.jupiter.api.TestInstance.Lifecycle;
  * the first test says so.
  */
 @TestInstance(Lifecycle.PER_CLASS) // Services are expensive to open.
-public abstract class LockContract {
+public abstract class LockContract extends WaitingContract {
 
     private static final Duration SOON = ofSeconds(30);
     private static final Duration SHORT = ofMillis(500);
@@ -128,7 +128,8 @@ public abstract class LockContract {
         }
     }
 
-    private DatabaseUnderTest database() {
+    @Override
+    DatabaseUnderTest database() {
         return Objects.requireNonNull(opened, "opened");
     }
 
@@ -140,11 +141,13 @@ public abstract class LockContract {
         return Objects.requireNonNull(otherService, "otherService");
     }
 
-    private LockService service(int number) {
+    @Override
+    LockService service(int number) {
         return number % 2 == 0 ? one() : other();
     }
 
-    private LockRequest request(String name) {
+    @Override
+    LockRequest request(String name) {
         return LockRequest.of(database().name(name));
     }
 
@@ -154,8 +157,8 @@ public abstract class LockContract {
                 .orElseThrow(() -> new AssertionError("What was committed is not there: the row of " + request));
     }
 
-    /** Acquires a free lock. */
-    private LockHandle take(LockService locks, LockRequest request) {
+    @Override
+    LockHandle take(LockService locks, LockRequest request) {
         LockHandle lock = locks.tryAcquire(request)
                 .orElseThrow(() -> new AssertionError("Not granted although nobody holds it: " + request));
         handles.add(lock);

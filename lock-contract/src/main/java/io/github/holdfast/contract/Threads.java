@@ -1,5 +1,6 @@
 package io.github.holdfast.contract;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -8,6 +9,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.IntFunction;
 
 /** Runs work in several threads that start at the same time. */
@@ -46,13 +49,25 @@ final class Threads {
         try {
             return future.get();
         } catch (ExecutionException failed) {
-            if (failed.getCause() instanceof Error error) {
-                throw error;
-            }
-            if (failed.getCause() instanceof Exception exception) {
-                throw exception;
-            }
-            throw failed;
+            throw causeOf(failed);
         }
+    }
+
+    /** As {@link #resultOf(Future)}, but fails with this message if there is no result in time. */
+    static <T> T resultOf(Future<T> future, Duration atMost, String otherwise) throws Exception {
+        try {
+            return future.get(atMost.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (ExecutionException failed) {
+            throw causeOf(failed);
+        } catch (TimeoutException late) {
+            throw new AssertionError(otherwise, late);
+        }
+    }
+
+    private static Exception causeOf(ExecutionException failed) {
+        if (failed.getCause() instanceof Error error) {
+            throw error;
+        }
+        return failed.getCause() instanceof Exception exception ? exception : failed;
     }
 }

@@ -46,6 +46,13 @@ final class BrokenDataSource extends DelegatingDataSource {
                 return method.getName().equals("executeUpdate") ? Integer.valueOf(1) : answer;
             }
         },
+        ROWS_OF_WAITERS_ARE_NOT_DELETED {
+            @Override
+            String sent(String sql) {
+                // The contract deletes its own rows by a pattern. They would be in the way of the next test.
+                return sql.startsWith("delete from lock_waiter") && !sql.contains(" like ") ? sql + " and 1=0" : sql;
+            }
+        },
         /** A pool that gives connections which nobody commits. */
         AUTO_COMMIT_IS_SAID_TO_BE_ON {
             @Override

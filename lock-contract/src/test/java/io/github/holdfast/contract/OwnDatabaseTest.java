@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
@@ -80,7 +81,8 @@ class OwnDatabaseTest {
         }
 
         private static List<String> tests() {
-            return Arrays.stream(LockContract.class.getDeclaredMethods())
+            return Stream.of(LockContract.class, WaitingContract.class)
+                    .flatMap(contract -> Arrays.stream(contract.getDeclaredMethods()))
                     .filter(method -> method.isAnnotationPresent(Test.class))
                     .map(Method::getName)
                     .toList();
