@@ -190,28 +190,29 @@ final class WaiterNotifier implements AutoCloseable {
 
     /** Notifies the waiters of a lock that another node has released. */
     void notified(String name) {
-        List<Waiter> waiting = waiters.next(name);
-        waiting.forEach(Waiter::notifyOfRelease);
-        if (waiting.isEmpty()) {
-            tickets.removeStray(name, () -> !waiters.contains(name), () -> {
-                waiters.wake(name);
-                wakeNext(name);
-            });
-        } else {
-            passOnIfLeft(name, waiting);
+        if (notifyNext(name).isEmpty()) {
+            tickets.removeStray(name, () -> !waiters.contains(name), () -> wakeAny(name));
         }
     }
 
-    /** Wakes the next node if the notified waiters have left, because they may not have seen the notification. */
-    private void passOnIfLeft(String name, List<Waiter> notified) {
-        if (!notified.isEmpty() && notified.stream().noneMatch(waiters.of(name)::contains)) {
+    /** Notifies the waiters that are next, and returns them. If they have left, they may not have seen it, so the next node is woken. */
+    private List<Waiter> notifyNext(String name) {
+        List<Waiter> next = waiters.next(name);
+        next.forEach(Waiter::notifyOfRelease);
+        if (!next.isEmpty() && next.stream().noneMatch(waiters.of(name)::contains)) {
             wakeNext(name);
         }
+        return next;
     }
 
     private void strayRemoved(String name) {
         // A thread that has come meanwhile may have lost its row too.
         waiters.of(name).forEach(waiter -> waiter.place().hide());
+        wakeAny(name);
+    }
+
+    /** Wakes those who may be next, in this process and in another. */
+    private void wakeAny(String name) {
         waiters.wake(name);
         wakeNext(name);
     }
@@ -233,9 +234,7 @@ final class WaiterNotifier implements AutoCloseable {
         List<String> names = waiters.names();
         if (names.size() == 1) {
             // Saves the waiter a round trip.
-            List<Waiter> waiting = waiters.next(names.get(0));
-            waiting.forEach(Waiter::notifyOfRelease);
-            passOnIfLeft(names.get(0), waiting);
+            List<Waiter> unused = notifyNext(names.get(0));
             free.get().stream().filter(name -> !waiters.contains(name)).forEach(this::notified);
         } else {
             free.get().forEach(this::notified);
