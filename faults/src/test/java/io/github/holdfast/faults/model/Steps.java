@@ -58,7 +58,7 @@ public final class Steps<S> {
         return service == NOBODY ? "" : "service " + service;
     }
 
-    /** Adds a step that somebody takes. */
+    /** Adds a step. */
     public void add(String what, String who, Cause cause, S to) {
         steps.add(new Step<>(what, who, cause, to));
     }
