@@ -203,7 +203,7 @@ abstract class AdminCrashPointContract extends CrashPoints {
     @Breaks("LockServiceBuilder.build()")
     void aServiceIsBuilt() {
         atEachStep(12, crash -> {
-            Set<Thread> before = threads();
+            Set<Thread> before = Services.threads();
             crash.during(() -> settings(LockService.builder(unit))
                             .lockDataSource(connections)
                             .build())
@@ -217,7 +217,7 @@ abstract class AdminCrashPointContract extends CrashPoints {
     /** Whatever breaks, what it held is free soon, and its holders know. */
     private void closes(UnaryOperator<LockServiceBuilder> settings, Consumer<LockService> close) {
         atEachStep(3, crash -> {
-            Set<Thread> before = threads();
+            Set<Thread> before = Services.threads();
             LockService closed =
                     settings.apply(polling(LockService.builder(unit))).build();
             List<LockHandle> held = List.of(

@@ -88,11 +88,7 @@ abstract class BrokenDriverContract {
     @BeforeEach
     void open(Database database) {
         services = Services.on(database);
-        database.execute(
-                "delete from distributed_lock",
-                "delete from lock_node",
-                "delete from lock_holder",
-                "delete from lock_waiter");
+        Services.emptyTables(database);
         driver = new BrokenDriver(database.dataSource());
         EntityManagerFactory unit = services.unit(services.patientPoolOver(driver.dataSource()));
         manager = new JpaTransactionManager(unit);

@@ -23,7 +23,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.stream.Collectors;
 import org.hibernate.cfg.AvailableSettings;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -78,7 +77,7 @@ abstract class CrashPoints {
 
     @BeforeAll
     void open(Database injected) {
-        threadsBefore = threads();
+        threadsBefore = Services.threads();
         database = injected;
         services = Services.on(database);
         rows = TestRows.of(database);
@@ -124,15 +123,8 @@ abstract class CrashPoints {
         awaitNoThreadBut(threadsBefore);
     }
 
-    /** The threads of all services in this JVM. */
-    static Set<Thread> threads() {
-        return Thread.getAllStackTraces().keySet().stream()
-                .filter(thread -> thread.getName().startsWith("holdfast-"))
-                .collect(Collectors.toSet());
-    }
-
     static void awaitNoThreadBut(Set<Thread> those) {
-        await().atMost(SOON).until(() -> those.containsAll(threads()));
+        await().atMost(SOON).until(() -> those.containsAll(Services.threads()));
     }
 
     /** What is done at each point, anew. */

@@ -49,11 +49,7 @@ abstract class FairContract {
     void open(Database injected) {
         database = injected;
         services = Services.on(database);
-        database.execute(
-                "delete from distributed_lock",
-                "delete from lock_node",
-                "delete from lock_holder",
-                "delete from lock_waiter");
+        Services.emptyTables(database);
         one = services.build(builder -> builder.withoutHousekeeping());
         other = services.build(builder -> builder.withoutHousekeeping());
     }

@@ -37,11 +37,7 @@ abstract class FairProcessContract {
     void open(Database injected) throws Exception {
         database = injected;
         services = Services.on(database);
-        database.execute(
-                "delete from distributed_lock",
-                "delete from lock_node",
-                "delete from lock_holder",
-                "delete from lock_waiter");
+        Services.emptyTables(database);
         held = services.build(builder -> builder.withoutHousekeeping()).acquire(LockRequest.of(NAME));
     }
 

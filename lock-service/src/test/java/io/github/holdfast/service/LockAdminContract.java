@@ -47,11 +47,7 @@ abstract class LockAdminContract {
         this.database = database;
         services = Services.on(database);
         rows = TestRows.of(database);
-        database.execute(
-                "delete from distributed_lock",
-                "delete from lock_node",
-                "delete from lock_holder",
-                "delete from lock_waiter");
+        Services.emptyTables(database);
     }
 
     @AfterEach

@@ -41,11 +41,7 @@ abstract class ManyWaitersContract {
     void open(Database injected) {
         database = injected;
         services = Services.on(database);
-        database.execute(
-                "delete from distributed_lock",
-                "delete from lock_node",
-                "delete from lock_holder",
-                "delete from lock_waiter");
+        Services.emptyTables(database);
         counting = new CountingDataSource(database.dataSource());
         pool = services.patientPoolOver(counting);
         watched = new WatchedDataSource(pool);

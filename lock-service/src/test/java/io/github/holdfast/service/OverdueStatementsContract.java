@@ -29,7 +29,7 @@ abstract class OverdueStatementsContract {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void whatWaitsForTheRowIsCancelledAndNothingElse(boolean autoCommit, Database database) throws Exception {
-        Set<Thread> threads = CrashPoints.threads();
+        Set<Thread> threads = Services.threads();
         try (Services services = Services.on(database)) {
             HikariDataSource pool = services.opened(database.pool(config -> {
                 config.setAutoCommit(autoCommit);
@@ -41,7 +41,7 @@ abstract class OverdueStatementsContract {
                 assertWaitIsCancelled(mine, database);
             }
         }
-        await().atMost(SOON).until(() -> threads.containsAll(CrashPoints.threads()));
+        await().atMost(SOON).until(() -> threads.containsAll(Services.threads()));
     }
 
     /** A pool's statement knows its connection; MySQL's own, asked for it, waits until it has been executed. */

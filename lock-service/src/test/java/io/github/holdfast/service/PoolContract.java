@@ -56,11 +56,7 @@ abstract class PoolContract {
     void open(Database database) {
         this.database = database;
         services = Services.on(database);
-        database.execute(
-                "delete from distributed_lock",
-                "delete from lock_node",
-                "delete from lock_holder",
-                "delete from lock_waiter");
+        Services.emptyTables(database);
         pool = database.pool(config -> {
             config.setMaximumPoolSize(THREADS);
             config.setMinimumIdle(THREADS);

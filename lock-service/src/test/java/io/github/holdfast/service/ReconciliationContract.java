@@ -61,11 +61,7 @@ abstract class ReconciliationContract {
     void open(Database database) {
         this.database = database;
         services = Services.on(database);
-        database.execute(
-                "delete from distributed_lock",
-                "delete from lock_node",
-                "delete from lock_holder",
-                "delete from lock_waiter");
+        Services.emptyTables(database);
         store = LockStore.open(services.unit(database.pool(pool -> pool.setMaximumPoolSize(2))));
         theirs = services.build(builder -> builder.nodeLease(NODE_LEASE));
     }

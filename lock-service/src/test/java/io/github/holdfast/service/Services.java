@@ -13,8 +13,10 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
 import javax.sql.DataSource;
 
 /** Lock services on one database, each with a persistence unit of its own, as if in a process of its own. */
@@ -30,6 +32,22 @@ public final class Services implements AutoCloseable {
 
     public static Services on(Database database) {
         return new Services(database);
+    }
+
+    /** Removes what other tests have left: all locks, with their nodes, holders and waiters. */
+    static void emptyTables(Database database) {
+        database.execute(
+                "delete from distributed_lock",
+                "delete from lock_node",
+                "delete from lock_holder",
+                "delete from lock_waiter");
+    }
+
+    /** The threads of all services in this JVM. */
+    public static Set<Thread> threads() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith("holdfast-"))
+                .collect(Collectors.toSet());
     }
 
     /** A service with a pool of ten connections. */

@@ -71,11 +71,7 @@ abstract class SwitchOverContract {
         restartable = started;
         Database database = started.database();
         LockSchema.on(database.dataSource()).createIfMissing();
-        database.execute(
-                "delete from distributed_lock",
-                "delete from lock_node",
-                "delete from lock_holder",
-                "delete from lock_waiter");
+        Services.emptyTables(database);
         return database;
     }
 

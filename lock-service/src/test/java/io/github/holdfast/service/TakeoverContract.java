@@ -113,11 +113,7 @@ abstract class TakeoverContract {
     private static List<Round> play(Services services, Database database, Taker taker, int count) throws Exception {
         DataSource pool = database.pool(config -> config.setMaximumPoolSize(AT_ONCE + 1));
         LockStore store = LockStore.open(services.unit(pool));
-        database.execute(
-                "delete from distributed_lock",
-                "delete from lock_node",
-                "delete from lock_holder",
-                "delete from lock_waiter");
+        Services.emptyTables(database);
         List<Callable<Round>> games = new ArrayList<>();
         for (int round = 0; round < count; round++) {
             int number = round;

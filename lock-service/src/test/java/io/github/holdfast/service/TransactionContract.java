@@ -67,11 +67,7 @@ abstract class TransactionContract {
     void open(Database database) {
         this.database = database;
         services = Services.on(database);
-        database.execute(
-                "delete from distributed_lock",
-                "delete from lock_node",
-                "delete from lock_holder",
-                "delete from lock_waiter");
+        Services.emptyTables(database);
         if (database.queryForLong("select count(*) from information_schema.tables where lower(table_name) = 'stock'")
                 == 0) {
             database.execute("create table stock (id int primary key, n bigint not null)");

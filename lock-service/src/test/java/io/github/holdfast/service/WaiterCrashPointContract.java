@@ -48,7 +48,7 @@ abstract class WaiterCrashPointContract {
     @BeforeEach
     void open(Database injected) {
         database = injected;
-        threadsBefore = CrashPoints.threads();
+        threadsBefore = Services.threads();
         services = Services.on(database);
         database.execute("delete from lock_waiter");
         faults = new FaultyDataSource(database.dataSource());

@@ -55,11 +55,7 @@ abstract class WaitingContract {
     @BeforeEach
     void open(Database database) {
         services = Services.on(database);
-        database.execute(
-                "delete from distributed_lock",
-                "delete from lock_node",
-                "delete from lock_holder",
-                "delete from lock_waiter");
+        Services.emptyTables(database);
         pool = database.pool(config -> {});
         mine = services.build(pool, this::settings);
         theirs = services.build(this::settings);

@@ -23,7 +23,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
-import java.util.stream.Collectors;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -150,7 +149,7 @@ abstract class WaiterPollerContract {
         // A lock with a lease needs no node, so the thread of its heartbeat does not begin later.
         theirs.acquire(ONE.lease(ofMinutes(5)));
         theirs.acquire(TWO.lease(ofMinutes(5)));
-        Set<Thread> before = threadsOfServices();
+        Set<Thread> before = Services.threads();
         LockService mine = service(builder -> builder);
         List<Future<LockHandle>> waiting = List.of(
                 acquiring(mine, ONE),
@@ -158,7 +157,7 @@ abstract class WaiterPollerContract {
                 acquiring(mine, ONE.owner("chosen")),
                 acquiring(mine, TWO.fair()));
         soon().until(() -> waiterRows() == 3);
-        soon().until(() -> threadsOfServices().stream()
+        soon().until(() -> Services.threads().stream()
                 .filter(thread -> !before.contains(thread))
                 .map(Thread::getName)
                 .toList()
@@ -166,13 +165,7 @@ abstract class WaiterPollerContract {
         mine.close();
         waiting.forEach(WaiterPollerContract::assertEndedByTheClose);
         soon().until(() -> waiterRows() == 0);
-        soon().atMost(BEFORE_IDLE_THREADS_END).until(() -> before.containsAll(threadsOfServices()));
-    }
-
-    private static Set<Thread> threadsOfServices() {
-        return Thread.getAllStackTraces().keySet().stream()
-                .filter(thread -> thread.getName().startsWith("holdfast-"))
-                .collect(Collectors.toSet());
+        soon().atMost(BEFORE_IDLE_THREADS_END).until(() -> before.containsAll(Services.threads()));
     }
 
     @Test
