@@ -22,8 +22,8 @@ final class HandOff {
     private static final Duration LONGEST_RUN = Duration.ofSeconds(1);
 
     /**
-     * The same while waiters of other nodes are woken, if one other node waits. If several wait, each gets a share, so that a
-     * round of all nodes takes this long. Shorter runs would spend too much of their time on the change of hands, which takes 2
+     * The same while waiters of other nodes are woken, if one other node waits. If several wait, each gets a share, so that each
+     * waits about this long for its turn. Shorter runs would spend too much of their time on the change of hands, which takes 2
      * to 5 ms.
      */
     private static final Duration LONGEST_RUN_WITH_WAKE_UP = Duration.ofMillis(250);
@@ -108,7 +108,6 @@ final class HandOff {
             long run = access.ticker().nanoTime() - runsSince;
             if (run >= slice().toNanos() && isContended()) {
                 int count = others.getAsInt();
-                access.queue().note(name, count);
                 isRunOver = count > 0 && run >= slice().toNanos();
                 if (isRunOver) {
                     offer();
@@ -131,7 +130,7 @@ final class HandOff {
     /** How long this process may keep the lock, as far as it knows how many others wait. */
     private Duration slice() {
         return access.waiterNotifier().isListening()
-                ? LONGEST_RUN_WITH_WAKE_UP.dividedBy(access.queue().others(name))
+                ? LONGEST_RUN_WITH_WAKE_UP.dividedBy(access.waiterNotifier().othersLastCounted(name))
                 : LONGEST_RUN;
     }
 

@@ -42,9 +42,6 @@ final class LocalQueue {
 
         private volatile long offeredUntil;
 
-        /** How many other nodes wait, as this process last knew; at least 1. */
-        private volatile int others = 1;
-
         /** Why the last query could not show who holds the lock; null if it did. */
         private volatile @Nullable StoreException failure;
 
@@ -169,20 +166,6 @@ final class LocalQueue {
         if (offered == null) {
             offers.put(name, until);
         }
-    }
-
-    /** Notes how many other nodes wait for the lock. */
-    void note(String name, int others) {
-        lines.computeIfPresent(name, (key, line) -> {
-            line.others = Math.max(1, others);
-            return line;
-        });
-    }
-
-    /** Returns how many other nodes wait for the lock, as this process last knew; at least 1. */
-    int others(String name) {
-        Line line = lines.get(name);
-        return line == null ? 1 : line.others;
     }
 
     /** How long the threads of this process still leave the lock to other processes; usually zero. */

@@ -10,6 +10,7 @@ import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.service.engine.ServiceSettings.WakeUp;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +23,12 @@ final class WaiterNotifier implements AutoCloseable {
 
     /** How often the poller looks while this node listens. A missing wake-up costs this much time. */
     static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
+
+    /**
+     * How long the number of others is remembered: for longer than a node waits for its turn. If it is out of date, the next run is
+     * too short or too long, and then the others are counted again.
+     */
+    private static final Duration OTHERS_REMEMBERED = Duration.ofSeconds(30);
 
     private static final int MOST_NAMES = 1000;
 
@@ -43,6 +50,13 @@ final class WaiterNotifier implements AutoCloseable {
     private final Cache<String, String> awaitedElsewhere = Caffeine.newBuilder()
             .maximumSize(MOST_NAMES)
             .expireAfterWrite(LONGEST_PAUSE.multipliedBy(2))
+            .executor(Runnable::run)
+            .build();
+
+    /** How many others wait for a lock, as last counted; at least 1. */
+    private final Cache<String, Integer> others = Caffeine.newBuilder()
+            .maximumSize(MOST_NAMES)
+            .expireAfterWrite(OTHERS_REMEMBERED)
             .executor(Runnable::run)
             .build();
 
@@ -143,7 +157,17 @@ final class WaiterNotifier implements AutoCloseable {
      * count. Needs one statement at the most.
      */
     int countOthers(String name) {
-        return isAwaited(name) ? 1 : tickets.countOtherNodes(name);
+        int count = isAwaited(name) ? 1 : tickets.countOtherNodes(name);
+        others.put(name, Math.max(1, count));
+        return count;
+    }
+
+    /**
+     * Returns how many others wait for the lock, as last counted; at least 1. This outlasts the queue of this process, which may be
+     * empty for a moment while its threads take turns.
+     */
+    int othersLastCounted(String name) {
+        return Objects.requireNonNullElse(others.getIfPresent(name), 1);
     }
 
     /** Whether threads of this process have attempted for long, and stand in no queue of this process. */

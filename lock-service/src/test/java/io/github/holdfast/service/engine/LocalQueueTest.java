@@ -131,18 +131,6 @@ class LocalQueueTest {
     }
 
     @Test
-    void countsTheOtherNodesOnlyWhileThreadsWait() {
-        queue.note("order", 7);
-        assertThat(queue.others("order")).isEqualTo(1);
-        LocalQueue.Place waiting = queue.enter("order");
-        queue.note("order", 7);
-        assertThat(queue.others("order")).isEqualTo(7);
-        queue.note("order", 0);
-        assertThat(queue.others("order")).isEqualTo(1);
-        waiting.close();
-    }
-
-    @Test
     void countsSinceWhenAWaitedForLockWasNotOffered() {
         assertThat(queue.sinceOffered("order")).as("nobody waits").isZero();
         LocalQueue.Place waiting = queue.enter("order");

@@ -84,7 +84,7 @@ abstract class WakeUpContract {
         threads.shutdown();
         sent.close();
         services.close();
-        soon().until(() -> database.queryForLong("select count(*) from lock_waiter") == 0);
+        soon().until(() -> waiterRows() == 0);
     }
 
     private String clock() {
@@ -338,6 +338,73 @@ abstract class WakeUpContract {
             isOver.set(true);
             get(looping);
         }
+    }
+
+    /** The run of a service is shorter if several others wait. It knows that although none of its own threads has waited meanwhile. */
+    @Test
+    void theShareOfARunOutlastsTheQueueOfTheService() throws Exception {
+        FakeTicker ticker = new FakeTicker();
+        LockEngine engine = engineOver(database.dataSource(), ticker);
+        LockService one = services.open();
+        LockService two = services.open();
+        letListen(engine, ticker);
+        LockHandle first = get(acquiring(engine, REQUEST));
+        HandOffThread second = HandOffThread.start(() -> engine.acquireUninterruptibly(REQUEST));
+        Future<LockHandle> waiting = acquiring(one, REQUEST);
+        Future<LockHandle> alsoWaiting = acquiring(two, REQUEST);
+        soon().until(() -> waiterRows() == 2);
+        ticker.advance(ofMillis(124));
+        first.release();
+        LockHandle next = second.lock();
+        assertThat(next.fencingToken()).as("nobody has counted the others").isEqualTo(first.fencingToken() + 1);
+        HandOffThread third = HandOffThread.start(() -> engine.acquireUninterruptibly(REQUEST));
+        ticker.advance(ofMillis(126));
+        next.release();
+        soon().until(() -> waiting.isDone() || alsoWaiting.isDone());
+        get(waiting.isDone() ? waiting : alsoWaiting).close();
+        get(waiting).close();
+        get(alsoWaiting).close();
+        ticker.advance(ofMillis(25));
+        LockHandle again = third.lock();
+        soon().until(() -> waiterRows() == 0);
+        Future<LockHandle> waitingAgain = acquiring(one, REQUEST);
+        Future<LockHandle> alsoWaitingAgain = acquiring(two, REQUEST);
+        soon().until(() -> waiterRows() == 2);
+        HandOffThread last = HandOffThread.start(() -> engine.acquireUninterruptibly(REQUEST));
+        ticker.advance(ofMillis(125));
+        again.release();
+        soon().until(() -> waitingAgain.isDone() || alsoWaitingAgain.isDone());
+        get(waitingAgain.isDone() ? waitingAgain : alsoWaitingAgain).close();
+        get(waitingAgain).close();
+        get(alsoWaitingAgain).close();
+        ticker.advance(ofMillis(25));
+        last.lock().close();
+        end(engine);
+    }
+
+    private long waiterRows() {
+        return database.queryForLong("select count(*) from lock_waiter");
+    }
+
+    /** Lets the engine wait for a moment, so that it listens from then on. */
+    private void letListen(LockEngine engine, FakeTicker ticker) throws Exception {
+        LockRequest request = LockRequest.of("listening");
+        LockHandle held = theirs.acquire(request);
+        Future<LockHandle> waiting = acquiring(engine, request);
+        soon().until(() -> {
+            ticker.advance(ofMillis(5));
+            return engine.access().waiterNotifier().isListening();
+        });
+        held.release();
+        soon().until(() -> {
+            ticker.advance(ofMillis(5));
+            return waiting.isDone();
+        });
+        get(waiting).close();
+    }
+
+    private Future<LockHandle> acquiring(LockEngine engine, LockRequest request) {
+        return threads.submit(() -> engine.acquire(request));
     }
 
     /** Lets the first service wait for the second, so that it listens from then on. */
