@@ -46,14 +46,20 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
     int countOtherNodes(@Param("name") String name, @Param("nodeId") String nodeId);
 
     /**
-     * Finds the names for which threads of a service wait, and which nobody holds.
+     * Finds the names for which threads of a service wait, and which nobody holds. That includes the locks of dead holders, if they
+     * are available, and if their nodes were ended. The names are hints.
      *
      * @param bell the service's bell
      */
     @Query("""
             select distinct w.name from HoldfastWaiter w
             join HoldfastNode n on n.id = w.nodeId join HoldfastLock l on l.name = w.name
-            where n.bell = :bell and l.owner is null
+            left join HoldfastNode h on h.id = l.nodeId
+            where n.bell = :bell
+                and (l.owner is null
+                    or ((l.availableAt is null or l.availableAt <= db_clock())
+                        and ((l.nodeId is null and l.expiresAt <= db_clock())
+                            or (l.nodeId is not null and (h.id is null or h.ended = true)))))
             """)
     List<String> free(@Param("bell") long bell);
 

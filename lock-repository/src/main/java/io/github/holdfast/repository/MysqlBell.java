@@ -25,6 +25,9 @@ final class MysqlBell {
     /** A statement without an answer for this long shows that the connection is dead. */
     private static final int ANSWER_MILLIS = 15_000;
 
+    /** Releases of a lock that many want follow one another within milliseconds, so most rings that follow come within this time. */
+    private static final String SHORT_SLEEP_SECONDS = "0.05";
+
     private static final int PROOFS = 100;
 
     /** MariaDB reports a killed query as an error. MySQL's {@code SLEEP} returns 1. */
@@ -115,6 +118,14 @@ final class MysqlBell {
      */
     boolean isRung() throws SQLException {
         return sleep(SLEEP_SECONDS);
+    }
+
+    /**
+     * Does the same as {@link #isRung}, but sleeps only for a moment. For the time after a ring: another one before this sleep is
+     * lost.
+     */
+    boolean isRungSoon() throws SQLException {
+        return sleep(SHORT_SLEEP_SECONDS);
     }
 
     private boolean sleep(String seconds) throws SQLException {

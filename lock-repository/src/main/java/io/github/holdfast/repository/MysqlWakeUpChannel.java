@@ -162,10 +162,15 @@ final class MysqlWakeUpChannel implements LockStore.WakeUpChannel {
             receiver = listener;
             listener.ready();
             int silentSleeps = 0;
+            boolean mayHaveMissed = false;
             while (listener.isOpen()) {
-                if (own.isRung()) {
+                if (mayHaveMissed ? own.isRungSoon() : own.isRung()) {
                     silentSleeps = 0;
                     tell(listener, connection, own.number());
+                    mayHaveMissed = true;
+                } else if (mayHaveMissed) {
+                    tellMissed(listener, connection, own.number());
+                    mayHaveMissed = false;
                 } else if (++silentSleeps == SILENT_SLEEPS) {
                     silentSleeps = 0;
                     own.prove(() -> ring(own.number()), listener::isOpen);
@@ -175,6 +180,13 @@ final class MysqlWakeUpChannel implements LockStore.WakeUpChannel {
             throw MysqlBell.broken("The listening connection ended: " + ended.getMessage(), ended);
         }
         throw MysqlBell.broken("The service has stopped listening", null);
+    }
+
+    /** Tells of the releases whose rings came between two sleeps, and woke nobody. */
+    private void tellMissed(Receiver listener, Connection connection, long number) throws SQLException {
+        try (Session session = executor.session(connection)) {
+            free(session, number, INTERRUPTIONS).forEach(listener::lockReleased);
+        }
     }
 
     private void tell(Receiver listener, Connection connection, long number) throws SQLException {

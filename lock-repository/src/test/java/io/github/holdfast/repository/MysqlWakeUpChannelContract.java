@@ -26,6 +26,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -72,6 +73,8 @@ abstract class MysqlWakeUpChannelContract {
     private final class Listening implements WakeUpChannel.Receiver, AutoCloseable {
         private final String nodeId;
         private final BlockingQueue<String> names = new LinkedBlockingQueue<>();
+        private final BlockingQueue<String> missed = new LinkedBlockingQueue<>();
+        private volatile Runnable afterTheLook = () -> {};
         private final CountDownLatch ready = new CountDownLatch(1);
         private final HikariDataSource pool = database.pool(config -> config.setMaximumPoolSize(3));
         private final EntityManagerFactory unit = PersistenceUnit.directlyOn(pool, Map.of());
@@ -113,6 +116,7 @@ abstract class MysqlWakeUpChannelContract {
         @Override
         public void woken(Supplier<List<String>> free) {
             names.addAll(free.get());
+            afterTheLook.run();
         }
 
         @Override
@@ -120,7 +124,7 @@ abstract class MysqlWakeUpChannelContract {
 
         @Override
         public void lockReleased(String lockName) {
-            names.add(lockName);
+            missed.add(lockName);
         }
 
         String heard() throws InterruptedException {
@@ -197,6 +201,49 @@ abstract class MysqlWakeUpChannelContract {
         channel.wakeNext("job");
         assertThat(other.heard()).isEqualTo("job");
         assertThat(other.names).doesNotContain("held", "free");
+    }
+
+    /** The connection neither sleeps nor looks then, so the ring ends nothing. */
+    @Test
+    void aRingBetweenTheLookAndTheNextSleepIsNotMissedForLong() throws Exception {
+        Listening other = new Listening("other");
+        other.waits("job", 1);
+        other.waits("next", 1);
+        LockEntity next = held("next");
+        AtomicBoolean isReleased = new AtomicBoolean();
+        other.afterTheLook = () -> {
+            if (!isReleased.getAndSet(true)) {
+                assertThat(release(next)).isTrue();
+            }
+        };
+        assertThat(release(held("job"))).isTrue();
+        assertThat(other.heard()).isEqualTo("job");
+        await().until(() -> other.missed.contains("next"));
+        assertThat(other.names).doesNotContain("next");
+    }
+
+    /** Otherwise a place that nobody has any more would stay at the head of the queue. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "expires_at = utc_timestamp(6) - interval 1 second",
+                "expires_at = null, node_id = 'ended'",
+                "expires_at = null, node_id = 'absent'"
+            })
+    void whoIsWokenHearsOfTheLockOfADeadHolder(String changes) throws Exception {
+        application.register("ended");
+        database.execute("update lock_node set ended = true");
+        Listening other = new Listening("other");
+        other.waits("job", 1);
+        held("job");
+        other.waits("not yet", 1);
+        held("not yet");
+        database.execute(
+                "update distributed_lock set " + changes,
+                "update distributed_lock set available_at = utc_timestamp(6) + interval 1 hour where name = 'not yet'");
+        channel.wakeNext("job");
+        assertThat(other.heard()).isEqualTo("job");
+        assertThat(other.names).isEmpty();
     }
 
     @ParameterizedTest
