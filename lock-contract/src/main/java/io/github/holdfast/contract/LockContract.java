@@ -58,7 +58,7 @@ import org.junit.jupiter.api.TestInstance.Lifecycle;
  * }</pre>
  *
  * <p>The tests use only Holdfast's tables. The names of their rows begin with {@code holdfast contract}, and the tests delete
- * these rows at the end. They create missing tables, and drop them again. They open up to ten connections at a time.
+ * these rows at the end. They create missing tables, and drop them again. Ten connections are enough for them.
  *
  * <p>The message of a failed test names the broken guarantee. If the database is not set up for Holdfast at all, an error before
  * the first test says so.

@@ -2,6 +2,7 @@ package io.github.holdfast.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import example.OurTenConnections;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;
@@ -43,8 +44,8 @@ class OwnDatabaseTest {
                 List.of("distributed_lock", "lock_node", "lock_audit", "lock_run", "lock_holder", "lock_waiter");
 
         @Test
-        void passesAndLeavesNothingBehind(Database database) throws Exception {
-            ContractRun run = ContractRun.of(documented(database));
+        void passesOnTenConnectionsAndLeavesNothingBehind(Database database) throws Exception {
+            ContractRun run = ContractRun.of(documented(database, OurTenConnections.class));
             assertThat(run.failed()).isEmpty();
             assertThat(run.passed()).containsExactlyInAnyOrderElementsOf(tests());
             assertThat(tables(database))
@@ -58,7 +59,7 @@ class OwnDatabaseTest {
             database.execute("insert into distributed_lock (name, hold_count, fencing_token, version)"
                     + " values ('somebody''s', 0, 1, 1)");
             try {
-                assertThat(ContractRun.of(documented(database), "aTaskRunsOnceInAPeriod")
+                assertThat(ContractRun.of(documented(database, documentedClass()), "aTaskRunsOnceInAPeriod")
                                 .passed())
                         .hasSize(1);
                 assertThat(database.queryForLong("select count(*) from distributed_lock"))
@@ -73,10 +74,15 @@ class OwnDatabaseTest {
         }
 
         /** The class, with this database as the user's. */
-        private static Class<? extends LockContract> documented(Database database) throws ClassNotFoundException {
+        private static Class<? extends LockContract> documented(
+                Database database, Class<? extends LockContract> documentedClass) {
             System.setProperty("database.url", database.url());
             System.setProperty("database.user", database.user());
             System.setProperty("database.password", database.password());
+            return documentedClass;
+        }
+
+        private static Class<? extends LockContract> documentedClass() throws ClassNotFoundException {
             return Class.forName("example.OurDatabaseTest").asSubclass(LockContract.class);
         }
 
