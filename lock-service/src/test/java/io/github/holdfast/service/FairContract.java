@@ -137,6 +137,25 @@ abstract class FairContract {
         assertThat(waiterRows()).as("places that no longer count").isEqualTo(1);
     }
 
+    @Test
+    void thePlaceOfOneWhoWaitsForLongStillCounts() throws Exception {
+        LockHandle held = one.acquire(REQUEST);
+        Future<LockHandle> waiting = join(1, () -> other.acquire(REQUEST));
+        // This mark outlasts the first one of the waiter, which lasts for four seconds.
+        placeOfAnotherNode(ofSeconds(5));
+        await().atMost(SOON)
+                .until(() -> database.queryForLong("select count(*) from lock_node mine join lock_node another"
+                                + " on another.id = 'another' where mine.waits_until > another.waits_until")
+                        == 1);
+        database.execute("delete from lock_waiter where node_id = 'another'");
+        Future<LockHandle> later = join(2, () -> one.acquire(REQUEST));
+        held.release();
+        try (LockHandle granted = get(waiting)) {
+            assertThat(granted.fencingToken()).isEqualTo(held.fencingToken() + 1);
+        }
+        get(later).close();
+    }
+
     /** The first place in the queue, of a node that does nothing. */
     private void placeOfAnotherNode(Duration marked) {
         String now = database.kind() == TestDatabase.POSTGRESQL || isH2() ? "current_timestamp" : "utc_timestamp(6)";

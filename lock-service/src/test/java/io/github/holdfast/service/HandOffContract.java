@@ -238,7 +238,7 @@ abstract class HandOffContract {
     }
 
     private void assertOfferedToOthersBefore(HandOffThread next, LockRequest request) throws Exception {
-        theirs.tryAcquire(LockRequest.of(request.name())).orElseThrow().close();
+        assertThat(theirs.tryAcquire(LockRequest.of(request.name()))).hasValueSatisfying(LockHandle::close);
         ticker.advance(ofSeconds(1));
         assertFreeAfter(next.lock());
     }
