@@ -83,7 +83,7 @@ public class LockEntity {
     @Column(name = "holder", length = MAX_HOLDER_LENGTH)
     private @Nullable String holder;
 
-    /** The limit of a semaphore; null for a lock. For semaphores, which this version does not have yet: nobody writes it. */
+    /** The limit of a semaphore; null for a lock. */
     @Column(name = "permits")
     private @Nullable Integer permits;
 
@@ -154,7 +154,7 @@ public class LockEntity {
             @Nullable LockNode node,
             Instant dbNow,
             Duration tolerance) {
-        if (owner == null || isLeft(node, dbNow.minus(tolerance))) {
+        if (owner == null || isLeft(nodeId, expiresAt, node, dbNow.minus(tolerance))) {
             return availableAt == null || !availableAt.isAfter(dbNow)
                     ? LockAvailability.FREE
                     : LockAvailability.NOT_YET_AVAILABLE;
@@ -171,7 +171,8 @@ public class LockEntity {
      * Whether the holder's lease was over at this instant, or its node was ended. An absent node counts as ended. Otherwise a
      * late write of a purged node could hold a lock for ever.
      */
-    private boolean isLeft(@Nullable LockNode node, Instant since) {
+    static boolean isLeft(
+            @Nullable String nodeId, @Nullable Instant expiresAt, @Nullable LockNode node, Instant since) {
         if (nodeId != null) {
             return node == null || node.isEnded();
         }
@@ -323,6 +324,11 @@ public class LockEntity {
     /** Returns the name of the lock. */
     public String name() {
         return name;
+    }
+
+    /** Returns the limit of a semaphore's permits; null if the row is that of a lock. */
+    public @Nullable Integer permits() {
+        return permits;
     }
 
     /** Returns the owner, or null if nobody holds the lock. */

@@ -10,17 +10,18 @@ import jakarta.persistence.Id;
 import jakarta.persistence.IdClass;
 import jakarta.persistence.Table;
 import java.io.Serializable;
+import java.time.Duration;
 import java.time.Instant;
 import org.hibernate.annotations.JdbcTypeCode;
 import org.hibernate.type.SqlTypes;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The row of one holder of a lock that several hold at the same time, or of one holder of a semaphore's permits. The table is for
- * shared locks and semaphores, which this version does not have yet: nobody writes it. The row of an exclusive lock contains its
- * only holder.
+ * The row of one holder of a semaphore's permits: a snapshot from the time of the read. Several holders of one name have one row
+ * each. The row of an exclusive lock contains its only holder.
  *
- * <p>Only queries use the rows, so this class has no accessors.
+ * <p>The owner deletes its row when it releases the permits. Everybody may delete the row of a dead holder. Instances are
+ * immutable after loading.
  */
 @Entity(name = "HoldfastHolder")
 @Table(name = "lock_holder")
@@ -28,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 @Access(AccessType.FIELD)
 @Cacheable(false)
 @ExcludeDefaultListeners
-class LockHolder {
+public class LockHolder {
 
     /**
      * The key of a holder.
@@ -77,4 +78,74 @@ class LockHolder {
     /** For the persistence provider. It sets every field before other code sees the instance. */
     @SuppressWarnings("NullAway.Init")
     protected LockHolder() {}
+
+    /** Whether a holder keeps its permits, at one instant of the database's clock. */
+    public enum State {
+        /** The holder keeps its permits. */
+        ALIVE,
+
+        /**
+         * The node of the holder has not been ended, although its lease is over. A separate write must end the node first, because
+         * a heartbeat may be on its way.
+         */
+        NODE_EXPIRED,
+
+        /** The holder's lease is over, or its node was ended. Anybody may delete the row. */
+        DEAD
+    }
+
+    /**
+     * Returns the state of the holder.
+     *
+     * @param node the node that this row refers to; null if it refers to none, or if the node has no row
+     * @param dbNow the database's clock, read in the same statement as this row
+     * @param tolerance how long the lease of the holder, or of its node, must be over
+     */
+    public State state(@Nullable LockNode node, Instant dbNow, Duration tolerance) {
+        Instant since = dbNow.minus(tolerance);
+        if (LockEntity.isLeft(nodeId, expiresAt, node, since)) {
+            return State.DEAD;
+        }
+        return nodeId != null && node != null && node.isOverdue(since) ? State.NODE_EXPIRED : State.ALIVE;
+    }
+
+    /** Returns the name of the semaphore. */
+    public String name() {
+        return name;
+    }
+
+    /** Returns the token of the holder's grant. Tokens of one name grow over all holders. */
+    public long fencingToken() {
+        return fencingToken;
+    }
+
+    /** Returns the owner of the permits. */
+    public String owner() {
+        return owner;
+    }
+
+    /** Returns the node that keeps the hold alive, or null for a lease. */
+    public @Nullable String nodeId() {
+        return nodeId;
+    }
+
+    /** Returns how many permits the holder has; at least 1. */
+    public int permits() {
+        return permits;
+    }
+
+    /** Returns when the permits were granted, by the database's clock. */
+    public Instant acquiredAt() {
+        return acquiredAt;
+    }
+
+    /** Returns when the lease ends, by the database's clock; null if the hold lasts as long as its node. */
+    public @Nullable Instant expiresAt() {
+        return expiresAt;
+    }
+
+    /** Describes the holder for people, or null. */
+    public @Nullable String holder() {
+        return holder;
+    }
 }

@@ -43,6 +43,7 @@ public final class LockStore implements AutoCloseable {
     private final NodeRows nodes;
     private final LockPageRepository pages;
     private final RunRows runs;
+    private final PermitRows permits;
     private final AutocommitLockRows.Statements statements;
     private final LockWaiterRepository waiterQueries;
     private final AutocommitWaiterRows.Statements waiters;
@@ -57,6 +58,7 @@ public final class LockStore implements AutoCloseable {
         nodes = transactions.repository(LockNodeRepository.class);
         pages = transactions.repository(LockPageRepository.class);
         runs = transactions.repository(LockRunRepository.class);
+        permits = new JpaPermitRows(transactions.repository(PermitRepository.class));
         waiterQueries = transactions.repository(LockWaiterRepository.class);
         MetamodelCache.clear();
         statements = new AutocommitLockRows.Statements(factory, connections);
@@ -70,6 +72,7 @@ public final class LockStore implements AutoCloseable {
         nodes = origin.nodes;
         pages = origin.pages;
         runs = origin.runs;
+        permits = origin.permits;
         statements = origin.statements;
         waiterQueries = origin.waiterQueries;
         waiters = origin.waiters;
@@ -164,6 +167,11 @@ public final class LockStore implements AutoCloseable {
     /** Returns access to the runs of tasks, for work inside {@link #inTransaction(Duration, Function)}. */
     public RunRows runs() {
         return runs;
+    }
+
+    /** Returns access to semaphores and the holders of their permits, for work inside {@link #inTransaction(Duration, Function)}. */
+    public PermitRows permits() {
+        return permits;
     }
 
     /**

@@ -1,0 +1,76 @@
+package io.github.holdfast.repository;
+
+import io.github.holdfast.entity.LockHolder;
+import io.github.holdfast.repository.LockTables.LockRows.Grant;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/** The rows of semaphores in the current transaction, by the queries of {@link PermitRepository}. Thread-safe. */
+final class JpaPermitRows implements PermitRows {
+
+    private final PermitRepository queries;
+
+    JpaPermitRows(PermitRepository queries) {
+        this.queries = queries;
+    }
+
+    @Override
+    public void createIfMissing(String name, int limit) {
+        queries.createIfMissing(name, limit);
+    }
+
+    @Override
+    public Optional<Usage> usage(String name) {
+        return queries.usage(name);
+    }
+
+    @Override
+    public List<HolderSnapshot> holders(String name) {
+        return queries.holders(name);
+    }
+
+    @Override
+    public Optional<HolderSnapshot> holder(String name, String owner) {
+        return queries.holder(name, owner);
+    }
+
+    @Override
+    public Optional<HolderSnapshot> grant(Claim claim, long version) {
+        boolean isGranted = queries.takeToken(claim.name(), version, version + WINDOW) == 1
+                && queries.addHolder(
+                                claim.name(),
+                                claim.owner(),
+                                claim.nodeId(),
+                                claim.permits(),
+                                Micros.orNull(claim.lease()),
+                                claim.holder())
+                        == 1;
+        return isGranted ? queries.holder(claim.name(), claim.owner()) : Optional.empty();
+    }
+
+    @Override
+    public boolean supersede(String name, long version) {
+        return queries.supersede(name, version + WINDOW) == 1;
+    }
+
+    @Override
+    public boolean release(Grant grant) {
+        return queries.release(grant.name(), grant.fencingToken(), grant.owner()) == 1;
+    }
+
+    @Override
+    public boolean extend(Grant grant, Duration lease) {
+        return queries.extend(grant.name(), grant.fencingToken(), grant.owner(), Micros.of(lease)) == 1;
+    }
+
+    @Override
+    public boolean removeDead(LockHolder dead, Duration tolerance) {
+        return queries.removeDead(dead.name(), dead.fencingToken(), dead.owner(), -Micros.of(tolerance)) == 1;
+    }
+
+    @Override
+    public boolean setLimit(String name, int limit, long version) {
+        return queries.setLimit(name, limit, version) == 1;
+    }
+}

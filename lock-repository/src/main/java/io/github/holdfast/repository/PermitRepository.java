@@ -1,0 +1,127 @@
+package io.github.holdfast.repository;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.PermitRows.HolderSnapshot;
+import io.github.holdfast.repository.PermitRows.Usage;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.springframework.data.jpa.repository.Modifying;
+import org.springframework.data.jpa.repository.Query;
+import org.springframework.data.repository.Repository;
+import org.springframework.data.repository.query.Param;
+
+/**
+ * The queries of the rows of semaphores and their holders. {@link PermitRows} describes them. Each query is one statement, in the
+ * current transaction.
+ */
+interface PermitRepository extends Repository<LockEntity, String> {
+
+    /** Selects holders with their nodes and the database's clock. */
+    String HOLDERS = """
+            select new io.github.holdfast.repository.PermitRows$HolderSnapshot(h, n, db_clock())
+            from HoldfastHolder h left join HoldfastNode n on n.id = h.nodeId
+            where h.name = :name
+            """;
+
+    /** See {@link PermitRows#createIfMissing}. The owner says that the holders have rows of their own. */
+    @Modifying
+    @Query("""
+            insert into HoldfastLock (name, owner, holdCount, fencingToken, permits, version)
+            values (:name, '*', -1, db_epoch(), :limit, db_epoch())
+            on conflict do nothing
+            """)
+    int createIfMissing(@Param("name") String name, @Param("limit") int limit);
+
+    /** See {@link PermitRows#usage}. */
+    @Query("""
+            select new io.github.holdfast.repository.PermitRows$Usage(l.version, l.permits,
+                (select coalesce(sum(h.permits), 0L) from HoldfastHolder h where h.name = :name))
+            from HoldfastLock l where l.name = :name and l.permits is not null
+            """)
+    Optional<Usage> usage(@Param("name") String name);
+
+    /** See {@link PermitRows#holders}. */
+    @Query(HOLDERS + " order by h.fencingToken")
+    List<HolderSnapshot> holders(@Param("name") String name);
+
+    /** See {@link PermitRows#holder}. */
+    @Query(HOLDERS + " and h.owner = :owner")
+    Optional<HolderSnapshot> holder(@Param("name") String name, @Param("owner") String owner);
+
+    /**
+     * Takes the next token, and locks the semaphore's row. The number of permits is compared afterwards, by {@link #addHolder}:
+     * a statement that waits for the row would compare with the sum from before the wait.
+     */
+    @Modifying
+    @Query("""
+            update HoldfastLock l set l.fencingToken = l.fencingToken + 1, l.version = l.version + 1
+            where l.name = :name and l.permits is not null and l.version >= :version and l.version < :end
+            """)
+    int takeToken(@Param("name") String name, @Param("version") long version, @Param("end") long end);
+
+    /** Grants the permits with the token that was just taken. See {@link GrantQuery#IF_NODE_LIVES} for the node. */
+    @Modifying
+    @Query("""
+            insert into HoldfastHolder (name, fencingToken, owner, nodeId, permits, acquiredAt, expiresAt, holder)
+            select l.name, l.fencingToken, cast(:owner as String), cast(:nodeId as String), cast(:permits as Integer),
+                db_clock(), db_clock_plus(:leaseMicros), cast(:holder as String)
+            from HoldfastLock l
+            where l.name = :name
+                and l.permits >= :permits
+                    + (select coalesce(sum(h.permits), 0L) from HoldfastHolder h where h.name = :name)
+                and (:nodeId is null or (select n.ended from HoldfastNode n where n.id = :nodeId) = false)
+            """)
+    int addHolder(
+            @Param("name") String name,
+            @Param("owner") String owner,
+            @Param("nodeId") @Nullable String nodeId,
+            @Param("permits") int permits,
+            @Param("leaseMicros") @Nullable Long leaseMicros,
+            @Param("holder") @Nullable String holder);
+
+    /** See {@link PermitRows#supersede}. */
+    @Modifying
+    @Query("update HoldfastLock l set l.version = :end where l.name = :name and l.version < :end")
+    int supersede(@Param("name") String name, @Param("end") long end);
+
+    /** See {@link PermitRows#release}. */
+    @Modifying
+    @Query("delete from HoldfastHolder h where h.name = :name and h.fencingToken = :token and h.owner = :owner")
+    int release(@Param("name") String name, @Param("token") long token, @Param("owner") String owner);
+
+    /** See {@link PermitRows#extend}. */
+    @Modifying
+    @Query("""
+            update HoldfastHolder h
+            set h.expiresAt = case when h.expiresAt > db_clock_plus(:leaseMicros) then h.expiresAt
+                    else db_clock_plus(:leaseMicros) end
+            where h.name = :name and h.fencingToken = :token and h.owner = :owner and h.expiresAt > db_clock()
+            """)
+    int extend(
+            @Param("name") String name,
+            @Param("token") long token,
+            @Param("owner") String owner,
+            @Param("leaseMicros") long leaseMicros);
+
+    /** See {@link PermitRows#removeDead}. A node that was ended stays ended. */
+    @Modifying
+    @Query("""
+            delete from HoldfastHolder h
+            where h.name = :name and h.fencingToken = :token and h.owner = :owner
+                and (h.nodeId is not null or h.expiresAt <= db_clock_plus(:sinceMicros))
+            """)
+    int removeDead(
+            @Param("name") String name,
+            @Param("token") long token,
+            @Param("owner") String owner,
+            @Param("sinceMicros") long sinceMicros);
+
+    /** See {@link PermitRows#setLimit}. */
+    @Modifying
+    @Query("""
+            update HoldfastLock l set l.permits = :limit, l.version = l.version + 1
+            where l.name = :name and l.permits is not null and l.version = :version
+            """)
+    int setLimit(@Param("name") String name, @Param("limit") int limit, @Param("version") long version);
+}

@@ -1,0 +1,161 @@
+package io.github.holdfast.repository;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.LockHolder;
+import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.repository.LockTables.LockRows.Grant;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The rows of semaphores and of the holders of their permits. A semaphore has one row beside those of the locks, with its limit.
+ * Each grant of permits has a row of its own.
+ *
+ * <p>Call the methods in a transaction on the primary; {@link LockStore#inTransaction} opens one. A grant writes the semaphore's
+ * row first, so that the grants of one semaphore follow one another. A release and a renewal write only the holder's row.
+ * Thread-safe.
+ */
+public interface PermitRows {
+
+    /**
+     * How many versions a grant may be late. A grant does not depend on a particular version of the semaphore's row, but an
+     * unanswered one must become impossible. So it matches this many versions from the one that was read.
+     */
+    long WINDOW = 1000;
+
+    /**
+     * A request for permits.
+     *
+     * @param name the name of the semaphore
+     * @param owner generated for this acquisition
+     * @param nodeId the node that keeps the hold alive; null for a lease
+     * @param permits how many; at least 1
+     * @param lease how long the grant lasts from the moment of the write; null if it lasts as long as the node
+     * @param holder describes the holder for people; null if unknown
+     */
+    record Claim(
+            String name,
+            String owner,
+            @Nullable String nodeId,
+            int permits,
+            @Nullable Duration lease,
+            @Nullable String holder) {
+
+        /** A request; truncates the description. */
+        public Claim {
+            if (permits < 1) {
+                throw new IllegalArgumentException("Cannot claim " + permits + " permits of '" + name + "'");
+            }
+            if ((nodeId == null) == (lease == null)) {
+                throw new IllegalArgumentException("A claim for '" + name + "' needs either a node or a lease");
+            }
+            holder = holder == null ? null : LockEntity.shortened(holder);
+        }
+    }
+
+    /**
+     * A holder as one statement saw it.
+     *
+     * @param holder the holder's row
+     * @param node the node that the row refers to; null if there is none
+     * @param dbNow the database's clock in that statement
+     */
+    record HolderSnapshot(LockHolder holder, @Nullable LockNode node, Instant dbNow) {
+
+        /**
+         * Returns the state of the holder.
+         *
+         * @param tolerance how long a lease must be over
+         */
+        public LockHolder.State state(Duration tolerance) {
+            return holder.state(node, dbNow, tolerance);
+        }
+
+        /** Returns the grant that the row shows. */
+        public Grant grant() {
+            return new Grant(holder.name(), holder.owner(), holder.fencingToken());
+        }
+    }
+
+    /**
+     * A semaphore as one statement saw it.
+     *
+     * @param version the version of its row
+     * @param limit how many permits it has
+     * @param used how many permits are granted, to holders alive and dead
+     */
+    record Usage(long version, int limit, long used) {}
+
+    /**
+     * Creates the row of a semaphore. Does nothing if the name has a row, be it that of a lock. One statement.
+     *
+     * @param limit how many permits it has; 0 or more
+     */
+    void createIfMissing(String name, int limit);
+
+    /**
+     * Reads how many permits are granted. One statement, which locks nothing.
+     *
+     * @return empty if the name has no row, or if it is the name of a lock
+     */
+    Optional<Usage> usage(String name);
+
+    /** Reads the holders of a semaphore, alive and dead, in the order of their grants. One statement, which locks nothing. */
+    List<HolderSnapshot> holders(String name);
+
+    /** Reads the holder with this owner. One statement, which locks nothing. */
+    Optional<HolderSnapshot> holder(String name, String owner);
+
+    /**
+     * Grants permits if that many are left. Counts the permits of dead holders too. Three statements; two if it grants nothing. It
+     * waits for another grant of the same semaphore.
+     *
+     * @param version the version of the semaphore's row that the decision was based on
+     * @return empty if too few permits are left, the row has moved on by {@link #WINDOW}, the name is not that of a semaphore, or
+     *     the node is ended or absent
+     */
+    Optional<HolderSnapshot> grant(Claim claim, long version);
+
+    /**
+     * Makes a pending grant impossible that was based on this version, or on an earlier one. One statement.
+     *
+     * @return false if no such grant was possible any more
+     */
+    boolean supersede(String name, long version);
+
+    /**
+     * Gives the permits back. One statement. It waits for a transaction that protects the holder's row.
+     *
+     * @return false if the permits are no longer those of this grant
+     */
+    boolean release(Grant grant);
+
+    /**
+     * Renews the lease of a holder, unless it is over. It lasts at least {@code lease} from the moment of the write, and never
+     * becomes shorter. One statement. If that waits for the row, the lease may count from before the wait.
+     *
+     * @return false if the permits are no longer those of this grant, or its lease is over
+     */
+    boolean extend(Grant grant, Duration lease);
+
+    /**
+     * Deletes the row of a dead holder. A renewal may have come in between, so a lease is compared again. One statement.
+     *
+     * @param dead a holder whose lease is over, or whose node was ended
+     * @param tolerance how long the lease must be over
+     * @return false if the holder has released or renewed, or somebody else was faster
+     */
+    boolean removeDead(LockHolder dead, Duration tolerance);
+
+    /**
+     * Changes the limit. Takes no permits from their holders. One statement.
+     *
+     * @param limit how many permits it has; 0 or more
+     * @param version the version of the semaphore's row that the decision was based on
+     * @return false if the row has changed since
+     */
+    boolean setLimit(String name, int limit, long version);
+}
