@@ -46,6 +46,7 @@ class OwnDatabaseTest {
         @Test
         void passesOnTenConnectionsAndLeavesNothingBehind(Database database) throws Exception {
             ContractRun run = ContractRun.of(documented(database, OurTenConnections.class));
+            OurTenConnections.close();
             assertThat(run.failed()).isEmpty();
             assertThat(run.passed()).containsExactlyInAnyOrderElementsOf(tests());
             assertThat(tables(database))
