@@ -47,18 +47,10 @@ final class WaiterNotifier implements AutoCloseable {
     private volatile boolean isClosing;
 
     /** The names that another node has waited for within the last seconds. */
-    private final Cache<String, String> awaitedElsewhere = Caffeine.newBuilder()
-            .maximumSize(MOST_NAMES)
-            .expireAfterWrite(LONGEST_PAUSE.multipliedBy(2))
-            .executor(Runnable::run)
-            .build();
+    private final Cache<String, String> awaitedElsewhere = byName(LONGEST_PAUSE.multipliedBy(2));
 
     /** How many others wait for a lock, as last counted; at least 1. */
-    private final Cache<String, Integer> others = Caffeine.newBuilder()
-            .maximumSize(MOST_NAMES)
-            .expireAfterWrite(OTHERS_REMEMBERED)
-            .executor(Runnable::run)
-            .build();
+    private final Cache<String, Integer> others = byName(OTHERS_REMEMBERED);
 
     /**
      * Creates a notifier. It begins to listen when a thread has waited for long for the first time.
@@ -89,6 +81,14 @@ final class WaiterNotifier implements AutoCloseable {
     /** As {@link LockRows#release}, and wakes the node that has waited longest for the lock. Needs one statement. */
     boolean release(LockRows locks, LockEntity before, LockEntity after) {
         return channel == null ? locks.release(before, after) : channel.release(locks, before, after);
+    }
+
+    private static <V> Cache<String, V> byName(Duration remembered) {
+        return Caffeine.newBuilder()
+                .maximumSize(MOST_NAMES)
+                .expireAfterWrite(remembered)
+                .executor(Runnable::run)
+                .build();
     }
 
     /** See {@link WaiterTickets#place}. */
