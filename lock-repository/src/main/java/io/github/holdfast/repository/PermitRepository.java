@@ -60,7 +60,7 @@ interface PermitRepository extends Repository<LockEntity, String> {
             """)
     int takeToken(@Param("name") String name, @Param("version") long version, @Param("end") long end);
 
-    /** Grants the permits with the token that was just taken. See {@link GrantQuery#IF_NODE_LIVES} for the node. */
+    /** Grants the permits with the token that was just taken, unless too few are left, or the node was ended or is absent. */
     @Modifying
     @Query("""
             insert into HoldfastHolder (name, fencingToken, owner, nodeId, permits, acquiredAt, expiresAt, holder)
