@@ -68,6 +68,7 @@ create table lock_holder (
     acquired_at   timestamp(6) with time zone not null,
     expires_at    timestamp(6) with time zone,
     holder        varchar(255),
+    guard_count   bigint                      default 0 not null,
     constraint lock_holder_pkey primary key (name, fencing_token)
 );
 

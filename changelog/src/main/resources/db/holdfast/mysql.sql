@@ -69,6 +69,7 @@ create table lock_holder (
     acquired_at   datetime(6) not null,
     expires_at    datetime(6),
     holder        varchar(255) character set utf8mb4,
+    guard_count   bigint      not null default 0,
     constraint lock_holder_pkey primary key (name, fencing_token)
 ) engine = InnoDB;
 

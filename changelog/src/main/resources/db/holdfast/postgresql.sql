@@ -71,6 +71,7 @@ create table lock_holder (
     acquired_at   timestamp(6) with time zone not null,
     expires_at    timestamp(6) with time zone,
     holder        varchar(255),
+    guard_count   bigint                      not null default 0,
     constraint lock_holder_pkey primary key (name, fencing_token)
 );
 

@@ -13,8 +13,8 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.CommitGuard;
+import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.LockSchema;
-import io.github.holdfast.repository.LockTables.LockRows.Grant;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -99,7 +99,7 @@ class GaleraTest {
             hasCommitted = commitsAfterANewerGrant(
                     "locked " + round,
                     lock -> assertThat(locking.check(
-                                    List.of(new Grant(lock.name(), lock.owner(), lock.fencingToken())),
+                                    List.of(new Grant(Grant.Kind.LOCK, lock.name(), lock.owner(), lock.fencingToken())),
                                     first.entityManager()))
                             .isEmpty());
         }

@@ -12,6 +12,7 @@ import jakarta.persistence.Table;
 import java.io.Serializable;
 import java.time.Duration;
 import java.time.Instant;
+import org.hibernate.annotations.ColumnDefault;
 import org.hibernate.annotations.JdbcTypeCode;
 import org.hibernate.type.SqlTypes;
 import org.jspecify.annotations.Nullable;
@@ -74,6 +75,12 @@ public class LockHolder {
     /** Describes the holder for people: host, process, thread; null if unknown. */
     @Column(name = "holder", length = LockEntity.MAX_HOLDER_LENGTH)
     private @Nullable String holder;
+
+    /** Changed by commit guards where several servers write the database. It has no other meaning. */
+    @Column(name = "guard_count", nullable = false)
+    @ColumnDefault("0")
+    @SuppressWarnings("unused")
+    private long guardCount;
 
     /** For the persistence provider. It sets every field before other code sees the instance. */
     @SuppressWarnings("NullAway.Init")

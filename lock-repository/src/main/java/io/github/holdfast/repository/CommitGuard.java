@@ -1,7 +1,6 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockTables.LockRows.Grant;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import java.sql.Connection;

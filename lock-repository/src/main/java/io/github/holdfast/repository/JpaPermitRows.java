@@ -1,7 +1,6 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockHolder;
-import io.github.holdfast.repository.LockTables.LockRows.Grant;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -36,6 +35,16 @@ final class JpaPermitRows implements PermitRows {
     }
 
     @Override
+    public List<LockHolder> heldThrough(String nodeId, String after, long afterToken, int limit) {
+        return queries.heldThrough(nodeId, after, afterToken, limit);
+    }
+
+    @Override
+    public List<LockHolder> dead(Duration tolerance, int limit) {
+        return queries.dead(-Micros.of(tolerance), limit);
+    }
+
+    @Override
     public Optional<HolderSnapshot> grant(Claim claim, long version) {
         boolean isGranted = queries.takeToken(claim.name(), version, version + WINDOW) == 1
                 && queries.addHolder(
@@ -62,6 +71,11 @@ final class JpaPermitRows implements PermitRows {
     @Override
     public boolean extend(Grant grant, Duration lease) {
         return queries.extend(grant.name(), grant.fencingToken(), grant.owner(), Micros.of(lease)) == 1;
+    }
+
+    @Override
+    public boolean touch(Grant grant) {
+        return queries.touch(grant.name(), grant.fencingToken(), grant.owner()) == 1;
     }
 
     @Override

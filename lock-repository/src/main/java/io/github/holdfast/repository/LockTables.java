@@ -4,11 +4,9 @@ import io.github.holdfast.entity.LockAvailability;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNode;
 import io.github.holdfast.entity.LockRun;
-import io.github.holdfast.repository.LockTables.LockRows.Grant;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -76,28 +74,6 @@ public interface LockTables {
      * LockStore#autocommit}). They throw {@link StoreException} if the database failed.
      */
     interface LockRows {
-
-        /**
-         * One grant of a lock. No two grants of a lock have the same token.
-         *
-         * @param name the lock that was granted
-         * @param owner the owner that received the grant
-         * @param fencingToken the token
-         */
-        record Grant(String name, String owner, long fencingToken) {
-
-            /**
-             * Returns the grant that a row shows.
-             *
-             * @param row a row with an owner
-             */
-            public static Grant of(LockEntity row) {
-                return new Grant(
-                        row.name(),
-                        Objects.requireNonNull(row.owner(), "a free lock has no grant"),
-                        row.fencingToken());
-            }
-        }
 
         /**
          * Reads a lock, its node and the database's clock. One statement, which never waits for a row lock. Only at

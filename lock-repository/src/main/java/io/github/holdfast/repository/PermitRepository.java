@@ -1,13 +1,16 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.LockHolder;
 import io.github.holdfast.repository.PermitRows.HolderSnapshot;
 import io.github.holdfast.repository.PermitRows.Usage;
+import jakarta.persistence.QueryHint;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.jpa.repository.Modifying;
 import org.springframework.data.jpa.repository.Query;
+import org.springframework.data.jpa.repository.QueryHints;
 import org.springframework.data.repository.Repository;
 import org.springframework.data.repository.query.Param;
 
@@ -36,7 +39,7 @@ interface PermitRepository extends Repository<LockEntity, String> {
     /** See {@link PermitRows#usage}. */
     @Query("""
             select new io.github.holdfast.repository.PermitRows$Usage(l.version, l.permits,
-                (select coalesce(sum(h.permits), 0L) from HoldfastHolder h where h.name = :name))
+                (select coalesce(sum(h.permits), 0L) from HoldfastHolder h where h.name = :name), db_clock())
             from HoldfastLock l where l.name = :name and l.permits is not null
             """)
     Optional<Usage> usage(@Param("name") String name);
@@ -48,6 +51,29 @@ interface PermitRepository extends Repository<LockEntity, String> {
     /** See {@link PermitRows#holder}. */
     @Query(HOLDERS + " and h.owner = :owner")
     Optional<HolderSnapshot> holder(@Param("name") String name, @Param("owner") String owner);
+
+    /** See {@link PermitRows#heldThrough}. */
+    @Query("""
+            select h from HoldfastHolder h
+            where h.nodeId = :nodeId and (h.name > :after or (h.name = :after and h.fencingToken > :afterToken))
+            order by h.name, h.fencingToken fetch first :limit rows only
+            """)
+    @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
+    List<LockHolder> heldThrough(
+            @Param("nodeId") String nodeId,
+            @Param("after") String after,
+            @Param("afterToken") long afterToken,
+            @Param("limit") int limit);
+
+    /** See {@link PermitRows#dead}. */
+    @Query("""
+            select h from HoldfastHolder h left join HoldfastNode n on n.id = h.nodeId
+            where (h.nodeId is null and h.expiresAt <= db_clock_plus(:sinceMicros))
+                or (h.nodeId is not null and (n.id is null or n.ended = true))
+            order by h.name, h.fencingToken fetch first :limit rows only
+            """)
+    @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
+    List<LockHolder> dead(@Param("sinceMicros") long sinceMicros, @Param("limit") int limit);
 
     /**
      * Takes the next token, and locks the semaphore's row. The number of permits is compared afterwards, by {@link #addHolder}:
@@ -103,6 +129,14 @@ interface PermitRepository extends Repository<LockEntity, String> {
             @Param("token") long token,
             @Param("owner") String owner,
             @Param("leaseMicros") long leaseMicros);
+
+    /** See {@link PermitRows#touch}. */
+    @Modifying
+    @Query("""
+            update HoldfastHolder h set h.permits = h.permits
+            where h.name = :name and h.fencingToken = :token and h.owner = :owner
+            """)
+    int touch(@Param("name") String name, @Param("token") long token, @Param("owner") String owner);
 
     /** See {@link PermitRows#removeDead}. A node that was ended stays ended. */
     @Modifying

@@ -3,7 +3,6 @@ package io.github.holdfast.repository;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockHolder;
 import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.repository.LockTables.LockRows.Grant;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -76,7 +75,16 @@ public interface PermitRows {
 
         /** Returns the grant that the row shows. */
         public Grant grant() {
-            return new Grant(holder.name(), holder.owner(), holder.fencingToken());
+            return Grant.of(holder);
+        }
+
+        /**
+         * Returns the remaining time of the hold at {@link #dbNow}: until the end of its lease, or of its node's lease. Zero if
+         * that lease is over.
+         */
+        public Duration timeUntilOver() {
+            Instant end = holder.nodeId() == null ? holder.expiresAt() : node == null ? null : node.expiresAt();
+            return end == null || !end.isAfter(dbNow) ? Duration.ZERO : Duration.between(dbNow, end);
         }
     }
 
@@ -86,8 +94,9 @@ public interface PermitRows {
      * @param version the version of its row
      * @param limit how many permits it has
      * @param used how many permits are granted, to holders alive and dead
+     * @param dbNow the database's clock in that statement
      */
-    record Usage(long version, int limit, long used) {}
+    record Usage(long version, int limit, long used, Instant dbNow) {}
 
     /**
      * Creates the row of a semaphore. Does nothing if the name has a row, be it that of a lock. One statement.
@@ -108,6 +117,23 @@ public interface PermitRows {
 
     /** Reads the holder with this owner. One statement, which locks nothing. */
     Optional<HolderSnapshot> holder(String name, String owner);
+
+    /**
+     * Reads the holders through a node, of all semaphores, in the order of their names and grants. One statement, which locks
+     * nothing.
+     *
+     * @param after the last name of the page before; empty for the first page
+     * @param afterToken the last token of the page before
+     */
+    List<LockHolder> heldThrough(String nodeId, String after, long afterToken, int limit);
+
+    /**
+     * Reads the holders of all semaphores whose lease is over, or whose node was ended or is absent. One statement, which locks
+     * nothing.
+     *
+     * @param tolerance how long a lease must be over
+     */
+    List<LockHolder> dead(Duration tolerance, int limit);
 
     /**
      * Grants permits if that many are left. Counts the permits of dead holders too. Three statements; two if it grants nothing. It
@@ -140,6 +166,13 @@ public interface PermitRows {
      * @return false if the permits are no longer those of this grant, or its lease is over
      */
     boolean extend(Grant grant, Duration lease);
+
+    /**
+     * Writes the row of a holder without changing it. One statement. It waits for a transaction that protects the row.
+     *
+     * @return false if the permits are no longer those of this grant
+     */
+    boolean touch(Grant grant);
 
     /**
      * Deletes the row of a dead holder. A renewal may have come in between, so a lease is compared again. One statement.

@@ -1,12 +1,14 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockTables.LockRows.Grant;
+import io.github.holdfast.entity.LockHolder;
 import jakarta.persistence.LockModeType;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -24,11 +26,16 @@ enum RowGuard {
     LOCKS_ALL {
         @Override
         Set<Grant> standing(StatelessSession session, Collection<Grant> grants) {
-            List<Grant> inOrder = sorted(grants).toList();
-            return IntStream.iterate(0, from -> from < inOrder.size(), from -> from + BATCH)
-                    .mapToObj(from -> inOrder.subList(from, Math.min(from + BATCH, inOrder.size())))
+            return Arrays.stream(Grant.Kind.values())
+                    .flatMap(kind -> batches(
+                            sorted(grants).filter(grant -> grant.kind() == kind).toList()))
                     .flatMap(batch -> locked(session, batch).stream())
                     .collect(Collectors.toSet());
+        }
+
+        private Stream<List<Grant>> batches(List<Grant> inOrder) {
+            return IntStream.iterate(0, from -> from < inOrder.size(), from -> from + BATCH)
+                    .mapToObj(from -> inOrder.subList(from, Math.min(from + BATCH, inOrder.size())));
         }
     },
 
@@ -84,20 +91,33 @@ enum RowGuard {
      * locks at once.
      */
     private static Stream<Grant> sorted(Collection<Grant> grants) {
-        return grants.stream().sorted(Comparator.comparing(Grant::name));
+        return grants.stream().sorted(Comparator.comparing(Grant::kind).thenComparing(Grant::name));
     }
 
+    /** Locks the rows of these grants, which are of the same kind, and returns those that stand. */
     private static Set<Grant> locked(StatelessSession session, List<Grant> grants) {
-        Query<LockEntity> query =
-                session.createQuery("select l from HoldfastLock l where " + condition(grants.size()), LockEntity.class);
+        return switch (grants.get(0).kind()) {
+            case LOCK -> locked(session, grants, LockEntity.class, Grant::of);
+            case PERMITS -> locked(session, grants, LockHolder.class, Grant::of);
+        };
+    }
+
+    private static <T> Set<Grant> locked(
+            StatelessSession session, List<Grant> grants, Class<T> rows, Function<T, Grant> shown) {
+        Query<T> query = session.createQuery(
+                "select l from " + entity(grants.get(0)) + " l where " + condition(grants.size()), rows);
         bind(query, grants);
         query.setLockMode(LockModeType.PESSIMISTIC_READ).setTimeout(SECONDS);
-        return query.getResultList().stream().map(Grant::of).collect(Collectors.toSet());
+        return query.getResultList().stream().map(shown).collect(Collectors.toSet());
+    }
+
+    private static String entity(Grant grant) {
+        return grant.kind() == Grant.Kind.LOCK ? "HoldfastLock" : "HoldfastHolder";
     }
 
     private static boolean isChanged(StatelessSession session, Grant grant) {
         MutationQuery update = session.createMutationQuery(
-                "update HoldfastLock l set l.guardCount = l.guardCount + 1 where " + condition(1));
+                "update " + entity(grant) + " l set l.guardCount = l.guardCount + 1 where " + condition(1));
         bind(update, List.of(grant));
         return update.setTimeout(SECONDS).executeUpdate() == 1;
     }

@@ -3,7 +3,6 @@ package io.github.holdfast.repository;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import io.github.holdfast.repository.LockTables.LockRows.Grant;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
@@ -102,7 +101,7 @@ abstract class CommitGuardContract {
     @Test
     void tenThousandGrantsAreCheckedInBatches() throws Exception {
         List<Grant> grants = IntStream.range(0, 10_000)
-                .mapToObj(i -> new Grant("job " + i, "me", 1))
+                .mapToObj(i -> new Grant(Grant.Kind.LOCK, "job " + i, "me", 1))
                 .toList();
         try (Connection connection = database.dataSource().getConnection();
                 PreparedStatement insert = connection.prepareStatement("insert into distributed_lock"

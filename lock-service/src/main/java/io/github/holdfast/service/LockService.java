@@ -9,6 +9,8 @@ import io.github.holdfast.lock.Locks;
 import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.semaphore.Semaphore;
+import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.service.engine.GrantStep;
 import io.github.holdfast.service.engine.LockEngine;
 import io.github.holdfast.service.engine.ServiceSettings;
@@ -211,6 +213,16 @@ public final class LockService implements Locks, AutoCloseable {
      */
     public TaskLock task(TaskRequest request) {
         return TaskLock.of(engine, request);
+    }
+
+    /**
+     * Returns a semaphore, whose permits a limited number of holders have at a time across all nodes.
+     *
+     * @throws IllegalArgumentException if the request has no {@linkplain SemaphoreRequest#limit limit}, or asks for more permits
+     *     than that
+     */
+    public Semaphore semaphore(SemaphoreRequest request) {
+        return Semaphore.of(engine, request);
     }
 
     /** Returns the API for operators: holders of locks, forced release, housekeeping. */

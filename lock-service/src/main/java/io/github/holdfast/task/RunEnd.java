@@ -4,7 +4,7 @@ import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.ReleaseOutcome;
-import io.github.holdfast.repository.LockTables.LockRows.Grant;
+import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.LockTables.RunRows;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.LockEngine;
@@ -41,7 +41,7 @@ final class RunEnd {
     RunEnd(LockEngine engine, LockHandle lock, @Nullable Throwable failure) {
         this.engine = engine;
         this.lock = lock;
-        this.grant = new Grant(lock.name(), lock.owner(), lock.fencingToken());
+        this.grant = new Grant(Grant.Kind.LOCK, lock.name(), lock.owner(), lock.fencingToken());
         LockState state = lock.state();
         boolean isHeld = state == LockState.HELD || state == LockState.SUSPECT;
         this.status =

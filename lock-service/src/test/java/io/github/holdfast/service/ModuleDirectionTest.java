@@ -219,7 +219,13 @@ class ModuleDirectionTest {
         assertThat(doorsBeside(LockStore.class))
                 .as("what other modules need of the store; everything else is hidden, or nested in these")
                 .containsExactlyInAnyOrder(
-                        "CommitGuard", "LockSchema", "LockStore", "LockTables", "PermitRows", "StoreException");
+                        "CommitGuard",
+                        "Grant",
+                        "LockSchema",
+                        "LockStore",
+                        "LockTables",
+                        "PermitRows",
+                        "StoreException");
     }
 
     private static Stream<String> doorsBeside(Class<?> door) {
@@ -242,7 +248,7 @@ class ModuleDirectionTest {
             }
         }
         assertThat(trespassers)
-                .as("sources that name %s, which only service and tasks may know", engine)
+                .as("sources that name %s, which only this module may know", engine)
                 .isEmpty();
     }
 

@@ -1,18 +1,23 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.LockHolder;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.StoreException.Failure;
-import io.github.holdfast.service.engine.AttemptResult.Granted;
 import io.github.holdfast.service.engine.AttemptResult.HolderNodeExpired;
+import io.github.holdfast.service.engine.AttemptResult.HoldersDead;
 import io.github.holdfast.service.engine.AttemptResult.LeftByDeadHolder;
 import io.github.holdfast.service.engine.AttemptResult.LostRace;
 import io.github.holdfast.service.engine.AttemptResult.NotDue;
+import io.github.holdfast.service.engine.AttemptResult.Obstacle;
 import io.github.holdfast.service.engine.AttemptResult.PermanentFailure;
+import io.github.holdfast.service.engine.AttemptResult.PermitsUsed;
 import io.github.holdfast.service.engine.AttemptResult.RowLockAcquired;
 import io.github.holdfast.service.engine.AttemptResult.RowLockedByOther;
 import io.github.holdfast.service.engine.AttemptResult.RowMissing;
+import io.github.holdfast.service.engine.AttemptResult.SemaphoreMissing;
+import io.github.holdfast.service.engine.AttemptResult.Success;
 import io.github.holdfast.service.engine.AttemptResult.TooLate;
 import io.github.holdfast.service.engine.AttemptResult.TransientFailure;
 import io.github.holdfast.service.engine.AttemptResult.Unavailable;
@@ -82,7 +87,7 @@ final class AcquireLoop {
                     listeners.tell(listener -> listener.overtaken(name));
                 }
                 boolean isOver = isDecision(attempt) ? deadline.isOver() : deadline.isOverForDecision();
-                if (attempt instanceof Granted) {
+                if (attempt instanceof Success) {
                     waiter.granted();
                 }
                 if (isOver || isLast(attempt)) {
@@ -90,7 +95,7 @@ final class AcquireLoop {
                 }
                 // After an obstacle was cleared, the next attempt follows at once. After a second obstacle in a row,
                 // the loop pauses first.
-                boolean isCleared = isObstacle(attempt) && !wasCleared;
+                boolean isCleared = attempt instanceof Obstacle && !wasCleared;
                 wasCleared = isCleared;
                 if (!isCleared) {
                     waiter.pause(deadline, attempt instanceof Unavailable refused ? refused : null);
@@ -107,12 +112,6 @@ final class AcquireLoop {
         }
     }
 
-    private static boolean isObstacle(AttemptResult attempt) {
-        return attempt instanceof RowMissing
-                || attempt instanceof HolderNodeExpired
-                || attempt instanceof LeftByDeadHolder;
-    }
-
     /** Records whether the database could show who holds the lock, for the threads queued behind this one. */
     private void tellQueue(AttemptResult attempt) {
         if (!(attempt instanceof TransientFailure failed)) {
@@ -123,7 +122,7 @@ final class AcquireLoop {
     }
 
     private static boolean isLast(AttemptResult attempt) {
-        return attempt instanceof Granted
+        return attempt instanceof Success
                 || attempt instanceof NotDue
                 || attempt instanceof RowLockAcquired
                 || attempt instanceof TooLate
@@ -133,6 +132,7 @@ final class AcquireLoop {
     /** Whether the attempt is conclusive. Otherwise, the row must be read again. */
     private static boolean isDecision(AttemptResult attempt) {
         return attempt instanceof Unavailable
+                || attempt instanceof PermitsUsed
                 || attempt instanceof RowLockedByOther
                 || (attempt instanceof TransientFailure failed
                         && !failed.why().failure().isUndecided());
@@ -168,6 +168,18 @@ final class AcquireLoop {
                 access.autocommit(deadline.forOneStatement())
                         .createIfMissing(name)
                         .ifPresent(created);
+            } else if (attempt instanceof SemaphoreMissing missing) {
+                store.inTransaction(deadline.forOneStatement(), () -> {
+                    store.permits().createIfMissing(name, missing.limit());
+                    return missing;
+                });
+            } else if (attempt instanceof HoldersDead dead) {
+                for (LockHolder holder : dead.holders()) {
+                    // The result is ignored: the next attempt shows whether enough permits are left.
+                    store.inTransaction(
+                            deadline.forOneStatement(),
+                            () -> store.permits().removeDead(holder, policy.clockTolerance()));
+                }
             } else if (attempt instanceof HolderNodeExpired overdue) {
                 store.inTransaction(
                         deadline.forOneStatement(),

@@ -5,6 +5,7 @@ import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.service.engine.AttemptResult.HandOffUnanswered;
 import io.github.holdfast.service.engine.AttemptResult.NotDue;
+import io.github.holdfast.service.engine.AttemptResult.PermitsUsed;
 import io.github.holdfast.service.engine.AttemptResult.RowLockedByOther;
 import io.github.holdfast.service.engine.AttemptResult.TooLate;
 import io.github.holdfast.service.engine.AttemptResult.Unavailable;
@@ -40,6 +41,10 @@ public record AcquireResult(
                             refused.timeUntilFree() == null
                                     ? "fair requests came first"
                                     : "it stays unavailable for another " + refused.timeUntilFree()));
+        }
+        if (last instanceof PermitsUsed refused) {
+            return because("%d of its %d permits are in use"
+                    .formatted(refused.usage().used(), refused.usage().limit()));
         }
         if (last instanceof HandOffUnanswered) {
             return because("the database has not yet answered its holder's release");

@@ -2,11 +2,14 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockAvailability;
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.LockHolder;
+import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.LockStore.RowTransaction;
-import io.github.holdfast.repository.LockTables.LockRows.Grant;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
+import io.github.holdfast.repository.PermitRows.Usage;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The result of one attempt to acquire a lock. */
@@ -17,31 +20,53 @@ sealed interface AttemptResult {
         return why.failure().isTransient() ? new TransientFailure(why) : new PermanentFailure(why);
     }
 
+    /** What was asked for is granted to the claimant. */
+    sealed interface Success extends AttemptResult {
+
+        Grant grant();
+
+        GrantTerm term();
+
+        /** Whether no earlier holder can have committed what a transaction under the grant must see. */
+        boolean isFirst();
+    }
+
     /**
      * The lock was granted to the claimant.
      *
      * @param row the row as it was last written
-     * @param node the node through which the lock is held; null if the lock has a lease
-     * @param validFrom the local time from which the lease counts
-     * @param validFor how long the lock's or the node's lease lasts from then
-     * @param reconciliations the number of reconciliations that had begun before the attempt
      * @param isFirst whether this is the first grant since the row was created
      * @param runsSince the local time from which this process has kept the lock to its own threads, while others may wait
      */
-    record Granted(
-            LockEntity row,
-            @Nullable Node node,
-            long validFrom,
-            Duration validFor,
-            long reconciliations,
-            boolean isFirst,
-            long runsSince)
-            implements AttemptResult {
+    record Granted(LockEntity row, GrantTerm term, boolean isFirst, long runsSince) implements Success {
 
-        Grant grant() {
+        @Override
+        public Grant grant() {
             return Grant.of(row);
         }
     }
+
+    /**
+     * Permits were granted to the claimant.
+     *
+     * @param holder the row of the grant
+     */
+    record PermitsGranted(LockHolder holder, GrantTerm term) implements Success {
+
+        @Override
+        public Grant grant() {
+            return Grant.of(holder);
+        }
+
+        /** {@inheritDoc} Other holders have permits at the same time, so a holder need not see what they commit. */
+        @Override
+        public boolean isFirst() {
+            return true;
+        }
+    }
+
+    /** Too few permits of the semaphore are left, or other requests of this process are before this one. */
+    record PermitsUsed(Usage usage) implements AttemptResult {}
 
     /** Nobody holds the lock, as this row shows. */
     record Free(LockEntity row) implements AttemptResult {}
@@ -98,8 +123,11 @@ sealed interface AttemptResult {
         StoreException why();
     }
 
+    /** Something stands in the way that the acquisition can clear itself. */
+    sealed interface Obstacle extends AttemptResult {}
+
     /** The lock has no row yet. */
-    record RowMissing() implements Failed {
+    record RowMissing() implements Failed, Obstacle {
 
         @Override
         public StoreException why() {
@@ -107,11 +135,23 @@ sealed interface AttemptResult {
         }
     }
 
+    /** The semaphore has no row yet. It is created with this limit. */
+    record SemaphoreMissing(int limit) implements Failed, Obstacle {
+
+        @Override
+        public StoreException why() {
+            return StoreException.invisible();
+        }
+    }
+
+    /** These holders of permits are dead. Their rows must be deleted before others can have the permits. */
+    record HoldersDead(List<LockHolder> holders) implements Obstacle {}
+
     /** The lease of the holder's node is over. The node must be ended before another owner can take the lock. */
-    record HolderNodeExpired(String nodeId) implements AttemptResult {}
+    record HolderNodeExpired(String nodeId) implements Obstacle {}
 
     /** A dead holder left the lock. Its row must be freed first: the lock becomes available after the lock delay. */
-    record LeftByDeadHolder(LockEntity row) implements AttemptResult {}
+    record LeftByDeadHolder(LockEntity row) implements Obstacle {}
 
     /** Another write was faster: the row must be read again. */
     record LostRace() implements AttemptResult {}

@@ -1,15 +1,22 @@
 package io.github.holdfast.service.engine;
 
-import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.LossCause;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.function.IntUnaryOperator;
 import java.util.function.Supplier;
-import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** The validity of a hold by the local clock, and the ways to prolong it. Any thread may read it. */
 interface Expiry {
+
+    /** The expiry of a new grant. */
+    static Expiry of(GrantTerm term, Ticker ticker, Heartbeat heartbeat) {
+        Node node = term.node();
+        return node == null
+                ? new LeaseExpiry(ticker, term.validFrom(), term.validFor())
+                : new NodeExpiry(heartbeat, node, term.validFrom(), term.validFor());
+    }
 
     /** The nanoseconds that are left at this local time; zero or less if the hold is over. The end is final. */
     long left(long now);
@@ -41,21 +48,21 @@ interface Expiry {
     void checkReentry(String name, @Nullable Duration atLeast);
 
     /**
-     * Writes the next state of the row for a nested acquisition.
+     * Writes the row for a nested acquisition.
      *
+     * @param count returns the new hold count for the present one
      * @param atLeast the requested lease; null if there was none
      * @return false if the row no longer shows this grant
      */
-    boolean reenter(LockRow row, UnaryOperator<LockEntity> next, @Nullable Duration atLeast, Deadline deadline)
+    boolean reenter(HoldRow row, IntUnaryOperator count, @Nullable Duration atLeast, Deadline deadline)
             throws InterruptedException;
 
     /**
      * Prolongs the hold, so that it lasts at least this long from now by the database's clock.
      *
-     * @param next the row's next state, if the row is written
+     * @param count returns the new hold count for the present one, if the row is written
      * @return false if the database says that the hold is over
      * @throws IllegalArgumentException if the hold cannot last that long
      */
-    boolean renew(LockRow row, UnaryOperator<LockEntity> next, Duration atLeast, Deadline deadline)
-            throws InterruptedException;
+    boolean renew(HoldRow row, IntUnaryOperator count, Duration atLeast, Deadline deadline) throws InterruptedException;
 }

@@ -1,6 +1,7 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.LockTables.LockRows;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.repository.LockTables.TransactionalLockRows;
@@ -114,17 +115,17 @@ final class GrantAttempt {
         AttemptResult attempt = attemptAfterLook(locks);
         Node through = node;
         return attempt instanceof LostRace && claim.lease() == null && through != null
-                ? withoutLivingNode(through)
+                ? lostRaceThrough(through, access.store(), heartbeat, begunAt)
                 : attempt;
     }
 
     /**
-     * Handles a lost race on a locked row. Nobody else can have written the row, so the grant did not find the node. If the node
-     * was ended, its heartbeat will notice. Otherwise, this thread's connections lead to another database than the heartbeat's.
-     * In that database, anybody could take the lock, as if its holder were dead.
+     * Handles a lost race that no other writer can have won: the grant did not find the node. If the node was ended, its heartbeat
+     * will notice. Otherwise, this thread's connections lead to another database than the heartbeat's. In that database, anybody
+     * could take the lock, as if its holder were dead.
      */
-    private AttemptResult withoutLivingNode(Node through) {
-        boolean isAbsent = access.store().nodes().read(through.id()).isEmpty();
+    static AttemptResult lostRaceThrough(Node through, LockStore store, Heartbeat heartbeat, long begunAt) {
+        boolean isAbsent = store.nodes().read(through.id()).isEmpty();
         if (isAbsent && through.hasBeatenSince(begunAt)) {
             return new PermanentFailure(StoreException.nodeIsElsewhere());
         }
@@ -174,6 +175,7 @@ final class GrantAttempt {
             return new RowMissing();
         }
         LockEntity row = seen.get().row();
+        checkIsLock(row);
         return switch (seen.get().availability(claim.owner(), nodeId(), policy.clockTolerance())) {
             case FREE -> take(locks, seen.get());
             case HELD_BY_CLAIMANT ->
@@ -181,6 +183,18 @@ final class GrantAttempt {
             case HOLDER_NODE_EXPIRED -> overdue(row);
             case HELD_BY_OTHER, NOT_YET_AVAILABLE -> unavailable(seen.get());
         };
+    }
+
+    /**
+     * Checks that a row is that of a lock.
+     *
+     * @throws IllegalStateException if it is that of a semaphore
+     */
+    static void checkIsLock(LockEntity row) {
+        if (row.permits() != null) {
+            throw new IllegalStateException("'" + row.name() + "' is the name of a semaphore with " + row.permits()
+                    + " permits, so it cannot be a lock: choose another name");
+        }
     }
 
     private Unavailable unavailable(LockSnapshot seen) {
@@ -257,14 +271,12 @@ final class GrantAttempt {
     private Granted granted(LockEntity row, long sentAt) {
         Node through = through(row);
         Duration validFor = through == null ? claim.lease() : through.lease();
-        return new Granted(
-                row,
+        GrantTerm term = new GrantTerm(
                 through,
                 sentAt,
                 Objects.requireNonNull(validFor, "a lock without a node has a lease"),
-                reconciliations,
-                isFirst(),
-                runsSince);
+                reconciliations);
+        return new Granted(row, term, isFirst(), runsSince);
     }
 
     /** Whether the row that was sent shows that nobody has held the lock since the row was created. */
@@ -288,7 +300,8 @@ final class GrantAttempt {
             hasMovedOn = false;
             return new LostRace();
         }
-        return new Granted(after, through(after), readAt, seen.timeUntilOver(), reconciliations, false, runsSince);
+        GrantTerm term = new GrantTerm(through(after), readAt, seen.timeUntilOver(), reconciliations);
+        return new Granted(after, term, false, runsSince);
     }
 
     /** The node of this service, if the lock is held through it; null if the lock has a lease. */

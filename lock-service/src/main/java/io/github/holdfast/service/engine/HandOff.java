@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * process. So after a while, the lock is released for other processes, if they have announced waiters. The threads in the queue
  * wait, so that the other processes have time to acquire it.
  */
-final class HandOff {
+final class HandOff implements Succession {
 
     /** How long this process may keep the lock while it polls, and others wait. */
     private static final Duration LONGEST_RUN = Duration.ofSeconds(1);
@@ -44,6 +44,7 @@ final class HandOff {
     private static final Duration LONGEST_KEPT = Duration.ofSeconds(10);
 
     private final String name;
+    private final LockRow row;
     private final LockAccess access;
     private final PendingAcquisitions pending;
     private final ServicePhase phase;
@@ -58,49 +59,45 @@ final class HandOff {
 
     private volatile @Nullable HandOffWaiter waiter;
 
-    HandOff(LockAccess access, PendingAcquisitions pending, ServicePhase phase, Granted granted) {
-        this.access = access;
-        this.pending = pending;
-        this.phase = phase;
-        this.name = granted.row().name();
-        this.runsSince = granted.runsSince();
+    /**
+     * What follows on a hold.
+     *
+     * @param row the row of the hold
+     * @param runsSince the local time from which this process has kept the lock to its own threads, while others may wait
+     */
+    HandOff(HoldContext context, LockRow row, long runsSince) {
+        this.row = row;
+        this.access = context.access();
+        this.pending = context.pending();
+        this.phase = context.phase();
+        this.name = row.name();
+        this.runsSince = runsSince;
     }
 
-    /** Registers the calling thread as the next owner's. Only the first thread in the queue calls this. */
-    void expect(HandOffWaiter next) {
+    @Override
+    public void expect(HandOffWaiter next) {
         waiter = next;
     }
 
-    /** Whether the release of the hold has begun. The release chooses only a thread that registered before. */
-    boolean hasBegun() {
+    @Override
+    public boolean hasBegun() {
         return hasBegun;
     }
 
-    /**
-     * Begins a release without a hand-off: the first attempt gets the lock. If the lock is released for others, the threads in
-     * the queue must know that before they attempt.
-     *
-     * @return always empty: the caller must release the row
-     */
-    Optional<ReleaseOutcome> beginWithoutNext() {
+    @Override
+    public Optional<ReleaseOutcome> beginWithoutNext() {
         begin(() -> 1);
         return Optional.empty();
     }
 
-    /**
-     * Begins the release of the hold, and grants the lock to the waiting thread, if there is one.
-     *
-     * @param row the row of this hold
-     * @return the outcome; empty if the caller must release the row, because nobody waits here, others are to get the lock, or
-     *     the grant was not written
-     */
-    Optional<ReleaseOutcome> begin(LockRow row) {
+    @Override
+    public Optional<ReleaseOutcome> begin() {
         if (!phase.isAccepting()) {
             return beginWithoutNext();
         }
         begin(this::countOthers);
         HandOffWaiter next = waiter;
-        return next != null && !isRunOver && next.choose() ? handOffTo(row, next) : Optional.empty();
+        return next != null && !isRunOver && next.choose() ? handOffTo(next) : Optional.empty();
     }
 
     private void begin(IntSupplier others) {
@@ -144,17 +141,17 @@ final class HandOff {
                 : access.waiterNotifier().countOthers(name);
     }
 
-    /**
-     * Notes that the lock was released.
-     *
-     * @param row the row as it was written
-     */
-    void leave(LockEntity row) {
+    @Override
+    public void released() {
+        leave(row.current());
+    }
+
+    private void leave(LockEntity free) {
         if (isRunOver) {
             offer();
         } else {
             access.freeRows()
-                    .released(row, isContended() ? runsSince : access.ticker().nanoTime());
+                    .released(free, isContended() ? runsSince : access.ticker().nanoTime());
         }
     }
 
@@ -162,14 +159,14 @@ final class HandOff {
      * Grants the lock to the waiting thread. The next owner is registered before the row can show it. So no reconciliation frees
      * the row, even if the thread has stopped waiting.
      */
-    private Optional<ReleaseOutcome> handOffTo(LockRow row, HandOffWaiter next) {
+    private Optional<ReleaseOutcome> handOffTo(HandOffWaiter next) {
         LockEntity before = row.current();
         pending.beginGrant(name, next.owner());
         try {
             Optional<Granted> granted = Optional.empty();
             boolean isThere = false;
             try {
-                granted = row.grantTo(next, runsSince, access.ticker());
+                granted = row.grantTo(next, runsSince);
             } finally {
                 isThere = next.answer(granted);
                 if (!isThere && granted.isEmpty()) {
@@ -189,12 +186,12 @@ final class HandOff {
         LockRow left = new LockRow(access, granted.row(), false);
         ReleaseOutcome outcome;
         try {
-            outcome = left.giveBack(0, access.ticker());
+            outcome = left.giveBack(0);
         } catch (RuntimeException | Error failed) {
             left.abandon();
             throw failed;
         }
-        if (outcome == ReleaseOutcome.RELEASED && left.isFree()) {
+        if (outcome == ReleaseOutcome.RELEASED && left.isReleased()) {
             leave(left.current());
         }
         access.lockReleased(name);

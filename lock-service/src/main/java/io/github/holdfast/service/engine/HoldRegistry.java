@@ -1,7 +1,6 @@
 package io.github.holdfast.service.engine;
 
-import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockTables.LockRows.Grant;
+import io.github.holdfast.repository.Grant;
 import io.github.holdfast.service.engine.PendingAcquisitions.NameAndOwner;
 import java.util.Collection;
 import java.util.List;
@@ -9,6 +8,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /** Keeps the holds of one service, and finds the hold that a thread re-enters. Thread-safe. */
@@ -48,7 +48,7 @@ final class HoldRegistry {
      */
     void add(LeaseHold hold, Thread thread, Reentry reentry) {
         holds.add(hold);
-        if (!hold.isOwnerChosen()) {
+        if (hold.isOfLock() && !hold.isOwnerChosen()) {
             byName.put(hold.name(), hold);
         }
         hold.acquiredBy(thread);
@@ -74,18 +74,22 @@ final class HoldRegistry {
     /**
      * Returns the rows whose owner has no valid hold here, and no acquisition or grant under way.
      *
+     * @param shown returns the grant that a row shows
      * @param pending the owners of acquisitions and grants under way, listed before this call: an acquisition adds its hold
      *     before it ends
      */
-    List<LockEntity> unknown(List<LockEntity> rows, Set<NameAndOwner> pending) {
-        List<LockEntity> notPending = rows.stream()
-                .filter(row -> row.owner() != null && !pending.contains(new NameAndOwner(row.name(), row.owner())))
+    <T> List<T> unknown(List<T> rows, Function<T, Grant> shown, Set<NameAndOwner> pending) {
+        List<T> notPending = rows.stream()
+                .filter(row -> !pending.contains(new NameAndOwner(
+                        shown.apply(row).name(), shown.apply(row).owner())))
                 .toList();
         Set<Grant> known = holds.stream()
                 .filter(hold -> !hold.lifetime().isLost())
                 .map(LeaseHold::grant)
                 .collect(Collectors.toSet());
-        return notPending.stream().filter(row -> !known.contains(Grant.of(row))).toList();
+        return notPending.stream()
+                .filter(row -> !known.contains(shown.apply(row)))
+                .toList();
     }
 
     /** Returns the valid holds through this node. */

@@ -1,9 +1,12 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.LockHolder;
+import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.LockTables.LockRows;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
+import io.github.holdfast.repository.PermitRows;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.StoreException.Failure;
 import java.time.Duration;
@@ -126,6 +129,45 @@ final class InDoubtWrites implements AutoCloseable {
         Optional<LockEntity> row =
                 locks.read(grant.name()).map(LockSnapshot::row).filter(grant::isSameGrantAs);
         return row.isEmpty() || locks.release(row.get(), row.get().released());
+    }
+
+    /** Gives permits back that this owner may have, and makes later grants to it impossible that are based on this version. */
+    void abandonPermits(String name, String owner, long version) {
+        settle(new Task(
+                name,
+                locks -> {
+                    PermitRows permits = store.permits();
+                    permits.supersede(name, version);
+                    permits.holder(name, owner).ifPresent(holder -> permits.release(holder.grant()));
+                    return true;
+                },
+                IfUnanswered.REPEAT));
+    }
+
+    /** Gives the permits of a grant back. */
+    void release(Grant permits) {
+        settle(new Task(
+                permits.name(),
+                locks -> {
+                    store.permits().release(permits);
+                    return true;
+                },
+                IfUnanswered.REPEAT));
+    }
+
+    /** Gives permits back whose holder does not know of them. */
+    void free(LockHolder orphan) {
+        settle(new Task(
+                orphan.name(),
+                locks -> {
+                    if (store.permits().release(Grant.of(orphan))) {
+                        LogEvent.LOCK_FREED
+                                .of(orphan.name(), LOG.atInfo())
+                                .log("Semaphore '{}' had permits without a holder, and got them back", orphan.name());
+                    }
+                    return true;
+                },
+                IfUnanswered.REPEAT));
     }
 
     /** Frees a lock without a holder, unless its row has changed. */

@@ -50,10 +50,27 @@ final class LeaseAcquirer {
     AcquireResult acquire(LockRequest request, GrantStep step, Deadline deadline) throws InterruptedException {
         rowLocks.checkNotHeldByCurrentThread(request.name());
         context.transactions().checkNotLost(request.name());
-        LeaseClaim claim = claim(request, step);
-        LeaseAcquisition acquisition = new LeaseAcquisition(context, claim);
+        return acquire(new LeaseAcquisition(context, claim(request, step)), request, deadline);
+    }
+
+    /**
+     * Acquires permits of a semaphore.
+     *
+     * @throws InterruptedException if the deadline is interruptible and the thread was interrupted; nothing is held then
+     */
+    AcquireResult acquire(PermitRequest request, Deadline deadline) throws InterruptedException {
+        context.transactions().checkNotLost(request.lock().name());
+        return acquire(
+                new PermitAcquisition(context, request, newOwner(), holders.current()), request.lock(), deadline);
+    }
+
+    private AcquireResult acquire(Acquisition acquisition, LockRequest request, Deadline deadline)
+            throws InterruptedException {
         PendingAcquisition pending = new PendingAcquisition(
-                request.name(), claim.owner(), claim.holder(), context.access().ticker());
+                acquisition.name(),
+                acquisition.owner(),
+                acquisition.holder(),
+                context.access().ticker());
         // A reconciliation frees no row of a pending acquisition. Later, the hold protects the row.
         context.pending().begin(pending);
         // The place is kept until the hold is registered, so that the next thread can wait for that hold.
@@ -75,11 +92,15 @@ final class LeaseAcquirer {
     }
 
     private LeaseClaim claim(LockRequest request, GrantStep step) {
-        String owner = request.owner().orElseGet(() -> ownerPrefix + acquisitions.incrementAndGet());
+        String owner = request.owner().orElseGet(this::newOwner);
         WaiterNotifier waiters = context.access().waiterNotifier();
         WaiterTickets.Place place =
                 request.isFair() ? waiters.fairPlace(request.name()) : waiters.place(request.name());
         return new LeaseClaim(request, owner, holders.current(), step, place);
+    }
+
+    private String newOwner() {
+        return ownerPrefix + acquisitions.incrementAndGet();
     }
 
     /**
@@ -94,8 +115,7 @@ final class LeaseAcquirer {
     }
 
     /** Reports the outcome to the listeners, and registers the hold, if there is one. */
-    private void conclude(
-            LeaseAcquisition acquisition, Optional<LeaseHold> hold, LockRequest request, Deadline deadline) {
+    private void conclude(Acquisition acquisition, Optional<LeaseHold> hold, LockRequest request, Deadline deadline) {
         if (!(acquisition.last() instanceof NotDue)) {
             context.listeners()
                     .acquired(
@@ -118,7 +138,10 @@ final class LeaseAcquirer {
         try {
             context.transactions().checkSnapshot(hold);
             context.holds()
-                    .add(hold, Thread.currentThread(), isReentrantByThread(request) ? Reentry.BY_THREAD : Reentry.NONE);
+                    .add(
+                            hold,
+                            Thread.currentThread(),
+                            isReentrantByThread(hold, request) ? Reentry.BY_THREAD : Reentry.NONE);
             hold.lifetime().confirmOnceKept();
             if (request.isInterruptedOnLoss()) {
                 hold.lifetime().loss().interrupt(Thread.currentThread());
@@ -131,7 +154,7 @@ final class LeaseAcquirer {
         }
     }
 
-    private static boolean isReentrantByThread(LockRequest request) {
-        return request.isReentrant() && request.owner().isEmpty();
+    private static boolean isReentrantByThread(LeaseHold hold, LockRequest request) {
+        return hold.isOfLock() && request.isReentrant() && request.owner().isEmpty();
     }
 }

@@ -1,11 +1,10 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockStoreException;
-import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.LockTables.LockRows;
-import io.github.holdfast.repository.LockTables.LockRows.Grant;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.AttemptResult.Failed;
 import io.github.holdfast.service.engine.AttemptResult.Granted;
@@ -25,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * the row shows the owner that was generated for this acquisition, the next attempt adopts the grant. If the row has a new
  * version, the old grant is impossible. When the loop gives up, {@link InDoubtWrites} makes the grant impossible.
  */
-final class LeaseAcquisition implements HandOffWaiter.Candidate {
+final class LeaseAcquisition implements Acquisition, HandOffWaiter.Candidate {
 
     private final HoldContext context;
     private final LockAccess access;
@@ -56,16 +55,8 @@ final class LeaseAcquisition implements HandOffWaiter.Candidate {
         this.begunAt = access.ticker().nanoTime();
     }
 
-    /**
-     * Tries until the lock is granted or the deadline has passed, but at least once. {@link AcquireLoop#repeat} describes when it
-     * continues after the deadline.
-     *
-     * @return the hold; empty if the lock was not granted
-     * @throws LockStoreException if the database refused, or failed until the deadline
-     * @throws LockLostException if the lease was over before the database had answered
-     * @throws InterruptedException if the deadline is interruptible and the thread was interrupted; nothing is held then
-     */
-    Optional<LeaseHold> within(Deadline deadline) throws InterruptedException {
+    @Override
+    public Optional<LeaseHold> within(Deadline deadline) throws InterruptedException {
         try {
             Optional<AttemptResult> inherited = awaitHandOff(deadline);
             last = inherited.isPresent() ? inherited.get() : loop.repeat(deadline, this::attempt);
@@ -83,9 +74,8 @@ final class LeaseAcquisition implements HandOffWaiter.Candidate {
         return Optional.empty();
     }
 
-    /** The result of the last attempt; null if there was none. */
-    @Nullable
-    AttemptResult last() {
+    @Override
+    public @Nullable AttemptResult last() {
         return last;
     }
 
@@ -124,8 +114,18 @@ final class LeaseAcquisition implements HandOffWaiter.Candidate {
     }
 
     @Override
+    public String name() {
+        return claim.name();
+    }
+
+    @Override
     public String owner() {
         return claim.owner();
+    }
+
+    @Override
+    public String holder() {
+        return claim.holder();
     }
 
     /** Notes that the outcome of a write based on this row is unknown. */
@@ -204,16 +204,16 @@ final class LeaseAcquisition implements HandOffWaiter.Candidate {
     }
 
     private LeaseHold hold(Granted granted) {
-        LeaseHold hold = new LeaseHold(context, claim.request(), granted);
-        if (hold.lifetime().isLost()) {
-            hold.handle().release();
-            throw new LockLostException(
-                    claim.name(),
-                    LossCause.EXPIRED,
-                    "its lease of " + granted.validFor() + " ended before the database answered");
-        }
+        LeaseHold hold = Acquisition.stillValid(hold(context, claim.request(), granted), granted.term());
         tellIfTakenOver(hold.grant());
         return hold;
+    }
+
+    /** The hold of a lock that was just granted for this request. The row of the grant has an owner. */
+    static LeaseHold hold(HoldContext context, LockRequest request, Granted granted) {
+        LockRow row =
+                new LockRow(context.access(), granted.row(), request.owner().isPresent());
+        return new LeaseHold(context, request, granted, row, new HandOff(context, row, granted.runsSince()));
     }
 
     private void tellIfTakenOver(Grant grant) {

@@ -1,12 +1,11 @@
 package io.github.holdfast.service.engine;
 
-import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.LossCause;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.IntUnaryOperator;
 import java.util.function.Supplier;
-import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** The expiry of a hold with a lease of its own. */
@@ -78,26 +77,21 @@ final class LeaseExpiry implements Expiry {
     }
 
     @Override
-    public boolean reenter(LockRow row, UnaryOperator<LockEntity> next, @Nullable Duration atLeast, Deadline deadline)
+    public boolean reenter(HoldRow row, IntUnaryOperator count, @Nullable Duration atLeast, Deadline deadline)
             throws InterruptedException {
-        return renew(row, next, required(row.current().name(), atLeast), deadline);
+        return renew(row, count, required(row.name(), atLeast), deadline);
     }
 
     @Override
-    public boolean renew(LockRow row, UnaryOperator<LockEntity> next, Duration atLeast, Deadline deadline)
+    public boolean renew(HoldRow row, IntUnaryOperator count, Duration atLeast, Deadline deadline)
             throws InterruptedException {
-        String owner = row.owner();
         long[] sentAt = new long[1];
         SuspensionDetector suspension = new SuspensionDetector(ticker);
-        boolean extended = row.write(
-                next,
-                (locks, before, after) -> {
-                    suspension.forget();
-                    sentAt[0] = ticker.nanoTime();
-                    return locks.extend(before, after, atLeast);
-                },
-                snapshot -> snapshot.isHeldBy(owner, null),
-                deadline);
+        Runnable sending = () -> {
+            suspension.forget();
+            sentAt[0] = ticker.nanoTime();
+        };
+        boolean extended = row.extend(count, atLeast, sending, deadline);
         // The database's clock went on during a suspension, but the local clock did not.
         long extendedUntil = ClockDriftMargin.end(sentAt[0] - suspension.suspendedNanos(), atLeast);
         // The renewal must not bring back a hold whose loss was reported meanwhile.

@@ -1,14 +1,12 @@
 package io.github.holdfast.service.engine;
 
-import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
-import io.github.holdfast.repository.LockTables.LockRows.Grant;
+import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.StoreException;
-import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
@@ -24,11 +22,11 @@ final class LeaseHold {
     private final LockAccess access;
     private final TransactionGuard transactions;
     private final LockRequest request;
-    private final AttemptResult.Granted granted;
+    private final AttemptResult.Success granted;
     private final boolean ownerIsChosen;
-    private final LockRow row;
+    private final HoldRow row;
     private final Lifetime lifetime;
-    private final HandOff handOff;
+    private final Succession succession;
     private final HoldTransactions holdTransactions = new HoldTransactions();
     private final long acquiredAt;
     private volatile @Nullable Thread acquiredBy;
@@ -42,11 +40,15 @@ final class LeaseHold {
     /** The handles that only this field counts. In their transaction, a write of the row would make the commit fail. */
     private volatile int handlesInMemory;
 
-    /** All handles refer to this object. It becomes garbage with the last handle. */
-    private WeakReference<Object> anchor = new WeakReference<>(null);
+    private final HandleAnchor anchor = new HandleAnchor();
 
-    /** A hold that was just granted for this request. The row of the grant has an owner. */
-    LeaseHold(HoldContext context, LockRequest request, AttemptResult.Granted granted) {
+    /** A hold that was just granted for this request, with the row that shows the grant. */
+    LeaseHold(
+            HoldContext context,
+            LockRequest request,
+            AttemptResult.Success granted,
+            HoldRow row,
+            Succession succession) {
         this.context = context;
         this.access = context.access();
         this.transactions = context.transactions();
@@ -54,8 +56,8 @@ final class LeaseHold {
         this.granted = granted;
         this.ownerIsChosen = request.owner().isPresent();
         holdTransactions.fence(request);
-        this.row = new LockRow(access, granted.row(), ownerIsChosen);
-        this.handOff = new HandOff(access, context.pending(), context.phase(), granted);
+        this.row = row;
+        this.succession = succession;
         this.acquiredAt = access.ticker().nanoTime();
         Runnable unbind = () -> context.holds().unbind(this);
         this.lifetime = new Lifetime(access, context.heartbeat(), context.listeners(), granted, row, unbind);
@@ -66,7 +68,7 @@ final class LeaseHold {
     }
 
     String name() {
-        return granted.row().name();
+        return row.name();
     }
 
     String owner() {
@@ -74,14 +76,19 @@ final class LeaseHold {
     }
 
     int holdCount() {
-        return (ownerIsChosen ? row.current().holdCount() : handles) + handlesInMemory;
+        return (ownerIsChosen ? row.holdCount() : handles) + handlesInMemory;
     }
 
     boolean isByLease() {
-        return granted.node() == null;
+        return granted.term().node() == null;
     }
 
-    /** Whether the lock was never granted before, as far as its row shows. */
+    /** Whether this is the hold of a lock. Otherwise, it is one of the holds of a semaphore's permits. */
+    boolean isOfLock() {
+        return granted.grant().kind() == Grant.Kind.LOCK;
+    }
+
+    /** Whether no earlier holder can have committed what transactions under the hold must see. */
     boolean isFirst() {
         return granted.isFirst();
     }
@@ -93,16 +100,16 @@ final class LeaseHold {
 
     /** Whether the hold is neither lost nor being released. */
     boolean isHeld() {
-        return !handOff.hasBegun() && !lifetime.isLost();
+        return !succession.hasBegun() && !lifetime.isLost();
     }
 
     /** Registers the calling thread as waiting for the lock after this hold. */
     void expect(HandOffWaiter next) {
-        handOff.expect(next);
+        succession.expect(next);
     }
 
     boolean isThrough(Node other) {
-        return granted.node() == other;
+        return granted.term().node() == other;
     }
 
     void acquiredBy(Thread thread) {
@@ -115,16 +122,13 @@ final class LeaseHold {
     }
 
     /** A new handle for this hold. */
-    synchronized LockHandle handle() {
-        Object existing = anchor.get();
-        Object shared = existing == null ? new Object() : existing;
-        anchor = new WeakReference<>(shared);
-        return new LeaseHandle(this, context.holds(), transactions, shared);
+    LockHandle handle() {
+        return new LeaseHandle(this, context.holds(), transactions, anchor.get());
     }
 
     /** Whether nobody can release the hold any more, because its handles are garbage. */
-    synchronized boolean isForgotten() {
-        return anchor.get() == null;
+    boolean isForgotten() {
+        return anchor.isGone();
     }
 
     HoldTransactions holdTransactions() {
@@ -224,8 +228,8 @@ final class LeaseHold {
         }
         writing.lock();
         try {
-            if (row.current().owner() != null) {
-                row.touch(access.ticker());
+            if (!row.isReleased()) {
+                row.touch();
             }
             holdTransactions.decided();
         } catch (StoreException failed) {
@@ -267,9 +271,9 @@ final class LeaseHold {
         lifetime.checkRemaining(wanted);
     }
 
-    /** The row's next state for a write that changes no count. */
-    private LockEntity sameTimesHeld(LockEntity current) {
-        return current.withHoldCount(ownerIsChosen ? current.holdCount() : handles);
+    /** The row's count after a write that changes no count. */
+    private int sameTimesHeld(int counted) {
+        return ownerIsChosen ? counted : handles;
     }
 
     boolean isOpen() {
@@ -367,8 +371,8 @@ final class LeaseHold {
     ReleaseOutcome freeOnClose() {
         writing.lock();
         try {
-            var unused = handOff.beginWithoutNext();
-            return row.isFree() ? ReleaseOutcome.LOST : row.giveBack(0, access.ticker());
+            var unused = succession.beginWithoutNext();
+            return row.isReleased() ? ReleaseOutcome.LOST : row.giveBack(0);
         } catch (RuntimeException | Error thrown) {
             LockLog.notReleasedOnClose(name(), thrown);
             row.abandon();
@@ -402,10 +406,10 @@ final class LeaseHold {
         try {
             lifetime.end();
             Optional<ReleaseOutcome> handedOff =
-                    wasLost || !canBeHandedOff() ? handOff.beginWithoutNext() : handOff.begin(row);
+                    wasLost || !canBeHandedOff() ? succession.beginWithoutNext() : succession.begin();
             ReleaseOutcome outcome = handedOff.isPresent() ? handedOff.get() : giveBack(0, wasLost);
-            if (handedOff.isEmpty() && outcome == ReleaseOutcome.RELEASED && row.isFree()) {
-                handOff.leave(row.current());
+            if (handedOff.isEmpty() && outcome == ReleaseOutcome.RELEASED && row.isReleased()) {
+                succession.released();
             }
             // Not earlier: otherwise, the hold's thread would find neither this hold nor a free lock.
             context.holds().remove(this);
@@ -434,10 +438,10 @@ final class LeaseHold {
 
     /** Writes the release, unless the closing service has already freed the row. */
     private ReleaseOutcome giveBack(int left, boolean wasLost) {
-        if (row.isFree()) {
+        if (row.isReleased()) {
             return ReleaseOutcome.LOST;
         }
-        ReleaseOutcome outcome = row.giveBack(left, access.ticker());
+        ReleaseOutcome outcome = row.giveBack(left);
         if (outcome == ReleaseOutcome.LOST && !wasLost) {
             lifetime.loseToDatabase();
         }

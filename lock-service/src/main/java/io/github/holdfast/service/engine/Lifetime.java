@@ -1,12 +1,11 @@
 package io.github.holdfast.service.engine;
 
-import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
-import java.util.function.UnaryOperator;
+import java.util.function.IntUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,7 +19,7 @@ final class Lifetime {
     private final Ticker ticker;
     private final Expiry validity;
     private final LossNotifier loss;
-    private final LockRow row;
+    private final HoldRow row;
     private final Runnable whenLost;
     private final long reconciliations;
     private volatile boolean isEnded;
@@ -35,20 +34,17 @@ final class Lifetime {
             LockAccess access,
             Heartbeat heartbeat,
             ListenerDispatcher listeners,
-            AttemptResult.Granted granted,
-            LockRow row,
+            AttemptResult.Success granted,
+            HoldRow row,
             Runnable whenLost) {
         this.heartbeat = heartbeat;
         this.inDoubtWrites = access.inDoubtWrites();
         this.ticker = access.ticker();
         this.row = row;
         this.whenLost = whenLost;
-        this.reconciliations = granted.reconciliations();
+        this.reconciliations = granted.term().reconciliations();
         this.loss = new LossNotifier(granted.grant(), listeners);
-        Node node = granted.node();
-        this.validity = node == null
-                ? new LeaseExpiry(ticker, granted.validFrom(), granted.validFor())
-                : new NodeExpiry(heartbeat, node, granted.validFrom(), granted.validFor());
+        this.validity = Expiry.of(granted.term(), ticker, heartbeat);
     }
 
     /**
@@ -58,7 +54,7 @@ final class Lifetime {
      * @throws IllegalStateException if it may not
      */
     void checkReentry(@Nullable Duration atLeast) {
-        validity.checkReentry(row.current().name(), atLeast);
+        validity.checkReentry(row.name(), atLeast);
     }
 
     LossNotifier loss() {
@@ -85,8 +81,7 @@ final class Lifetime {
             throw loss.exception();
         }
         if (left.compareTo(wanted) < 0) {
-            throw new LockLostException(
-                    row.current().name(), LossCause.EXPIRED, "it is valid only for another " + left);
+            throw new LockLostException(row.name(), LossCause.EXPIRED, "it is valid only for another " + left);
         }
     }
 
@@ -148,19 +143,19 @@ final class Lifetime {
      * @throws StoreException if the database failed
      */
     boolean reenter(int holdCount, @Nullable Duration atLeast, Deadline deadline) throws InterruptedException {
-        return concludeWrite(validity.reenter(row, current -> current.withHoldCount(holdCount), atLeast, deadline));
+        return concludeWrite(validity.reenter(row, current -> holdCount, atLeast, deadline));
     }
 
     /**
      * Prolongs the hold to at least this long from now, by the database's clock.
      *
-     * @param next the row's next state, if the row is written
+     * @param count returns the hold count for the present one, if the row is written
      * @return false if the hold is lost
      * @throws StoreException if the database failed
      */
-    boolean renew(UnaryOperator<LockEntity> next, Duration atLeast) {
+    boolean renew(IntUnaryOperator count, Duration atLeast) {
         return Deadline.uninterruptibly(
-                ticker, LockRow.WRITE_LIMIT, deadline -> concludeWrite(validity.renew(row, next, atLeast, deadline)));
+                ticker, HoldRow.WRITE_LIMIT, deadline -> concludeWrite(validity.renew(row, count, atLeast, deadline)));
     }
 
     /**

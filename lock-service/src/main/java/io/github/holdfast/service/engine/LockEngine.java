@@ -150,12 +150,48 @@ public final class LockEngine implements AutoCloseable {
         if (entered.isPresent()) {
             return new AcquireResult(request.name(), entered, null, deadline.elapsed());
         }
+        return telling(
+                request,
+                deadline,
+                within -> request.isRowLock()
+                        ? rowAcquirer.acquire(request, within)
+                        : leaseAcquirer.acquire(request, step, within));
+    }
+
+    /**
+     * Acquires permits of a semaphore within the deadline. {@link io.github.holdfast.semaphore.Semaphore} documents the exceptions.
+     *
+     * @throws InterruptedException if the deadline is interruptible and the thread was interrupted; nothing is held then
+     */
+    private AcquireResult acquire(PermitRequest request, Deadline deadline) throws InterruptedException {
+        context.phase().checkAccepting();
+        context.transactions().checkFence(request.lock());
+        return telling(request.lock(), deadline, within -> leaseAcquirer.acquire(request, within));
+    }
+
+    /** Acquires permits, and waits for them as long as the request says. */
+    public LockHandle acquire(PermitRequest request) throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException();
+        }
+        try (Deadline deadline = Deadline.interruptible(access().ticker(), waitTime(request.lock()))) {
+            return acquire(request, deadline).orElseThrow();
+        }
+    }
+
+    /** Tries once to acquire permits. Not interruptible. */
+    public Optional<LockHandle> tryAcquire(PermitRequest request) {
+        return Deadline.uninterruptibly(access().ticker(), Duration.ZERO, deadline -> acquire(request, deadline))
+                .handle();
+    }
+
+    /** Acquires, and tells the listeners when that begins, fails and ends. */
+    private AcquireResult telling(LockRequest request, Deadline deadline, Deadline.Work<AcquireResult> work)
+            throws InterruptedException {
         ListenerDispatcher listeners = context.listeners();
         listeners.tell(listener -> listener.acquiring(request));
         try {
-            return request.isRowLock()
-                    ? rowAcquirer.acquire(request, deadline)
-                    : leaseAcquirer.acquire(request, step, deadline);
+            return work.within(deadline);
         } catch (LockStoreException | LockLostException | LockDeadlockException | InterruptedException failed) {
             listeners.tell(listener -> listener.failed(request.name(), deadline.elapsed(), failed));
             throw failed;

@@ -11,23 +11,16 @@ import io.github.holdfast.service.engine.AttemptResult.Granted;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.IntUnaryOperator;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * The row of a hold as it was last written, and the compare-and-sets that change it. One thread at a time may write; any thread
- * may read.
- */
-final class LockRow {
+/** The row of a lock as its holder last wrote it, and the compare-and-sets that change it. */
+final class LockRow implements HoldRow {
 
     private static final Logger LOG = LoggerFactory.getLogger(LockRow.class);
-
-    /** How long a renewal or release is retried while the database does not answer. */
-    static final Duration WRITE_LIMIT = Duration.ofSeconds(3);
-
-    private static final Duration LOOK = Duration.ofSeconds(3);
 
     private final LockAccess access;
     private final String owner;
@@ -51,8 +44,19 @@ final class LockRow {
         this.ownerIsChosen = ownerIsChosen;
     }
 
-    String owner() {
+    @Override
+    public String name() {
+        return current.name();
+    }
+
+    @Override
+    public String owner() {
         return owner;
+    }
+
+    @Override
+    public int holdCount() {
+        return current.holdCount();
     }
 
     LockEntity current() {
@@ -60,12 +64,13 @@ final class LockRow {
     }
 
     /** Whether the last write freed the lock. */
-    boolean isFree() {
+    @Override
+    public boolean isReleased() {
         return current.owner() == null;
     }
 
     /** One of the compare-and-sets of {@link LockRows}. */
-    interface CompareAndSet {
+    private interface CompareAndSet {
         boolean write(LockRows locks, LockEntity before, LockEntity after);
     }
 
@@ -75,10 +80,10 @@ final class LockRow {
      * @param runsSince the local time from which this process has kept the lock to its own threads, while others may wait
      * @return empty if the lock must still be released
      */
-    Optional<Granted> grantTo(HandOffWaiter next, long runsSince, Ticker ticker) {
+    Optional<Granted> grantTo(HandOffWaiter next, long runsSince) {
         try {
             return Deadline.uninterruptibly(
-                    ticker,
+                    access.ticker(),
                     Duration.ZERO,
                     deadline -> next.write(access.autocommit(deadline.forOneStatement()), current, runsSince));
         } catch (StoreException failed) {
@@ -95,21 +100,13 @@ final class LockRow {
         }
     }
 
-    /**
-     * Releases one hold.
-     *
-     * @param left how many holds the owner still has in this process; 0 frees the row, unless other processes hold the lock under
-     *     the same chosen owner
-     * @return {@link ReleaseOutcome#LOST} if the row no longer shows this grant
-     */
-    ReleaseOutcome giveBack(int left, Ticker ticker) {
+    @Override
+    public ReleaseOutcome giveBack(int left) {
         try {
             boolean done = writeUninterruptibly(
-                    row -> ownerIsChosen ? row.released() : row.withHoldCount(left),
-                    access.waiterNotifier()::release,
-                    ticker);
+                    row -> ownerIsChosen ? row.released() : row.withHoldCount(left), access.waiterNotifier()::release);
             if (!done && (unanswered || isHandOffInDoubt) && left == 0) {
-                return releasedWithoutAnswer(ticker);
+                return releasedWithoutAnswer();
             }
             return done ? outcome(current) : ReleaseOutcome.LOST;
         } catch (StoreException failed) {
@@ -130,10 +127,10 @@ final class LockRow {
      *
      * @throws StoreException if the database failed
      */
-    private ReleaseOutcome releasedWithoutAnswer(Ticker ticker) {
+    private ReleaseOutcome releasedWithoutAnswer() {
         LockEntity last = current;
         return Deadline.untilDecided(
-                ticker,
+                access.ticker(),
                 LOOK,
                 () -> access.store().inTransaction(LOOK, locks -> {
                     if (isForced(locks, last)) {
@@ -174,32 +171,42 @@ final class LockRow {
         return ReleaseOutcome.UNRESOLVED;
     }
 
-    /**
-     * Writes the row without changing its content. If the row no longer shows this grant, somebody else has already written it.
-     *
-     * @throws StoreException if the database did not answer in time
-     */
-    void touch(Ticker ticker) {
-        boolean unused = writeUninterruptibly(row -> row.withHoldCount(row.holdCount()), LockRows::recount, ticker);
+    @Override
+    public void touch() {
+        boolean unused = writeUninterruptibly(row -> row.withHoldCount(row.holdCount()), LockRows::recount);
     }
 
-    /**
-     * Lets {@link InDoubtWrites} free the row. This excludes a chosen owner: its hold may belong to another process, and ends
-     * with the lease or the node.
-     */
-    void abandon() {
+    @Override
+    public boolean recount(IntUnaryOperator count, Node node, Deadline deadline) throws InterruptedException {
+        return write(
+                row -> row.withHoldCount(count.applyAsInt(row.holdCount())),
+                LockRows::recount,
+                snapshot -> snapshot.isHeldBy(owner, node.id()),
+                deadline);
+    }
+
+    @Override
+    public boolean extend(IntUnaryOperator count, Duration atLeast, Runnable sending, Deadline deadline)
+            throws InterruptedException {
+        return write(
+                row -> row.withHoldCount(count.applyAsInt(row.holdCount())),
+                (locks, before, after) -> {
+                    sending.run();
+                    return locks.extend(before, after, atLeast);
+                },
+                snapshot -> snapshot.isHeldBy(owner, null),
+                deadline);
+    }
+
+    @Override
+    public void abandon() {
         if (!ownerIsChosen) {
             access.inDoubtWrites().abandon(current.name(), owner, current.version());
         }
     }
 
-    /**
-     * Asks the database how long the grant lasts without a renewal; zero if it is over.
-     *
-     * @return empty if the row no longer shows this grant
-     * @throws StoreException if the database failed
-     */
-    Optional<Duration> left() {
+    @Override
+    public Optional<Duration> left() {
         LockEntity last = current;
         return access.store()
                 .inTransaction(
@@ -209,13 +216,8 @@ final class LockRow {
                                 .map(LockSnapshot::timeUntilOver));
     }
 
-    /**
-     * Asks the database why the row no longer shows this grant.
-     *
-     * @return empty if the row still shows it
-     * @throws StoreException if the database failed
-     */
-    Optional<LossCause> whyGone() {
+    @Override
+    public Optional<LossCause> whyGone() {
         LockEntity last = current;
         return access.store().inTransaction(LOOK, locks -> {
             if (locks.read(last.name())
@@ -235,7 +237,8 @@ final class LockRow {
      *     of the write is unknown
      * @throws InterruptedException if the deadline is interruptible and the thread was interrupted
      */
-    boolean write(UnaryOperator<LockEntity> next, CompareAndSet change, Predicate<LockSnapshot> fit, Deadline deadline)
+    private boolean write(
+            UnaryOperator<LockEntity> next, CompareAndSet change, Predicate<LockSnapshot> fit, Deadline deadline)
             throws InterruptedException {
         unanswered = false;
         while (true) {
@@ -261,12 +264,9 @@ final class LockRow {
     }
 
     /** As {@link #write}, with a limit of {@link #WRITE_LIMIT}. */
-    private boolean writeUninterruptibly(UnaryOperator<LockEntity> next, CompareAndSet change, Ticker ticker) {
-        try (Deadline deadline = Deadline.uninterruptible(ticker, WRITE_LIMIT)) {
-            return write(next, change, snapshot -> true, deadline);
-        } catch (InterruptedException thrown) {
-            throw new AssertionError("An uninterruptible write was interrupted", thrown);
-        }
+    private boolean writeUninterruptibly(UnaryOperator<LockEntity> next, CompareAndSet change) {
+        return Deadline.uninterruptibly(
+                access.ticker(), WRITE_LIMIT, deadline -> write(next, change, snapshot -> true, deadline));
     }
 
     private Optional<LockEntity> attempt(

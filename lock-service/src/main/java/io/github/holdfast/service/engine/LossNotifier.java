@@ -3,7 +3,7 @@ package io.github.holdfast.service.engine;
 import io.github.holdfast.lock.LockLost;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LossCause;
-import io.github.holdfast.repository.LockTables.LockRows.Grant;
+import io.github.holdfast.repository.Grant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;

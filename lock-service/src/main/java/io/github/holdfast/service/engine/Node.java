@@ -26,6 +26,8 @@ final class Node {
     private volatile boolean isDemanded;
 
     private volatile long demandedAt;
+    private volatile boolean mayHoldPermits;
+
     private volatile @Nullable LossCause end;
     private volatile long version;
 
@@ -48,6 +50,16 @@ final class Node {
 
     Duration lease() {
         return timing.lease();
+    }
+
+    /** Notes that permits of a semaphore may be held through this node from now on. */
+    void mayHoldPermits() {
+        mayHoldPermits = true;
+    }
+
+    /** Whether permits of a semaphore may be held through this node. */
+    boolean canHoldPermits() {
+        return mayHoldPermits;
     }
 
     long version() {

@@ -1,12 +1,10 @@
 package io.github.holdfast.service.engine;
 
-import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.LossCause;
-import io.github.holdfast.repository.LockTables.LockRows;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.function.IntUnaryOperator;
 import java.util.function.Supplier;
-import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -69,17 +67,16 @@ final class NodeExpiry implements Expiry {
     }
 
     @Override
-    public boolean reenter(LockRow row, UnaryOperator<LockEntity> next, @Nullable Duration atLeast, Deadline deadline)
+    public boolean reenter(HoldRow row, IntUnaryOperator count, @Nullable Duration atLeast, Deadline deadline)
             throws InterruptedException {
-        String owner = row.owner();
-        return row.write(next, LockRows::recount, snapshot -> snapshot.isHeldBy(owner, node.id()), deadline);
+        return row.recount(count, node, deadline);
     }
 
     @Override
-    public boolean renew(LockRow row, UnaryOperator<LockEntity> next, Duration atLeast, Deadline deadline)
+    public boolean renew(HoldRow row, IntUnaryOperator count, Duration atLeast, Deadline deadline)
             throws InterruptedException {
         if (atLeast.compareTo(node.lease()) > 0) {
-            throw new IllegalArgumentException("Lock '" + row.current().name()
+            throw new IllegalArgumentException("Lock '" + row.name()
                     + "' lives as long as its node, and the node's lease of " + node.lease() + " is shorter than "
                     + atLeast + ": build the service with a longer node lease, or acquire the lock with a lease");
         }

@@ -1,9 +1,10 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.LockHolder;
 import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.LockTables.LockRows.Grant;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import java.util.HashSet;
@@ -63,16 +64,10 @@ final class Reconciliation implements NodeHolds {
             // Before the rows are read: a hold that is added in between may have no row in these reads.
             List<LeaseHold> holds = held.through(node);
             Set<Grant> rows = new HashSet<>();
-            String after = "";
-            List<LockEntity> page;
-            do {
-                page = page(node, after);
-                for (LockEntity row : page) {
-                    rows.add(Grant.of(row));
-                    after = row.name();
-                }
-                held.unknown(page, pending.owners()).forEach(inDoubtWrites::free);
-            } while (page.size() == PAGE);
+            readLocks(node, rows);
+            if (node.canHoldPermits()) {
+                readPermits(node, rows);
+            }
             for (LeaseHold hold : holds) {
                 if (rows.contains(hold.grant())) {
                     hold.lifetime().confirm();
@@ -85,8 +80,40 @@ final class Reconciliation implements NodeHolds {
         }
     }
 
-    private List<LockEntity> page(Node node, String after) {
+    private void readLocks(Node node, Set<Grant> rows) {
+        String after = "";
+        List<LockEntity> page;
+        do {
+            page = locks(node, after);
+            for (LockEntity row : page) {
+                rows.add(Grant.of(row));
+                after = row.name();
+            }
+            held.unknown(page, Grant::of, pending.owners()).forEach(inDoubtWrites::free);
+        } while (page.size() == PAGE);
+    }
+
+    private List<LockEntity> locks(Node node, String after) {
         return store.inTransaction(STATEMENT, () -> store.pages().heldThrough(node.id(), after, PAGE));
+    }
+
+    private void readPermits(Node node, Set<Grant> rows) {
+        String after = "";
+        long afterToken = 0;
+        List<LockHolder> page;
+        do {
+            page = permits(node, after, afterToken);
+            for (LockHolder row : page) {
+                rows.add(Grant.of(row));
+                after = row.name();
+                afterToken = row.fencingToken();
+            }
+            held.unknown(page, Grant::of, pending.owners()).forEach(inDoubtWrites::free);
+        } while (page.size() == PAGE);
+    }
+
+    private List<LockHolder> permits(Node node, String after, long afterToken) {
+        return store.inTransaction(STATEMENT, () -> store.permits().heldThrough(node.id(), after, afterToken, PAGE));
     }
 
     @Override

@@ -107,6 +107,7 @@ abstract sealed class RowAcquisition permits OwnRowAcquisition, CallersRowAcquis
             return new RowMissing();
         }
         LockEntity row = seen.get().row();
+        GrantAttempt.checkIsLock(row);
         return switch (seen.get().availability(PendingAcquisition.NOBODY, null, policy.clockTolerance())) {
             case FREE -> row.owner() == null ? new Free(row) : takeFromHolder(locks, row);
             case HOLDER_NODE_EXPIRED ->

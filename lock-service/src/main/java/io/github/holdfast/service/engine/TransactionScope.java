@@ -3,7 +3,7 @@ package io.github.holdfast.service.engine;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.repository.CommitGuard;
-import io.github.holdfast.repository.LockTables.LockRows.Grant;
+import io.github.holdfast.repository.Grant;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;

@@ -9,6 +9,7 @@ import static io.github.holdfast.service.engine.Interleavings.tryOut;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.Grant;
 import io.github.holdfast.service.engine.HoldRegistry.Reentry;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -88,7 +89,7 @@ class HoldRegistryInterleavingTest {
 
         @Override
         public List<LockEntity> unknown(List<LockEntity> rows) {
-            return held.unknown(rows, pending.owners());
+            return held.unknown(rows, Grant::of, pending.owners());
         }
     }
 
@@ -163,7 +164,7 @@ class HoldRegistryInterleavingTest {
         }
 
         private static AttemptResult.Granted granted(LockEntity row) {
-            return new AttemptResult.Granted(row, null, 0, Duration.ZERO, 0, false, 0);
+            return new AttemptResult.Granted(row, new GrantTerm(null, 0, Duration.ZERO, 0), false, 0);
         }
     }
 

@@ -37,10 +37,11 @@ class HoldRegistryTest {
     private LeaseHold hold(String name) {
         acquisitions++;
         LockEntity row = new LockEntity(name, acquisitions).granted("owner-" + acquisitions, null, null);
-        return new LeaseHold(
+        return LeaseAcquisition.hold(
                 engine.context(),
                 LockRequest.of(name).lease(LEASE),
-                new AttemptResult.Granted(row, null, ticker.nanoTime(), LEASE, 0, false, ticker.nanoTime()));
+                new AttemptResult.Granted(
+                        row, new GrantTerm(null, ticker.nanoTime(), LEASE, 0), false, ticker.nanoTime()));
     }
 
     private LeaseHold added(String name, Thread thread) {

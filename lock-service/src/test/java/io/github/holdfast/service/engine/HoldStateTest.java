@@ -67,10 +67,10 @@ class HoldStateTest {
 
     private LeaseHold unconfirmed(String name, long sentAt) {
         LockEntity row = new LockEntity(name, 7).granted("owner", node.id(), null);
-        return new LeaseHold(
+        return LeaseAcquisition.hold(
                 engine.context(),
                 LockRequest.of(name),
-                new AttemptResult.Granted(row, node, sentAt, LEASE, 0, false, ticker.nanoTime()));
+                new AttemptResult.Granted(row, new GrantTerm(node, sentAt, LEASE, 0), false, ticker.nanoTime()));
     }
 
     private LockHandle handle(LeaseHold hold) {
@@ -244,10 +244,11 @@ class HoldStateTest {
     @Test
     void aLeaseIsNeverSuspect() {
         LockEntity row = new LockEntity("order", 7).granted("owner", null, null);
-        LeaseHold hold = new LeaseHold(
+        LeaseHold hold = LeaseAcquisition.hold(
                 engine.context(),
                 LockRequest.of("order").lease(LEASE),
-                new AttemptResult.Granted(row, null, ticker.nanoTime(), LEASE, 0, false, ticker.nanoTime()));
+                new AttemptResult.Granted(
+                        row, new GrantTerm(null, ticker.nanoTime(), LEASE, 0), false, ticker.nanoTime()));
         ticker.advance(VALID.minus(NANO));
         assertThat(handle(hold).state()).isEqualTo(LockState.HELD);
         assertThat(hold.lifetime().look()).isEqualTo(1);
@@ -287,10 +288,11 @@ class HoldStateTest {
         engine.monitor().expect(late);
         LockEntity row = new LockEntity("early", 7).granted("owner", null, null);
         Duration lease = Duration.ofSeconds(1);
-        LeaseHold early = new LeaseHold(
+        LeaseHold early = LeaseAcquisition.hold(
                 engine.context(),
                 LockRequest.of("early").lease(lease),
-                new AttemptResult.Granted(row, null, ticker.nanoTime(), lease, 0, false, ticker.nanoTime()));
+                new AttemptResult.Granted(
+                        row, new GrantTerm(null, ticker.nanoTime(), lease, 0), false, ticker.nanoTime()));
         engine.context().holds().add(early, Thread.currentThread(), Reentry.NONE);
         engine.monitor().expect(early);
         ticker.advance(lease);

@@ -110,10 +110,10 @@ final class Interleavings {
 
     static AttemptResult.Granted granted(String name, String owner) {
         LockEntity row = new LockEntity(name, 7).granted(owner, null, null);
-        return new AttemptResult.Granted(row, null, 0, Duration.ofSeconds(30), 0, false, 0);
+        return new AttemptResult.Granted(row, new GrantTerm(null, 0, Duration.ofSeconds(30), 0), false, 0);
     }
 
     static LeaseHold hold(HoldContext context, String name, String owner) {
-        return new LeaseHold(context, LockRequest.of(name).lease(Duration.ofSeconds(30)), granted(name, owner));
+        return LeaseAcquisition.hold(context, LockRequest.of(name).lease(Duration.ofSeconds(30)), granted(name, owner));
     }
 }

@@ -1,0 +1,121 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.entity.LockHolder;
+import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.repository.Grant;
+import io.github.holdfast.repository.PermitRows;
+import io.github.holdfast.repository.PermitRows.HolderSnapshot;
+import io.github.holdfast.repository.StoreException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.function.IntUnaryOperator;
+import java.util.function.Predicate;
+
+/** The row of a holder of permits. Its writes name the grant, so they are safe to repeat, and harmless if they come late. */
+final class HolderRow implements HoldRow {
+
+    private final LockAccess access;
+    private final Grant grant;
+    private volatile boolean isReleased;
+
+    HolderRow(LockAccess access, LockHolder granted) {
+        this.access = access;
+        this.grant = Grant.of(granted);
+    }
+
+    @Override
+    public String name() {
+        return grant.name();
+    }
+
+    @Override
+    public String owner() {
+        return grant.owner();
+    }
+
+    /** {@inheritDoc} Permits are not re-entered. */
+    @Override
+    public int holdCount() {
+        return isReleased ? 0 : 1;
+    }
+
+    @Override
+    public boolean isReleased() {
+        return isReleased;
+    }
+
+    @Override
+    public ReleaseOutcome giveBack(int left) {
+        boolean[] isUnanswered = new boolean[1];
+        try {
+            boolean isDeleted = Deadline.uninterruptibly(
+                    access.ticker(),
+                    WRITE_LIMIT,
+                    deadline -> deadline.repeat(() -> write(deadline, permits -> permits.release(grant)), failed -> {
+                        isUnanswered[0] |= failed.failure().isAmbiguous();
+                        return failed.failure().isTransient();
+                    }));
+            isReleased = true;
+            // After an attempt without an answer, the row is gone because of that attempt.
+            return isDeleted || isUnanswered[0] ? ReleaseOutcome.RELEASED : ReleaseOutcome.LOST;
+        } catch (StoreException failed) {
+            abandon();
+            return ReleaseOutcome.UNRESOLVED;
+        }
+    }
+
+    @Override
+    public void abandon() {
+        access.inDoubtWrites().release(grant);
+    }
+
+    @Override
+    public void touch() {
+        boolean unused = Deadline.uninterruptibly(access.ticker(), WRITE_LIMIT, this::touch);
+    }
+
+    @Override
+    public boolean recount(IntUnaryOperator count, Node node, Deadline deadline) throws InterruptedException {
+        return touch(deadline);
+    }
+
+    private boolean touch(Deadline deadline) throws InterruptedException {
+        return deadline.repeat(() -> write(deadline, permits -> permits.touch(grant)));
+    }
+
+    @Override
+    public boolean extend(IntUnaryOperator count, Duration atLeast, Runnable sending, Deadline deadline)
+            throws InterruptedException {
+        return deadline.repeat(() -> {
+            sending.run();
+            return write(deadline, permits -> permits.extend(grant, atLeast));
+        });
+    }
+
+    private boolean write(Deadline deadline, Predicate<PermitRows> statement) {
+        return access.store().inTransaction(deadline.forOneStatement(), () -> statement.test(permits()));
+    }
+
+    private PermitRows permits() {
+        return access.store().permits();
+    }
+
+    @Override
+    public Optional<Duration> left() {
+        return access.store().inTransaction(LOOK, this::seen).map(HolderSnapshot::timeUntilOver);
+    }
+
+    @Override
+    public Optional<LossCause> whyGone() {
+        return access.store().inTransaction(LOOK, this::seen).isPresent()
+                ? Optional.empty()
+                : Optional.of(LossCause.TAKEN_OVER);
+    }
+
+    private Optional<HolderSnapshot> seen() {
+        return permits()
+                .holder(grant.name(), grant.owner())
+                .filter(holder -> holder.grant().equals(grant));
+    }
+}
