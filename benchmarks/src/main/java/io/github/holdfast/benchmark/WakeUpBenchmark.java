@@ -25,6 +25,7 @@ import java.util.function.UnaryOperator;
 /** Measures the benefit of wake-ups by notification for waiters, and their cost for releases. On PostgreSQL. */
 public final class WakeUpBenchmark {
 
+    private static final int WARM_UP = 30;
     private static final int HAND_OVERS = 50;
     private static final int RELEASES = 3000;
     private static final int THREADS = 8;
@@ -93,15 +94,18 @@ public final class WakeUpBenchmark {
     private void handOvers() throws Exception {
         Latencies sinceCall = new Latencies();
         Latencies sinceReturn = new Latencies();
-        for (int round = 0; round < HAND_OVERS; round++) {
+        for (int round = -WARM_UP; round < HAND_OVERS; round++) {
             LockHandle held = others.acquire(LockRequest.of("hot"));
             CompletableFuture<Long> granted = CompletableFuture.supplyAsync(this::waitForIt);
             TimeUnit.MILLISECONDS.sleep(300 + ThreadLocalRandom.current().nextInt(300));
             long called = System.nanoTime();
             held.release();
             long returned = System.nanoTime();
-            sinceCall.add(granted.get() - called);
-            sinceReturn.add(granted.get() - returned);
+            long grantedAt = granted.get();
+            if (round >= 0) {
+                sinceCall.add(grantedAt - called);
+                sinceReturn.add(grantedAt - returned);
+            }
         }
         print("  from the call of a release to the next grant  %s", sinceCall);
         print("  from its return                               %s", sinceReturn);

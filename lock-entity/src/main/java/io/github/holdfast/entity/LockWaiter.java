@@ -57,8 +57,8 @@ class LockWaiter {
     private String nodeId;
 
     /**
-     * What the waiter wants: X for the exclusive lock. S for a shared lock and P for permits of a semaphore are for later
-     * versions, because this version has neither.
+     * What the waiter wants: X for the exclusive lock, and in this version also for permits of a semaphore. S for a shared lock
+     * and P for permits are for later versions.
      */
     @Column(name = "mode", length = 1, nullable = false)
     private String mode;

@@ -40,8 +40,8 @@ final class JpaPermitRows implements PermitRows {
     }
 
     @Override
-    public List<LockHolder> dead(Duration tolerance, int limit) {
-        return queries.dead(-Micros.of(tolerance), limit);
+    public List<LockHolder> dead(Duration tolerance, String after, long afterToken, int limit) {
+        return queries.dead(-Micros.of(tolerance), after, afterToken, limit);
     }
 
     @Override

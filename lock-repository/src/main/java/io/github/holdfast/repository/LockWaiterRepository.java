@@ -47,7 +47,7 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
 
     /**
      * Finds the names for which threads of a service wait, and which nobody holds. That includes the locks of dead holders, if they
-     * are available, and if their nodes were ended. The names are hints.
+     * are available, and if their nodes were ended. It also includes semaphores that have a permit left. The names are hints.
      *
      * @param bell the service's bell
      */
@@ -57,6 +57,8 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
             left join HoldfastNode h on h.id = l.nodeId
             where n.bell = :bell
                 and (l.owner is null
+                    or (l.permits is not null
+                        and l.permits > (select coalesce(sum(p.permits), 0L) from HoldfastHolder p where p.name = l.name))
                     or ((l.availableAt is null or l.availableAt <= db_clock())
                         and ((l.nodeId is null and l.expiresAt <= db_clock())
                             or (l.nodeId is not null and (h.id is null or h.ended = true)))))
@@ -65,12 +67,18 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
 
     /**
      * See {@link WaiterRows#available}. The condition is that of {@link LockEntity#availability} for any other owner, but a lock
-     * of an overdue node is found only when it may be granted.
+     * of an overdue node is found only when it may be granted. A semaphore is found if holders that are alive leave a permit.
      */
     @Query("""
             select l.name from HoldfastLock l left join HoldfastNode n on n.id = l.nodeId
             where l.name in (:names) and (l.availableAt is null or l.availableAt <= db_begin_plus(:nowMicros))
                 and (l.owner is null
+                    or (l.permits is not null
+                        and l.permits > (select coalesce(sum(p.permits), 0L)
+                            from HoldfastHolder p left join HoldfastNode m on m.id = p.nodeId
+                            where p.name = l.name
+                                and ((p.nodeId is null and p.expiresAt > db_begin_plus(:sinceMicros))
+                                    or (m.ended = false and m.expiresAt > db_begin_plus(:sinceMicros)))))
                     or (l.nodeId is null and l.expiresAt <= db_begin_plus(:sinceMicros))
                     or (l.nodeId is not null
                         and (n.id is null or n.ended = true or n.expiresAt <= db_begin_plus(:sinceMicros))))

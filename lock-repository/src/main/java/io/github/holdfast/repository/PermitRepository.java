@@ -68,12 +68,17 @@ interface PermitRepository extends Repository<LockEntity, String> {
     /** See {@link PermitRows#dead}. */
     @Query("""
             select h from HoldfastHolder h left join HoldfastNode n on n.id = h.nodeId
-            where (h.nodeId is null and h.expiresAt <= db_clock_plus(:sinceMicros))
-                or (h.nodeId is not null and (n.id is null or n.ended = true))
+            where (h.name > :after or (h.name = :after and h.fencingToken > :afterToken))
+                and ((h.nodeId is null and h.expiresAt <= db_clock_plus(:sinceMicros))
+                    or (h.nodeId is not null and (n.id is null or n.ended = true)))
             order by h.name, h.fencingToken fetch first :limit rows only
             """)
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
-    List<LockHolder> dead(@Param("sinceMicros") long sinceMicros, @Param("limit") int limit);
+    List<LockHolder> dead(
+            @Param("sinceMicros") long sinceMicros,
+            @Param("after") String after,
+            @Param("afterToken") long afterToken,
+            @Param("limit") int limit);
 
     /**
      * Takes the next token, and locks the semaphore's row. The number of permits is compared afterwards, by {@link #addHolder}:

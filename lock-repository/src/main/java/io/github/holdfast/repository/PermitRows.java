@@ -128,12 +128,14 @@ public interface PermitRows {
     List<LockHolder> heldThrough(String nodeId, String after, long afterToken, int limit);
 
     /**
-     * Reads the holders of all semaphores whose lease is over, or whose node was ended or is absent. One statement, which locks
-     * nothing.
+     * Reads the holders of all semaphores whose lease is over, or whose node was ended or is absent, in the order of their names and
+     * grants. One statement, which locks nothing.
      *
      * @param tolerance how long a lease must be over
+     * @param after the last name of the page before; empty for the first page
+     * @param afterToken the last token of the page before
      */
-    List<LockHolder> dead(Duration tolerance, int limit);
+    List<LockHolder> dead(Duration tolerance, String after, long afterToken, int limit);
 
     /**
      * Grants permits if that many are left. Counts the permits of dead holders too. Three statements; two if it grants nothing. It

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.github.holdfast.repository.LockTables.LockSnapshot;
+import io.github.holdfast.repository.PermitRows.Claim;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManager;
@@ -14,6 +15,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.hibernate.Session;
 import org.junit.jupiter.api.AfterEach;
@@ -35,7 +37,7 @@ abstract class CommitGuardContract {
     void open(Database injected) {
         database = injected;
         application = TestApplication.on(database);
-        database.execute("delete from distributed_lock");
+        database.execute("delete from distributed_lock", "delete from lock_holder");
     }
 
     @AfterEach
@@ -65,6 +67,17 @@ abstract class CommitGuardContract {
 
     private Grant granted(String name) {
         return Grant.of(application.grant(name, "me", LEASE));
+    }
+
+    /** Of permits of a semaphore that has this name. */
+    private Grant grantedPermits(String name) {
+        return application.store().inTransaction(LEASE, () -> {
+            PermitRows permits = application.store().permits();
+            permits.createIfMissing(name, 9);
+            long version = permits.usage(name).orElseThrow().version();
+            Claim claim = new Claim(name, "owner " + version, null, 2, LEASE, null);
+            return permits.grant(claim, version).orElseThrow().grant();
+        });
     }
 
     /** MariaDB 10.11 and 11.4 read the whole table for a few names of a small one, and lock what they read. */
@@ -131,12 +144,17 @@ abstract class CommitGuardContract {
     void standingGrantsAreFoundAsOftenAsOneLooks(Cluster cluster) {
         Grant first = granted("first");
         Grant second = granted("second");
+        Grant permits = grantedPermits("permits");
+        Grant more = grantedPermits("permits");
+        database.execute("update lock_holder set guard_count = 0", "update distributed_lock set guard_count = 0");
         inTransaction(Connection.TRANSACTION_REPEATABLE_READ, entityManager -> {
             for (int look = 0; look < 3; look++) {
-                assertThat(guard(cluster).check(List.of(second, first), entityManager))
+                assertThat(guard(cluster).check(List.of(more, second, permits, first), entityManager))
                         .isEmpty();
             }
         });
+        assertThat(database.queryForLong("select sum(guard_count) from lock_holder"))
+                .isEqualTo(cluster.hasSeveralWriters() ? 6 : 0);
         assertThat(database.queryForLong("select sum(guard_count) from distributed_lock"))
                 .isEqualTo(cluster.hasSeveralWriters() ? 6 : 0);
     }
@@ -166,11 +184,16 @@ abstract class CommitGuardContract {
         Grant former = granted("taken");
         Grant deleted = granted("deleted");
         granted("taken");
-        database.execute("delete from distributed_lock where name = 'deleted'");
+        Grant held = grantedPermits("permits");
+        Grant released = grantedPermits("permits");
+        database.execute(
+                "delete from distributed_lock where name = 'deleted'",
+                "delete from lock_holder where fencing_token = " + released.fencingToken());
         inTransaction(
                 Connection.TRANSACTION_READ_COMMITTED,
-                entityManager -> assertThat(guard(cluster).check(List.of(deleted, former, standing), entityManager))
-                        .containsExactly(deleted, former));
+                entityManager -> assertThat(
+                                guard(cluster).check(List.of(released, deleted, held, former, standing), entityManager))
+                        .containsExactly(released, deleted, former));
     }
 
     /** What was read then may be older than what was committed under the grant before. */
@@ -178,11 +201,25 @@ abstract class CommitGuardContract {
     @EnumSource(Cluster.class)
     void grantThatTheTransactionCannotSeeIsAConflict(Cluster cluster) {
         application.create("job");
+        assertIsUnseen(cluster, () -> granted("job"));
+    }
+
+    @ParameterizedTest
+    @EnumSource(Cluster.class)
+    void permitsThatTheTransactionCannotSeeAreAConflict(Cluster cluster) {
+        grantedPermits("semaphore");
+        assertIsUnseen(cluster, () -> grantedPermits("semaphore"));
+    }
+
+    private void assertIsUnseen(Cluster cluster, Supplier<Grant> later) {
         inTransaction(Connection.TRANSACTION_REPEATABLE_READ, entityManager -> {
             entityManager
                     .createQuery("select count(*) from HoldfastLock l", Long.class)
                     .getSingleResult();
-            Grant grant = granted("job");
+            entityManager
+                    .createQuery("select count(*) from HoldfastHolder h", Long.class)
+                    .getSingleResult();
+            Grant grant = later.get();
             switch (database.kind()) {
                 // They lock and change the newest row, whatever the snapshot.
                 case MARIADB, MYSQL ->

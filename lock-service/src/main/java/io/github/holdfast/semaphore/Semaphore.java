@@ -73,8 +73,10 @@ public final class Semaphore {
     /**
      * Acquires the permits. It waits for at most the wait time of the request ({@link LockRequest#DEFAULT_WAIT} if there is none).
      *
-     * <p>Threads of this service get permits in order of arrival. Only the first waiting thread asks the database, with one statement
-     * every 45 ms. There is no order between services.
+     * <p>Threads of this service get permits in order of arrival. There is no order between services. The first waiting thread
+     * attempts several times in the first 40 ms. After that, the service looks once a second for all names that its threads wait for,
+     * and a release of permits wakes the service that has waited longest. Where that is not possible (on H2, for example), the service
+     * looks every 45 ms.
      *
      * @throws IllegalStateException as for {@link #tryAcquire}. Also if the service is closed during the call
      * @throws LockNotAcquiredException if too few permits were left until the wait time was over

@@ -1,6 +1,7 @@
 package io.github.holdfast.service;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.LockHolder;
 import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
@@ -33,7 +34,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Cleans the tables. It holds a lock of its own, so only one service cleans at a time. It ends dead nodes, frees their locks,
- * and marks the runs that died with them as lost. It deletes rows that have been idle for longer than the retention. An
+ * gives back the permits of dead holders, and marks the runs that died with them as lost. It deletes rows that have been idle for longer than the retention. An
  * acquisition never runs it: if a dead node holds the wanted lock, the acquisition ends that one node itself. Thread-safe.
  *
  * <p>It reads candidates in pages, and locks no row while it reads. Then it locks those rows of the page that no other
@@ -50,7 +51,7 @@ final class Housekeeping implements AutoCloseable {
     private static final int PAGE = 100;
     private static final Duration STATEMENT = Duration.ofSeconds(10);
     private static final Duration LEASE = Duration.ofMinutes(1);
-    private static final LockRun.Key FIRST_RUN = new LockRun.Key("", 0);
+    private static final LockRun.Key FIRST_GRANT = new LockRun.Key("", 0);
 
     /** Every period that contains the present began after this, even the longest possible one. */
     private static final long SINCE_LONGEST_MICROS =
@@ -126,12 +127,14 @@ final class Housekeeping implements AutoCloseable {
         try {
             int ended = pages(lock, "", this::overdueNodes, Function.identity(), this::endNodes);
             int freed = pages(lock, "", this::orphans, LockEntity::name, page -> batch(page, this::free));
+            int holdersRemoved = pages(lock, FIRST_GRANT, this::deadHolders, Housekeeping::key, this::removeHolders);
+            LOG.debug("Gave back the permits of {} dead holders", holdersRemoved);
             int purged = pages(lock, "", this::idle, LockEntity::name, page -> batch(page, table()::purge));
             int waitersPurged = orNextTime(table()::purgeWaiters);
             LOG.debug("Deleted {} waiters of dead nodes", waitersPurged);
             int nodesPurged = pages(lock, "", this::idleNodes, Function.identity(), this::purgeNodes);
-            int runsLost = pages(lock, FIRST_RUN, this::abandonedRuns, Housekeeping::key, this::loseRuns);
-            int runsPurged = pages(lock, FIRST_RUN, this::oldRuns, Housekeeping::key, this::purgeRuns);
+            int runsLost = pages(lock, FIRST_GRANT, this::abandonedRuns, Housekeeping::key, this::loseRuns);
+            int runsPurged = pages(lock, FIRST_GRANT, this::oldRuns, Housekeeping::key, this::purgeRuns);
             return new HousekeepingReport(ended, freed, purged, nodesPurged, runsLost, runsPurged);
         } catch (StoreException failed) {
             throw new LockStoreException("Housekeeping did not finish", failed);
@@ -180,6 +183,20 @@ final class Housekeeping implements AutoCloseable {
             table().named(ids).forEach(unnamed::remove);
             return unnamed.isEmpty() ? 0 : table().purgeNodes(List.copyOf(unnamed));
         });
+    }
+
+    private List<LockHolder> deadHolders(LockRun.Key after) {
+        return store.permits().dead(clockTolerance, after.name(), after.fencingToken(), PAGE);
+    }
+
+    private int removeHolders(List<LockHolder> dead) {
+        return dead.stream()
+                .mapToInt(holder -> orNextTime(() -> store.permits().removeDead(holder, clockTolerance) ? 1 : 0))
+                .sum();
+    }
+
+    private static LockRun.Key key(LockHolder holder) {
+        return new LockRun.Key(holder.name(), holder.fencingToken());
     }
 
     private static LockRun.Key key(LockRun run) {

@@ -64,10 +64,11 @@ class ModuleDirectionTest {
     private static final String LOCK = "io.github.holdfast.lock..";
     private static final String ENGINE = "io.github.holdfast.service.engine..";
     private static final String TASK = "io.github.holdfast.task..";
+    private static final String SEMAPHORE = "io.github.holdfast.semaphore..";
     private static final String SERVICE = "io.github.holdfast.service..";
 
     /** The packages of lock-service. */
-    private static final String[] OF_SERVICE = {LOCK, SERVICE, TASK};
+    private static final String[] OF_SERVICE = {LOCK, SERVICE, TASK, SEMAPHORE};
 
     private static final String[] BELOW_SERVICE = {REPOSITORY, ENTITY};
 
@@ -83,6 +84,7 @@ class ModuleDirectionTest {
                         "io.github.holdfast.repository",
                         "io.github.holdfast.lock",
                         "io.github.holdfast.task",
+                        "io.github.holdfast.semaphore",
                         "io.github.holdfast.service");
     }
 
@@ -197,12 +199,12 @@ class ModuleDirectionTest {
     }
 
     @Test
-    void tasksKnowNothingOfTheService() {
+    void tasksAndSemaphoresKnowNothingOfTheService() {
         check(classes()
                 .that()
-                .resideInAPackage(TASK)
+                .resideInAnyPackage(TASK, SEMAPHORE)
                 .should()
-                .onlyDependOnClassesThat(are(resideInAnyPackage(TASK, ENGINE, LOCK)
+                .onlyDependOnClassesThat(are(resideInAnyPackage(TASK, SEMAPHORE, ENGINE, LOCK)
                         .or(resideInAnyPackage(BELOW_SERVICE))
                         .or(resideOutsideOfPackage(OURS)))));
     }
@@ -211,7 +213,8 @@ class ModuleDirectionTest {
     void theEngineHasFewDoors() {
         assertThat(doorsBeside(LockEngine.class))
                 .as("what the service and tasks need of the engine; everything else is hidden")
-                .containsExactlyInAnyOrder("AcquireResult", "GrantStep", "LockEngine", "LogEvent", "ServiceSettings");
+                .containsExactlyInAnyOrder(
+                        "AcquireResult", "GrantStep", "LockEngine", "LogEvent", "PermitRequest", "ServiceSettings");
     }
 
     @Test

@@ -35,8 +35,11 @@ class PublicApiTest {
     private static final String REVIEWED = "public-api.txt";
 
     /** The packages for users. The public types of the engine are for the service and tasks only. */
-    static final List<String> API =
-            List.of("io.github.holdfast.lock", "io.github.holdfast.task", "io.github.holdfast.service");
+    static final List<String> API = List.of(
+            "io.github.holdfast.lock",
+            "io.github.holdfast.task",
+            "io.github.holdfast.semaphore",
+            "io.github.holdfast.service");
 
     @Test
     void apiIsTheReviewedOne() throws IOException {

@@ -151,6 +151,23 @@ abstract class SemaphoreContract {
         only.close();
     }
 
+    /** As the page about operations says. */
+    @Test
+    void theLimitCanBeChangedWhileOthersWait() throws Exception {
+        LockHandle both = acquire(mine, REQUEST.permits(2));
+        Future<LockHandle> third = acquiring(theirs, REQUEST);
+        awaitWaiting(theirs, 1);
+        database.execute("update distributed_lock set permits = 3, version = version + 1 where name = 'exports'"
+                + " and permits is not null");
+        LockHandle granted = get(third);
+        database.execute("update distributed_lock set permits = 0, version = version + 1 where name = 'exports'"
+                + " and permits is not null");
+        assertThat(List.of(both.state(), granted.state())).containsOnly(LockState.HELD);
+        both.close();
+        granted.close();
+        assertThat(tryAcquire(mine, REQUEST)).isEmpty();
+    }
+
     @Test
     void aRequestNeedsALimitThatIsLargeEnough() {
         assertThatExceptionOfType(IllegalArgumentException.class)
@@ -319,6 +336,34 @@ abstract class SemaphoreContract {
             assertThat(List.of(one.state(), other.state())).containsOnly(LockState.LOST);
         }
         acquire(mine, REQUEST.permits(2)).close();
+    }
+
+    /** At each sixth beat, the node compares its rows with its holds. */
+    @Test
+    void permitsThatTheNodeHoldsForNobodyComeBackAndThoseThatAreGoneAreLost() throws Exception {
+        LockHandle kept = acquire(mine, REQUEST);
+        LockHandle gone = acquire(mine, REQUEST);
+        database.execute("update lock_holder set owner = 'nobody' where owner = '" + gone.owner() + "'");
+        await().atMost(SOON).until(() -> holders() == 1 && gone.state() == LockState.LOST);
+        assertThat(gone.release()).isEqualTo(ReleaseOutcome.LOST);
+        assertThat(kept.release()).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+
+    @Test
+    void housekeepingGivesBackThePermitsOfDeadHolders() throws Exception {
+        LockHandle alive = acquire(mine, REQUEST.limit(4));
+        LockHandle lease = acquire(mine, WITH_LEASE);
+        LockHandle brief = acquire(mine, REQUEST.lease(ofMillis(300)));
+        LockHandle left = acquire(mine, REQUEST.lease(ofMinutes(1)));
+        database.execute(
+                "update lock_holder set node_id = 'absent', expires_at = null where owner = '" + left.owner() + "'");
+        await().atMost(SOON).until(() -> brief.state() == LockState.LOST);
+        await().pollInSameThread().atMost(SOON).until(() -> {
+            var unused = theirs.admin().housekeep();
+            return holders() == 2;
+        });
+        assertThat(List.of(brief.release(), left.release())).containsOnly(ReleaseOutcome.LOST);
+        assertThat(List.of(alive.release(), lease.release())).containsOnly(ReleaseOutcome.RELEASED);
     }
 
     // Transactions

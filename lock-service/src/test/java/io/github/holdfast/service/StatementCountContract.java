@@ -5,11 +5,14 @@ import static java.time.Duration.ofDays;
 import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.semaphore.Semaphore;
+import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.task.TaskRequest;
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
@@ -86,6 +89,7 @@ abstract class StatementCountContract {
             countNodes(mine, counting, database);
             countRowLocks(mine, services.open(), counting);
             countTasks(mine, theirs, counting);
+            countPermits(mine, counting);
         }
         assertThat(document()).contains(String.join("\n", table));
     }
@@ -142,6 +146,32 @@ abstract class StatementCountContract {
             assertThat(other.state()).isEqualTo(LockState.HELD);
             endOfRowTransaction("row lock, held by another", counting, 2, 1);
         }
+    }
+
+    private void countPermits(LockService mine, CountingDataSource counting) {
+        Semaphore semaphore =
+                mine.semaphore(SemaphoreRequest.of("semaphore").limit(1).lease(ofSeconds(60)));
+        counting.reset();
+        LockHandle first = semaphore.tryAcquire().orElseThrow();
+        row("permits, a semaphore's first time", counting, 7, 4);
+        releaseOfPermits(first, counting);
+        LockHandle permit = semaphore.tryAcquire().orElseThrow();
+        row("permits, acquire", counting, 4, 2);
+        permit.renew(ofMinutes(2));
+        row("permits, renew", counting, 1, 1);
+        assertThat(semaphore.tryAcquire()).isEmpty();
+        row("permits, too few left", counting, 2, 2);
+        releaseOfPermits(permit, counting);
+        table.add("| permits, release | 1 | 1 |");
+    }
+
+    /** Where releases wake waiters, the release of permits looks for one in the background. That look is not in the table. */
+    private void releaseOfPermits(LockHandle permits, CountingDataSource counting) {
+        int looks = isH2 ? 0 : 1;
+        permits.release();
+        await().atMost(ofSeconds(20)).until(() -> counting.commits() == 1 + looks);
+        assertThat(counting.sql()).hasSize(1 + looks);
+        counting.reset();
     }
 
     private void countTasks(LockService mine, LockService theirs, CountingDataSource counting) {

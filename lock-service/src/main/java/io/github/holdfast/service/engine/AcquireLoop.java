@@ -12,7 +12,7 @@ import io.github.holdfast.service.engine.AttemptResult.LostRace;
 import io.github.holdfast.service.engine.AttemptResult.NotDue;
 import io.github.holdfast.service.engine.AttemptResult.Obstacle;
 import io.github.holdfast.service.engine.AttemptResult.PermanentFailure;
-import io.github.holdfast.service.engine.AttemptResult.PermitsUsed;
+import io.github.holdfast.service.engine.AttemptResult.Refusal;
 import io.github.holdfast.service.engine.AttemptResult.RowLockAcquired;
 import io.github.holdfast.service.engine.AttemptResult.RowLockedByOther;
 import io.github.holdfast.service.engine.AttemptResult.RowMissing;
@@ -20,7 +20,6 @@ import io.github.holdfast.service.engine.AttemptResult.SemaphoreMissing;
 import io.github.holdfast.service.engine.AttemptResult.Success;
 import io.github.holdfast.service.engine.AttemptResult.TooLate;
 import io.github.holdfast.service.engine.AttemptResult.TransientFailure;
-import io.github.holdfast.service.engine.AttemptResult.Unavailable;
 import java.time.Duration;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -98,7 +97,7 @@ final class AcquireLoop {
                 boolean isCleared = attempt instanceof Obstacle && !wasCleared;
                 wasCleared = isCleared;
                 if (!isCleared) {
-                    waiter.pause(deadline, attempt instanceof Unavailable refused ? refused : null);
+                    waiter.pause(deadline, attempt instanceof Refusal refused ? refused : null);
                 }
             }
         }
@@ -131,8 +130,7 @@ final class AcquireLoop {
 
     /** Whether the attempt is conclusive. Otherwise, the row must be read again. */
     private static boolean isDecision(AttemptResult attempt) {
-        return attempt instanceof Unavailable
-                || attempt instanceof PermitsUsed
+        return attempt instanceof Refusal
                 || attempt instanceof RowLockedByOther
                 || (attempt instanceof TransientFailure failed
                         && !failed.why().failure().isUndecided());

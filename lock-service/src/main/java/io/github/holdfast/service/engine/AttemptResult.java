@@ -9,6 +9,7 @@ import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.repository.PermitRows.Usage;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -65,8 +66,38 @@ sealed interface AttemptResult {
         }
     }
 
-    /** Too few permits of the semaphore are left, or other requests of this process are before this one. */
-    record PermitsUsed(Usage usage) implements AttemptResult {}
+    /** Nothing is granted for now, because of others. */
+    sealed interface Refusal extends AttemptResult {
+
+        /** The database's clock when that was seen. */
+        Instant seenAt();
+
+        /** After how much time to attempt again, although nobody has seen a reason to. */
+        Duration lookWithin();
+
+        /** How long nothing can be granted, according to the row; null if that is unknown. */
+        @Nullable
+        Duration timeUntilFree();
+    }
+
+    /** Too few permits of the semaphore are left. */
+    record PermitsUsed(Usage usage) implements Refusal {
+
+        @Override
+        public Instant seenAt() {
+            return usage.dbNow();
+        }
+
+        @Override
+        public Duration lookWithin() {
+            return Waiter.LONGEST_PAUSE;
+        }
+
+        @Override
+        public @Nullable Duration timeUntilFree() {
+            return null;
+        }
+    }
 
     /** Nobody holds the lock, as this row shows. */
     record Free(LockEntity row) implements AttemptResult {}
@@ -85,7 +116,12 @@ sealed interface AttemptResult {
      * @param tolerance the time that must pass between the end of a lease and a takeover
      * @param lookWithin after how much time to attempt again, although nobody has seen the lock available
      */
-    record Unavailable(LockSnapshot seen, Duration tolerance, Duration lookWithin) implements AttemptResult {
+    record Unavailable(LockSnapshot seen, Duration tolerance, Duration lookWithin) implements Refusal {
+
+        @Override
+        public Instant seenAt() {
+            return seen.dbNow();
+        }
 
         /** Whether the lock has a holder, alive or dead. */
         boolean isHeld() {
@@ -98,8 +134,8 @@ sealed interface AttemptResult {
          * How long the lock stays unavailable, according to its row; null if it is held through a node, or others are before
          * this request.
          */
-        @Nullable
-        Duration timeUntilFree() {
+        @Override
+        public @Nullable Duration timeUntilFree() {
             Duration untilFree = seen.timeUntilFree(tolerance);
             return untilFree == null || untilFree.isZero() ? null : untilFree;
         }

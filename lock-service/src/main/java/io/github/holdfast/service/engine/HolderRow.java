@@ -57,6 +57,7 @@ final class HolderRow implements HoldRow {
                         return failed.failure().isTransient();
                     }));
             isReleased = true;
+            access.waiterNotifier().wakeNext(grant.name());
             // After an attempt without an answer, the row is gone because of that attempt.
             return isDeleted || isUnanswered[0] ? ReleaseOutcome.RELEASED : ReleaseOutcome.LOST;
         } catch (StoreException failed) {

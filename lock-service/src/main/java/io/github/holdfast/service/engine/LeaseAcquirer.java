@@ -42,30 +42,28 @@ final class LeaseAcquirer {
     }
 
     /**
-     * Acquires a lock that the calling thread does not hold.
+     * Returns the acquisition of a lock that the calling thread does not hold.
      *
      * @param step the additional step in the transaction of the grant
-     * @throws InterruptedException if the deadline is interruptible and the thread was interrupted; nothing is held then
      */
-    AcquireResult acquire(LockRequest request, GrantStep step, Deadline deadline) throws InterruptedException {
+    Acquisition acquisition(LockRequest request, GrantStep step) {
         rowLocks.checkNotHeldByCurrentThread(request.name());
-        context.transactions().checkNotLost(request.name());
-        return acquire(new LeaseAcquisition(context, claim(request, step)), request, deadline);
+        return new LeaseAcquisition(context, claim(request, step));
+    }
+
+    /** Returns the acquisition of permits. */
+    Acquisition acquisition(PermitRequest request) {
+        return new PermitAcquisition(context, request, newOwner(), holders.current());
     }
 
     /**
-     * Acquires permits of a semaphore.
+     * Executes an acquisition.
      *
+     * @param request what it was made for
      * @throws InterruptedException if the deadline is interruptible and the thread was interrupted; nothing is held then
      */
-    AcquireResult acquire(PermitRequest request, Deadline deadline) throws InterruptedException {
-        context.transactions().checkNotLost(request.lock().name());
-        return acquire(
-                new PermitAcquisition(context, request, newOwner(), holders.current()), request.lock(), deadline);
-    }
-
-    private AcquireResult acquire(Acquisition acquisition, LockRequest request, Deadline deadline)
-            throws InterruptedException {
+    AcquireResult acquire(Acquisition acquisition, LockRequest request, Deadline deadline) throws InterruptedException {
+        context.transactions().checkNotLost(request.name());
         PendingAcquisition pending = new PendingAcquisition(
                 acquisition.name(),
                 acquisition.owner(),

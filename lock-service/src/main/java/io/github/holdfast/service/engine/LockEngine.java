@@ -150,48 +150,12 @@ public final class LockEngine implements AutoCloseable {
         if (entered.isPresent()) {
             return new AcquireResult(request.name(), entered, null, deadline.elapsed());
         }
-        return telling(
-                request,
-                deadline,
-                within -> request.isRowLock()
-                        ? rowAcquirer.acquire(request, within)
-                        : leaseAcquirer.acquire(request, step, within));
-    }
-
-    /**
-     * Acquires permits of a semaphore within the deadline. {@link io.github.holdfast.semaphore.Semaphore} documents the exceptions.
-     *
-     * @throws InterruptedException if the deadline is interruptible and the thread was interrupted; nothing is held then
-     */
-    private AcquireResult acquire(PermitRequest request, Deadline deadline) throws InterruptedException {
-        context.phase().checkAccepting();
-        context.transactions().checkFence(request.lock());
-        return telling(request.lock(), deadline, within -> leaseAcquirer.acquire(request, within));
-    }
-
-    /** Acquires permits, and waits for them as long as the request says. */
-    public LockHandle acquire(PermitRequest request) throws InterruptedException {
-        if (Thread.interrupted()) {
-            throw new InterruptedException();
-        }
-        try (Deadline deadline = Deadline.interruptible(access().ticker(), waitTime(request.lock()))) {
-            return acquire(request, deadline).orElseThrow();
-        }
-    }
-
-    /** Tries once to acquire permits. Not interruptible. */
-    public Optional<LockHandle> tryAcquire(PermitRequest request) {
-        return Deadline.uninterruptibly(access().ticker(), Duration.ZERO, deadline -> acquire(request, deadline))
-                .handle();
-    }
-
-    /** Acquires, and tells the listeners when that begins, fails and ends. */
-    private AcquireResult telling(LockRequest request, Deadline deadline, Deadline.Work<AcquireResult> work)
-            throws InterruptedException {
         ListenerDispatcher listeners = context.listeners();
         listeners.tell(listener -> listener.acquiring(request));
         try {
-            return work.within(deadline);
+            return request.isRowLock()
+                    ? rowAcquirer.acquire(request, deadline)
+                    : leaseAcquirer.acquire(leaseAcquirer.acquisition(request, step), request, deadline);
         } catch (LockStoreException | LockLostException | LockDeadlockException | InterruptedException failed) {
             listeners.tell(listener -> listener.failed(request.name(), deadline.elapsed(), failed));
             throw failed;
@@ -242,6 +206,38 @@ public final class LockEngine implements AutoCloseable {
             throw notAcquired;
         }
         return LockHandles.of(acquired);
+    }
+
+    /** Acquires permits, and waits for them as long as the request says. {@code Semaphore} documents the exceptions. */
+    public LockHandle acquire(PermitRequest request) throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException();
+        }
+        try (Deadline deadline = Deadline.interruptible(access().ticker(), waitTime(request.lock()))) {
+            return acquire(request, deadline).orElseThrow();
+        }
+    }
+
+    /** Tries once to acquire permits. Not interruptible. */
+    public Optional<LockHandle> tryAcquire(PermitRequest request) {
+        return Deadline.uninterruptibly(access().ticker(), Duration.ZERO, deadline -> acquire(request, deadline))
+                .handle();
+    }
+
+    private AcquireResult acquire(PermitRequest request, Deadline deadline) throws InterruptedException {
+        LockRequest lock = request.lock();
+        context.phase().checkAccepting();
+        context.transactions().checkFence(lock);
+        ListenerDispatcher listeners = context.listeners();
+        listeners.tell(listener -> listener.acquiring(lock));
+        try {
+            return leaseAcquirer.acquire(leaseAcquirer.acquisition(request), lock, deadline);
+        } catch (LockStoreException | LockLostException | InterruptedException failed) {
+            listeners.tell(listener -> listener.failed(lock.name(), deadline.elapsed(), failed));
+            throw failed;
+        } finally {
+            listeners.tell(listener -> listener.acquisitionEnded(lock));
+        }
     }
 
     /** Tries once to acquire a lock, and runs the step in the transaction of the grant. Not interruptible. */

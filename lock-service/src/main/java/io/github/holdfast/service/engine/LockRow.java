@@ -265,8 +265,11 @@ final class LockRow implements HoldRow {
 
     /** As {@link #write}, with a limit of {@link #WRITE_LIMIT}. */
     private boolean writeUninterruptibly(UnaryOperator<LockEntity> next, CompareAndSet change) {
-        return Deadline.uninterruptibly(
-                access.ticker(), WRITE_LIMIT, deadline -> write(next, change, snapshot -> true, deadline));
+        try (Deadline deadline = Deadline.uninterruptible(access.ticker(), WRITE_LIMIT)) {
+            return write(next, change, snapshot -> true, deadline);
+        } catch (InterruptedException thrown) {
+            throw new AssertionError("An uninterruptible write was interrupted", thrown);
+        }
     }
 
     private Optional<LockEntity> attempt(

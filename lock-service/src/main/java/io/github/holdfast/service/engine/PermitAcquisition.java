@@ -49,6 +49,8 @@ final class PermitAcquisition implements Acquisition {
 
     private boolean wasOvertaken;
 
+    private boolean hasWaited;
+
     private @Nullable AttemptResult last;
 
     /**
@@ -116,6 +118,7 @@ final class PermitAcquisition implements Acquisition {
         try {
             AttemptResult result = attempt(node(deadline), deadline);
             wasOvertaken = result instanceof LostRace;
+            hasWaited |= result instanceof PermitsUsed;
             return result;
         } catch (StoreException failed) {
             return loop.failed(failed, deadline);
@@ -149,10 +152,11 @@ final class PermitAcquisition implements Acquisition {
         Usage seen = usage.get();
         return seen.limit() - seen.used() < request.permits()
                 ? refused(seen, deadline)
-                : grant(seen.version(), node, reconciliations, deadline);
+                : grant(seen, node, reconciliations, deadline);
     }
 
-    private AttemptResult grant(long version, @Nullable Node node, long reconciliations, Deadline deadline) {
+    private AttemptResult grant(Usage seen, @Nullable Node node, long reconciliations, Deadline deadline) {
+        long version = seen.version();
         Duration lease = request.lock().lease().orElse(null);
         Claim claim = new Claim(name(), owner, node == null ? null : node.id(), request.permits(), lease, holder);
         long sentAt = access.ticker().nanoTime();
@@ -171,6 +175,10 @@ final class PermitAcquisition implements Acquisition {
             throw thrown;
         }
         if (granted.isPresent()) {
+            if (hasWaited && seen.limit() - seen.used() > request.permits()) {
+                // A release may have left room for several, but wakes only one service.
+                access.waiterNotifier().wakeNext(name());
+            }
             Duration validFor =
                     Objects.requireNonNull(node == null ? lease : node.lease(), "permits without a node have a lease");
             return new PermitsGranted(granted.get().holder(), new GrantTerm(node, sentAt, validFor, reconciliations));

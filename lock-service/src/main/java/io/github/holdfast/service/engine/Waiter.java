@@ -1,6 +1,6 @@
 package io.github.holdfast.service.engine;
 
-import io.github.holdfast.service.engine.AttemptResult.Unavailable;
+import io.github.holdfast.service.engine.AttemptResult.Refusal;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -76,17 +76,17 @@ final class Waiter implements AutoCloseable {
      * write. Later, the waiter announces itself to the other nodes. Then it attempts only after somebody has noticed that the lock
      * may be available. A fair waiter announces itself at once.
      *
-     * @param held the result of the last attempt, if the lock was unavailable; null if that attempt has decided nothing
+     * @param refused the result of the last attempt, if the lock was unavailable; null if that attempt has decided nothing
      */
-    void pause(Deadline deadline, @Nullable Unavailable held) throws InterruptedException {
+    void pause(Deadline deadline, @Nullable Refusal refused) throws InterruptedException {
         isToAttempt = false;
-        if (held == null) {
+        if (refused == null) {
             deadline.pause(null);
         } else if ((deadline.isLong() || place.isFair())
-                && waiterNotifier.announce(this, held.seen(), deadline.forOneStatement())) {
-            pauseUntilWoken(deadline, held);
+                && waiterNotifier.announce(this, refused.seenAt(), deadline.forOneStatement())) {
+            pauseUntilWoken(deadline, refused);
         } else {
-            deadline.pause(held.timeUntilFree());
+            deadline.pause(refused.timeUntilFree());
         }
     }
 
@@ -96,15 +96,15 @@ final class Waiter implements AutoCloseable {
      * the first pause is no longer than that of a poll: a release that was already under way has not seen the waiter. For a fair
      * waiter, there is none.
      */
-    private void pauseUntilWoken(Deadline deadline, Unavailable held) throws InterruptedException {
+    private void pauseUntilWoken(Deadline deadline, Refusal refused) throws InterruptedException {
         boolean isNew = timesTaken != place.timesTaken();
         timesTaken = place.timesTaken();
         if (place.isFair() && isNew) {
             return;
         }
         boolean isDeaf = inVain >= MOST_IN_VAIN;
-        Duration longest = isDeaf || isNew ? Deadline.LONGEST_PAUSE : held.lookWithin();
-        Duration untilFree = held.timeUntilFree();
+        Duration longest = isDeaf || isNew ? Deadline.LONGEST_PAUSE : refused.lookWithin();
+        Duration untilFree = refused.timeUntilFree();
         Duration end =
                 deadline.elapsed().plus(untilFree == null || untilFree.compareTo(longest) > 0 ? longest : untilFree);
         BooleanSupplier isToEnd = () -> isWoken || (isNotified && !isDeaf);

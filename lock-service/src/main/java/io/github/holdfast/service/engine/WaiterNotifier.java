@@ -6,9 +6,9 @@ import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.LockStore.WakeUpChannel;
 import io.github.holdfast.repository.LockTables.LockRows;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.service.engine.ServiceSettings.WakeUp;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Supplier;
@@ -110,10 +110,10 @@ final class WaiterNotifier implements AutoCloseable {
      * Announces this waiter to other nodes, so that they leave the lock to it. At first, this needs a statement, and one more if
      * no other thread of this node waits.
      *
-     * @param seen what the waiter has just seen
+     * @param seenAt the database's clock, as the waiter has just seen it
      * @return whether the waiter will be woken when the lock may be available. Otherwise, it must attempt again and again
      */
-    boolean announce(Waiter waiter, LockSnapshot seen, Duration atMost) {
+    boolean announce(Waiter waiter, Instant seenAt, Duration atMost) {
         waiters.add(waiter);
         if (isClosing) {
             return false;
@@ -122,7 +122,7 @@ final class WaiterNotifier implements AutoCloseable {
             receiver.startOnce();
         }
         Node node = mark.set(bell(), atMost);
-        if (node == null || !waiter.place().take(node, seen, atMost)) {
+        if (node == null || !waiter.place().take(node, seenAt, atMost)) {
             return false;
         }
         return poller.start();

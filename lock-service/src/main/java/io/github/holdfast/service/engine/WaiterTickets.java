@@ -1,7 +1,6 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.repository.LockTables.WaiterRows.Ticket;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
@@ -124,17 +123,17 @@ final class WaiterTickets {
          * Takes the place, if other nodes cannot see it yet, with one statement. The waiter keeps its place if its node is
          * replaced. After a failure, it tries again a second later: the waiter must attempt to acquire its lock.
          *
-         * @param seen what the waiter has just seen
+         * @param seenAt the database's clock, as the waiter has just seen it
          * @return whether other nodes can see the place
          */
-        boolean take(Node node, LockSnapshot seen, Duration atMost) {
+        boolean take(Node node, Instant seenAt, Duration atMost) {
             Ticket earlier = ticket;
             boolean isOfNode = earlier != null && earlier.nodeId().equals(node.id());
             if ((isVisible && isOfNode) || hasJustFailed()) {
                 return isVisible && isOfNode;
             }
             isVisible = false;
-            long since = earlier == null ? ChronoUnit.MICROS.between(Instant.EPOCH, seen.dbNow()) : earlier.since();
+            long since = earlier == null ? ChronoUnit.MICROS.between(Instant.EPOCH, seenAt) : earlier.since();
             String id = earlier == null ? idPrefix + ids.incrementAndGet() : earlier.id();
             Duration limit = atMost.compareTo(LIMIT) < 0 ? atMost : LIMIT;
             try {

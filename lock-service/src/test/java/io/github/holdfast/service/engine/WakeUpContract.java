@@ -16,7 +16,7 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
+import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.service.CapturedLog;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
@@ -31,6 +31,7 @@ import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManagerFactory;
 import java.sql.Connection;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -116,6 +117,10 @@ abstract class WakeUpContract {
         return threads.submit(() -> service.acquire(request));
     }
 
+    private Future<LockHandle> acquiring(LockService service, SemaphoreRequest request) {
+        return threads.submit(() -> service.semaphore(request).acquire());
+    }
+
     private void awaitPausing(int count) {
         soon().until(() -> endless.pausing() == count);
     }
@@ -159,6 +164,36 @@ abstract class WakeUpContract {
         }
         Collections.sort(took);
         return took;
+    }
+
+    @Test
+    void theReleaseOfPermitsWakesWhoWaitsForThem() throws Exception {
+        SemaphoreRequest request = SemaphoreRequest.of(NAME).limit(2).waitAtMost(ofSeconds(60));
+        LockHandle held = theirs.semaphore(request.permits(2)).acquire();
+        LockService mine = sleeper();
+        Future<LockHandle> waiting = acquiring(mine, request);
+        awaitPausing(1);
+        held.release();
+        LockHandle granted = get(waiting);
+        LockHandle other = theirs.semaphore(request).acquire();
+        Future<LockHandle> again = acquiring(mine, request);
+        awaitPausing(1);
+        other.release();
+        get(again).close();
+        granted.close();
+    }
+
+    @Test
+    void whoIsWokenAndGetsPermitsWakesTheNextIfMoreAreLeft() throws Exception {
+        SemaphoreRequest request = SemaphoreRequest.of(NAME).limit(2).waitAtMost(ofSeconds(60));
+        LockHandle held = theirs.semaphore(request.permits(2)).acquire();
+        Future<LockHandle> one = acquiring(sleeper(), request);
+        Future<LockHandle> other = acquiring(sleeper(), request);
+        awaitPausing(2);
+        held.release();
+        LockHandle first = get(one);
+        get(other).close();
+        first.close();
     }
 
     @Test
@@ -552,7 +587,7 @@ abstract class WakeUpContract {
         WaiterNotifier notifier = engine.access().waiterNotifier();
         awaitListening(engine);
         Waiter first = notifier.waiter(notifier.place(NAME));
-        LockSnapshot seen = engine.access().autocommit(SOON).read(NAME).orElseThrow();
+        Instant seen = engine.access().autocommit(SOON).read(NAME).orElseThrow().dbNow();
         soon().until(() -> notifier.announce(first, seen, SOON));
         Future<LockHandle> second = acquiring(sleeper(), REQUEST);
         awaitPausing(1);
@@ -572,7 +607,8 @@ abstract class WakeUpContract {
         WaiterNotifier notifier = engine.access().waiterNotifier();
         awaitListening(engine);
         Waiter waiting = notifier.waiter(notifier.place("other"));
-        LockSnapshot seen = engine.access().autocommit(SOON).read("other").orElseThrow();
+        Instant seen =
+                engine.access().autocommit(SOON).read("other").orElseThrow().dbNow();
         soon().until(() -> notifier.announce(waiting, seen, SOON));
         database.execute("insert into lock_waiter (name, since, id, node_id, mode, permits, fair)" + " select '" + NAME
                 + "', 1, 'late', node_id, mode, permits, fair from lock_waiter");
@@ -594,7 +630,7 @@ abstract class WakeUpContract {
         WaiterNotifier notifier = engine.access().waiterNotifier();
         awaitListening(engine);
         Waiter first = notifier.waiter(notifier.fairPlace(NAME));
-        LockSnapshot seen = engine.access().autocommit(SOON).read(NAME).orElseThrow();
+        Instant seen = engine.access().autocommit(SOON).read(NAME).orElseThrow().dbNow();
         soon().until(() -> notifier.announce(first, seen, SOON));
         Future<LockHandle> second = acquiring(sleeper(), REQUEST.fair());
         awaitPausing(1);
