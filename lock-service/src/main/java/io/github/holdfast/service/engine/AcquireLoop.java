@@ -1,12 +1,10 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockHolder;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.service.engine.AttemptResult.HolderNodeExpired;
-import io.github.holdfast.service.engine.AttemptResult.HoldersDead;
 import io.github.holdfast.service.engine.AttemptResult.LeftByDeadHolder;
 import io.github.holdfast.service.engine.AttemptResult.LostRace;
 import io.github.holdfast.service.engine.AttemptResult.NotDue;
@@ -171,13 +169,6 @@ final class AcquireLoop {
                     store.permits().createIfMissing(name, missing.limit());
                     return missing;
                 });
-            } else if (attempt instanceof HoldersDead dead) {
-                for (LockHolder holder : dead.holders()) {
-                    // The result is ignored: the next attempt shows whether enough permits are left.
-                    store.inTransaction(
-                            deadline.forOneStatement(),
-                            () -> store.permits().removeDead(holder, policy.clockTolerance()));
-                }
             } else if (attempt instanceof HolderNodeExpired overdue) {
                 store.inTransaction(
                         deadline.forOneStatement(),

@@ -10,7 +10,6 @@ import io.github.holdfast.repository.PermitRows.Usage;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The result of one attempt to acquire a lock. */
@@ -180,8 +179,8 @@ sealed interface AttemptResult {
         }
     }
 
-    /** These holders of permits are dead. Their rows must be deleted before others can have the permits. */
-    record HoldersDead(List<LockHolder> holders) implements Obstacle {}
+    /** Dead holders had permits, and have just lost their rows. */
+    record DeadHoldersRemoved() implements Obstacle {}
 
     /** The lease of the holder's node is over. The node must be ended before another owner can take the lock. */
     record HolderNodeExpired(String nodeId) implements Obstacle {}

@@ -8,9 +8,10 @@ import io.github.holdfast.repository.PermitRows.Claim;
 import io.github.holdfast.repository.PermitRows.HolderSnapshot;
 import io.github.holdfast.repository.PermitRows.Usage;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.StoreException.Failure;
+import io.github.holdfast.service.engine.AttemptResult.DeadHoldersRemoved;
 import io.github.holdfast.service.engine.AttemptResult.Failed;
 import io.github.holdfast.service.engine.AttemptResult.HolderNodeExpired;
-import io.github.holdfast.service.engine.AttemptResult.HoldersDead;
 import io.github.holdfast.service.engine.AttemptResult.LostRace;
 import io.github.holdfast.service.engine.AttemptResult.PermitsGranted;
 import io.github.holdfast.service.engine.AttemptResult.PermitsUsed;
@@ -32,6 +33,12 @@ final class PermitAcquisition implements Acquisition {
 
     /** How often a waiter looks for dead holders. */
     private static final Duration LOOK_FOR_DEAD = Duration.ofSeconds(1);
+
+    /** The time limit for the removal of a dead holder, which waits for a transaction that protects the row. */
+    private static final Duration REMOVAL = Duration.ofSeconds(1);
+
+    /** How long a waiter leaves dead holders alone after such a wait in vain. Other permits may be released meanwhile. */
+    private static final Duration AFTER_PROTECTED = Duration.ofSeconds(10);
 
     private final HoldContext context;
     private final LockAccess access;
@@ -234,7 +241,7 @@ final class PermitAcquisition implements Acquisition {
         return new SemaphoreMissing(request.limit());
     }
 
-    /** Looks from time to time whether dead holders have permits. */
+    /** Looks from time to time whether dead holders have permits, and removes them. */
     private AttemptResult refused(Usage seen, Deadline deadline) {
         long now = access.ticker().nanoTime();
         if (now - nextLookForDead < 0) {
@@ -254,14 +261,39 @@ final class PermitAcquisition implements Acquisition {
                 .map(HolderSnapshot::holder)
                 .toList();
         if (!dead.isEmpty()) {
-            return new HoldersDead(dead);
+            return remove(dead) > 0 ? new DeadHoldersRemoved() : refusedFor(AFTER_PROTECTED, seen);
         }
         Duration untilNextDies = holders.stream()
                 .map(holding -> holding.timeUntilOver().plus(tolerance))
                 .min(Duration::compareTo)
                 .orElse(LOOK_FOR_DEAD);
-        nextLookForDead = now + (untilNextDies.compareTo(LOOK_FOR_DEAD) < 0 ? untilNextDies : LOOK_FOR_DEAD).toNanos();
+        return refusedFor(untilNextDies.compareTo(LOOK_FOR_DEAD) < 0 ? untilNextDies : LOOK_FOR_DEAD, seen);
+    }
+
+    private PermitsUsed refusedFor(Duration pause, Usage seen) {
+        nextLookForDead = access.ticker().nanoTime() + pause.toNanos();
         return new PermitsUsed(seen);
+    }
+
+    /** Removes dead holders. Returns how many were removed, by this service or another. */
+    private long remove(List<LockHolder> dead) {
+        return dead.stream().filter(this::remove).count();
+    }
+
+    /** Removes a dead holder. Returns false if its row is protected. */
+    private boolean remove(LockHolder dead) {
+        try {
+            // The result is ignored: the next attempt shows whether enough permits are left.
+            store().inTransaction(
+                            REMOVAL,
+                            () -> permits().removeDead(dead, context.policy().clockTolerance()));
+            return true;
+        } catch (StoreException failed) {
+            if (failed.failure() != Failure.BUSY) {
+                throw failed;
+            }
+            return false;
+        }
     }
 
     private LockStore store() {
