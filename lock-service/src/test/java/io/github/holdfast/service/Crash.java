@@ -13,6 +13,7 @@ import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.test.FaultyDataSource.Fault;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.PersistenceException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -208,6 +209,8 @@ final class Crash {
         }
         // What goes on in the background, as a reconciliation does, takes one now and then; a leak would never end.
         await("no connection in use")
+                .pollDelay(Duration.ZERO)
+                .pollInterval(Duration.ofMillis(10))
                 .atMost(CrashPoints.SOON)
                 .until(() -> points.connections.inUse() == 0
                         && points.pool.getHikariPoolMXBean().getActiveConnections() == 0);

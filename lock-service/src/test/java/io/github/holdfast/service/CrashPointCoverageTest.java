@@ -7,6 +7,7 @@ import io.github.holdfast.lock.LockHandles;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.Locks;
+import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.service.CrashPoints.Breaks;
 import io.github.holdfast.task.TaskRequest;
 import io.github.holdfast.test.CountingDataSource;
@@ -35,13 +36,14 @@ class CrashPointCoverageTest {
             HolderCrashPointContract.class,
             TransactionCrashPointContract.class,
             RowCrashPointContract.class,
-            AdminCrashPointContract.class);
+            AdminCrashPointContract.class,
+            SemaphoreCrashPointContract.class);
 
     /** The interfaces that are not for users to implement. The service and its handles implement them. */
     private static final Set<Class<?>> IMPLEMENTED = Set.of(Locks.class, LockHandle.class);
 
     /** They say what is wanted, to a service that is not there yet or is asked later. */
-    private static final Set<Class<?>> WISHES = Set.of(LockRequest.class, TaskRequest.class);
+    private static final Set<Class<?>> WISHES = Set.of(LockRequest.class, SemaphoreRequest.class, TaskRequest.class);
 
     /** They tell what is known in the process, or make an object. */
     private static final Set<String> ASKING_NOTHING = Set.of(
@@ -65,8 +67,11 @@ class CrashPointCoverageTest {
             "LockService.admin()",
             "LockService.asLock(String)",
             "LockService.builder(EntityManagerFactory)",
+            "LockService.semaphore(SemaphoreRequest)",
             "LockService.task(TaskRequest)",
             "LockView.newCondition()",
+            "Semaphore.name()",
+            "Semaphore.of(LockEngine, SemaphoreRequest)",
             "TaskLock.of(LockEngine, TaskRequest)",
             "TaskLock.name()");
 
@@ -146,6 +151,9 @@ class CrashPointCoverageTest {
             assertThat(locks.task(TaskRequest.of("task").minimumHold(CrashPoints.SOON))
                             .name())
                     .isEqualTo("task");
+            assertThat(locks.semaphore(SemaphoreRequest.of("semaphore").limit(2))
+                            .name())
+                    .isEqualTo("semaphore");
 
             assertThat(counting.sql()).isEmpty();
             held.close();

@@ -139,12 +139,17 @@ abstract class CrashPoints {
      */
     void atEachStep(int atLeast, Scenario scenario) {
         for (Fault fault : FAULTS) {
-            int step = 1;
-            while (isReached(step, fault, scenario)) {
-                step++;
-            }
-            assertThat(step - 1).as("steps, with " + fault).isGreaterThanOrEqualTo(atLeast);
+            atEachStep(fault, atLeast, scenario);
         }
+    }
+
+    /** As {@link #atEachStep(int, Scenario)}, with one fault. */
+    void atEachStep(Fault fault, int atLeast, Scenario scenario) {
+        int step = 1;
+        while (isReached(step, fault, scenario)) {
+            step++;
+        }
+        assertThat(step - 1).as("steps, with " + fault).isGreaterThanOrEqualTo(atLeast);
     }
 
     private boolean isReached(int step, Fault fault, Scenario scenario) {

@@ -128,7 +128,8 @@ final class PermitAcquisition implements Acquisition {
             hasWaited |= result instanceof PermitsUsed;
             return result;
         } catch (StoreException failed) {
-            return loop.failed(failed, deadline);
+            // If a grant is unanswered, its own transaction may have locked the row.
+            return unanswered == null ? loop.failed(failed, deadline) : AttemptResult.failed(failed);
         }
     }
 
