@@ -39,7 +39,8 @@ interface PermitRepository extends Repository<LockEntity, String> {
     /** See {@link PermitRows#usage}. */
     @Query("""
             select new io.github.holdfast.repository.PermitRows$Usage(l.version, l.permits,
-                (select coalesce(sum(h.permits), 0L) from HoldfastHolder h where h.name = :name), db_clock())
+                (select coalesce(sum(h.permits), 0L) from HoldfastHolder h where h.name = :name),
+                (select min(h.expiresAt) from HoldfastHolder h where h.name = :name), db_clock())
             from HoldfastLock l where l.name = :name and l.permits is not null
             """)
     Optional<Usage> usage(@Param("name") String name);

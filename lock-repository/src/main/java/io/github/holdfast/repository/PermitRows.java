@@ -94,9 +94,25 @@ public interface PermitRows {
      * @param version the version of its row
      * @param limit how many permits it has
      * @param used how many permits are granted, to holders alive and dead
+     * @param firstLeaseEnd when the first lease of a holder ends, or ended; null if no holder has a lease
      * @param dbNow the database's clock in that statement
      */
-    record Usage(long version, int limit, long used, Instant dbNow) {}
+    record Usage(
+            long version, int limit, long used, @Nullable Instant firstLeaseEnd, Instant dbNow) {
+
+        /**
+         * Returns the time until the first holder may have died; null if no holder has a lease.
+         *
+         * @param tolerance how long a lease must be over
+         */
+        public @Nullable Duration timeUntilLeaseEnds(Duration tolerance) {
+            if (firstLeaseEnd == null) {
+                return null;
+            }
+            Duration left = Duration.between(dbNow, firstLeaseEnd).plus(tolerance);
+            return left.isNegative() ? Duration.ZERO : left;
+        }
+    }
 
     /**
      * Creates the row of a semaphore. Does nothing if the name has a row, be it that of a lock. One statement.

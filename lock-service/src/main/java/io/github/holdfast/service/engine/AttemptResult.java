@@ -79,8 +79,12 @@ sealed interface AttemptResult {
         Duration timeUntilFree();
     }
 
-    /** Too few permits of the semaphore are left. */
-    record PermitsUsed(Usage usage) implements Refusal {
+    /**
+     * Too few permits of the semaphore are left.
+     *
+     * @param timeUntilFree how long no lease of a holder ends; null if none is known
+     */
+    record PermitsUsed(Usage usage, @Nullable Duration timeUntilFree) implements Refusal {
 
         @Override
         public Instant seenAt() {
@@ -90,11 +94,6 @@ sealed interface AttemptResult {
         @Override
         public Duration lookWithin() {
             return Waiter.LONGEST_PAUSE;
-        }
-
-        @Override
-        public @Nullable Duration timeUntilFree() {
-            return null;
         }
     }
 

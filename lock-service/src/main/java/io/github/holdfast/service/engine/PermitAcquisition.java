@@ -31,8 +31,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class PermitAcquisition implements Acquisition {
 
-    /** How often a waiter looks for dead holders. */
-    private static final Duration LOOK_FOR_DEAD = Duration.ofSeconds(1);
+    /** How often a waiter looks for holders whose node is dead. Mostly it attempts only after the poller has seen something. */
+    private static final Duration LOOK_FOR_DEAD = Duration.ofMillis(200);
 
     /** The time limit for the removal of a dead holder, which waits for a transaction that protects the row. */
     private static final Duration REMOVAL = Duration.ofSeconds(1);
@@ -51,8 +51,11 @@ final class PermitAcquisition implements Acquisition {
     /** The version that an unanswered grant was based on; null if there is none. */
     private @Nullable Long unanswered;
 
-    /** The local time of the next look for dead holders. */
+    /** The local time of the next look for dead holders, unless a lease ends before. */
     private long nextLookForDead;
+
+    /** The local time until which dead holders are left alone. */
+    private long leftAloneUntil;
 
     private boolean wasOvertaken;
 
@@ -77,6 +80,7 @@ final class PermitAcquisition implements Acquisition {
                 new AcquireLoop(access, context.phase(), context.listeners(), context.policy(), place, created -> {});
         this.begunAt = access.ticker().nanoTime();
         this.nextLookForDead = begunAt;
+        this.leftAloneUntil = begunAt;
     }
 
     @Override
@@ -244,11 +248,16 @@ final class PermitAcquisition implements Acquisition {
 
     /** Looks from time to time whether dead holders have permits, and removes them. */
     private AttemptResult refused(Usage seen, Deadline deadline) {
-        long now = access.ticker().nanoTime();
-        if (now - nextLookForDead < 0) {
-            return new PermitsUsed(seen);
-        }
         Duration tolerance = context.policy().clockTolerance();
+        Duration untilLeaseEnds = seen.timeUntilLeaseEnds(tolerance);
+        boolean isLeaseOver = untilLeaseEnds != null && untilLeaseEnds.isZero();
+        long now = access.ticker().nanoTime();
+        if (now - leftAloneUntil < 0) {
+            return new PermitsUsed(seen, Duration.ofNanos(leftAloneUntil - now));
+        }
+        if (!isLeaseOver && now - nextLookForDead < 0) {
+            return new PermitsUsed(seen, untilLeaseEnds);
+        }
         List<HolderSnapshot> holders = store().inTransaction(
                         deadline.forOneStatement(), () -> permits().holders(name()));
         for (HolderSnapshot holding : holders) {
@@ -261,19 +270,15 @@ final class PermitAcquisition implements Acquisition {
                 .filter(holding -> holding.state(tolerance) == LockHolder.State.DEAD)
                 .map(HolderSnapshot::holder)
                 .toList();
-        if (!dead.isEmpty()) {
-            return remove(dead) > 0 ? new DeadHoldersRemoved() : refusedFor(AFTER_PROTECTED, seen);
+        if (dead.isEmpty()) {
+            nextLookForDead = now + LOOK_FOR_DEAD.toNanos();
+            return new PermitsUsed(seen, isLeaseOver ? LOOK_FOR_DEAD : untilLeaseEnds);
         }
-        Duration untilNextDies = holders.stream()
-                .map(holding -> holding.timeUntilOver().plus(tolerance))
-                .min(Duration::compareTo)
-                .orElse(LOOK_FOR_DEAD);
-        return refusedFor(untilNextDies.compareTo(LOOK_FOR_DEAD) < 0 ? untilNextDies : LOOK_FOR_DEAD, seen);
-    }
-
-    private PermitsUsed refusedFor(Duration pause, Usage seen) {
-        nextLookForDead = access.ticker().nanoTime() + pause.toNanos();
-        return new PermitsUsed(seen);
+        if (remove(dead) > 0) {
+            return new DeadHoldersRemoved();
+        }
+        leftAloneUntil = access.ticker().nanoTime() + AFTER_PROTECTED.toNanos();
+        return new PermitsUsed(seen, AFTER_PROTECTED);
     }
 
     /** Removes dead holders. Returns how many were removed, by this service or another. */
