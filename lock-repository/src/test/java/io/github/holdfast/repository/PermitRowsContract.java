@@ -131,6 +131,17 @@ abstract class PermitRowsContract {
     }
 
     @Test
+    void theFirstEndOfALeaseIsKnown() {
+        create(3);
+        assertThat(usage().firstLeaseEnd()).isNull();
+        assertThat(usage().timeUntilLeaseEnds(Duration.ZERO)).isNull();
+        assertThat(grant("one", 1)).isPresent();
+        assertThat(grant("other", 1)).isPresent();
+        assertThat(usage().firstLeaseEnd()).isEqualTo(holder("one").holder().expiresAt());
+        assertThat(usage().timeUntilLeaseEnds(Duration.ZERO)).isBetween(LEASE.dividedBy(2), LEASE);
+    }
+
+    @Test
     void aSemaphoreIsCreatedOnceAndNoLockBecomesOne() {
         Usage created = create(2);
         assertThat(created.limit()).isEqualTo(2);
