@@ -122,12 +122,13 @@ interface PermitRepository extends Repository<LockEntity, String> {
     @Query("delete from HoldfastHolder h where h.name = :name and h.fencingToken = :token and h.owner = :owner")
     int release(@Param("name") String name, @Param("token") long token, @Param("owner") String owner);
 
-    /** See {@link PermitRows#extend}. */
+    /** See {@link PermitRows#extend}. It changes a value in any case: with {@code useAffectedRows}, MySQL counts only changed rows. */
     @Modifying
     @Query("""
             update HoldfastHolder h
             set h.expiresAt = case when h.expiresAt > db_clock_plus(:leaseMicros) then h.expiresAt
-                    else db_clock_plus(:leaseMicros) end
+                    else db_clock_plus(:leaseMicros) end,
+                h.guardCount = h.guardCount + 1
             where h.name = :name and h.fencingToken = :token and h.owner = :owner and h.expiresAt > db_clock()
             """)
     int extend(
@@ -139,7 +140,7 @@ interface PermitRepository extends Repository<LockEntity, String> {
     /** See {@link PermitRows#touch}. */
     @Modifying
     @Query("""
-            update HoldfastHolder h set h.permits = h.permits
+            update HoldfastHolder h set h.guardCount = h.guardCount + 1
             where h.name = :name and h.fencingToken = :token and h.owner = :owner
             """)
     int touch(@Param("name") String name, @Param("token") long token, @Param("owner") String owner);

@@ -3,6 +3,7 @@ package io.github.holdfast.repository;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import com.zaxxer.hikari.HikariConfig;
 import io.github.holdfast.entity.LockAvailability;
 import io.github.holdfast.entity.LockHolder.State;
 import io.github.holdfast.repository.PermitRows.Claim;
@@ -36,9 +37,12 @@ abstract class PermitRowsContract {
     @BeforeEach
     void open(Database injected) {
         database = injected;
-        application = TestApplication.on(database);
+        application = TestApplication.on(database, this::configure);
         database.execute("delete from distributed_lock", "delete from lock_node", "delete from lock_holder");
     }
+
+    /** Changes the pool of the connections. */
+    void configure(HikariConfig pool) {}
 
     @AfterEach
     void close() {
@@ -183,6 +187,7 @@ abstract class PermitRowsContract {
                 .isTrue();
         assertThat(does(permits -> permits.extend(holder.grant(), Duration.ofSeconds(1))))
                 .isTrue();
+        assertThat(does(permits -> permits.touch(holder.grant()))).isTrue();
         HolderSnapshot renewed = holder("one");
         assertThat(Duration.between(renewed.dbNow(), renewed.holder().expiresAt()))
                 .as("never shorter")

@@ -1,5 +1,6 @@
 package io.github.holdfast.repository;
 
+import com.zaxxer.hikari.HikariConfig;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import org.junit.jupiter.api.Nested;
@@ -20,8 +21,26 @@ class PermitRowsTest {
     class InMariaDb extends PermitRowsContract {}
 
     @Nested
+    @OnDatabase(TestDatabase.MARIADB)
+    class InMariaDbThatCountsChangedRows extends PermitRowsContract {
+        @Override
+        void configure(HikariConfig pool) {
+            pool.setJdbcUrl(pool.getJdbcUrl() + "?useAffectedRows=true");
+        }
+    }
+
+    @Nested
     @OnDatabase(TestDatabase.MYSQL)
     class InMySql extends PermitRowsContract {}
+
+    @Nested
+    @OnDatabase(TestDatabase.MYSQL)
+    class InMySqlThatCountsChangedRows extends PermitRowsContract {
+        @Override
+        void configure(HikariConfig pool) {
+            pool.setJdbcUrl(pool.getJdbcUrl() + "&useAffectedRows=true");
+        }
+    }
 
     @Nested
     @OnDatabase(TestDatabase.POSTGRESQL)
