@@ -76,7 +76,7 @@ public class LockHolder {
     @Column(name = "holder", length = LockEntity.MAX_HOLDER_LENGTH)
     private @Nullable String holder;
 
-    /** Changed by writes that must change a value: commit guards where several servers write, and renewals. It means nothing else. */
+    /** Changed by writes that must change a value: those of commit guards where several servers write, and renewals. */
     @Column(name = "guard_count", nullable = false)
     @ColumnDefault("0")
     @SuppressWarnings("unused")

@@ -51,10 +51,7 @@ public interface LockTables {
          * lease. Zero if nobody holds the lock, or if that lease is over.
          */
         public Duration timeUntilOver() {
-            Instant end = row.nodeId() == null ? row.expiresAt() : node == null ? null : node.expiresAt();
-            return row.owner() == null || end == null || !end.isAfter(dbNow)
-                    ? Duration.ZERO
-                    : Duration.between(dbNow, end);
+            return row.owner() == null ? Duration.ZERO : RemainingTime.of(row.nodeId(), row.expiresAt(), node, dbNow);
         }
 
         /**

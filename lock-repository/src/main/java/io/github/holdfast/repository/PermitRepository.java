@@ -122,7 +122,9 @@ interface PermitRepository extends Repository<LockEntity, String> {
     @Query("delete from HoldfastHolder h where h.name = :name and h.fencingToken = :token and h.owner = :owner")
     int release(@Param("name") String name, @Param("token") long token, @Param("owner") String owner);
 
-    /** See {@link PermitRows#extend}. It changes a value in any case: with {@code useAffectedRows}, MySQL counts only changed rows. */
+    /**
+     * See {@link PermitRows#extend}. It changes a value in any case: with {@code useAffectedRows}, MySQL counts only changed rows.
+     */
     @Modifying
     @Query("""
             update HoldfastHolder h

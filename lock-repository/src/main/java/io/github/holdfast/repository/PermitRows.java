@@ -83,8 +83,7 @@ public interface PermitRows {
          * that lease is over.
          */
         public Duration timeUntilOver() {
-            Instant end = holder.nodeId() == null ? holder.expiresAt() : node == null ? null : node.expiresAt();
-            return end == null || !end.isAfter(dbNow) ? Duration.ZERO : Duration.between(dbNow, end);
+            return RemainingTime.of(holder.nodeId(), holder.expiresAt(), node, dbNow);
         }
     }
 
@@ -186,7 +185,7 @@ public interface PermitRows {
     boolean extend(Grant grant, Duration lease);
 
     /**
-     * Writes the row of a holder without changing it. One statement. It waits for a transaction that protects the row.
+     * Writes the row of a holder, but changes nothing that it says about the hold. One statement. It waits for a transaction that protects the row.
      *
      * @return false if the permits are no longer those of this grant
      */

@@ -3,10 +3,11 @@ package io.github.holdfast.repository;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockHolder;
 import jakarta.persistence.LockModeType;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -26,9 +27,11 @@ enum RowGuard {
     LOCKS_ALL {
         @Override
         Set<Grant> standing(StatelessSession session, Collection<Grant> grants) {
-            return Arrays.stream(Grant.Kind.values())
-                    .flatMap(kind -> batches(
-                            sorted(grants).filter(grant -> grant.kind() == kind).toList()))
+            Map<Grant.Kind, List<Grant>> byKind = sorted(grants)
+                    .collect(Collectors.groupingBy(
+                            Grant::kind, () -> new EnumMap<>(Grant.Kind.class), Collectors.toList()));
+            return byKind.values().stream()
+                    .flatMap(this::batches)
                     .flatMap(batch -> locked(session, batch).stream())
                     .collect(Collectors.toSet());
         }

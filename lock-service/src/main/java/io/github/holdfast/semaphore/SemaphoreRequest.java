@@ -87,7 +87,7 @@ public final class SemaphoreRequest {
 
     /** Waits for the permits without a limit (more precisely, for {@link LockRequest#LONGEST_DURATION}). */
     public SemaphoreRequest waitForever() {
-        return waitAtMost(LockRequest.LONGEST_DURATION);
+        return new SemaphoreRequest(lock.waitForever(), permits, limit);
     }
 
     /** Interrupts the acquiring thread if the permits are lost before their release. */

@@ -34,8 +34,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Cleans the tables. It holds a lock of its own, so only one service cleans at a time. It ends dead nodes, frees their locks,
- * gives back the permits of dead holders, and marks the runs that died with them as lost. It deletes rows that have been idle for longer than the retention. An
- * acquisition never runs it: if a dead node holds the wanted lock, the acquisition ends that one node itself. Thread-safe.
+ * gives back the permits of dead holders, and marks the runs that died with them as lost. It deletes rows that have been idle for
+ * longer than the retention. An acquisition never runs it: if a dead node holds the wanted lock, the acquisition ends that one
+ * node itself. Thread-safe.
  *
  * <p>It reads candidates in pages, and locks no row while it reads. Then it locks those rows of the page that no other
  * transaction has locked. It writes a row only if the version has not changed since the read. It leaves rows in use to the next

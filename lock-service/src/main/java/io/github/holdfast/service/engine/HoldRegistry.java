@@ -79,16 +79,15 @@ final class HoldRegistry {
      *     before it ends
      */
     <T> List<T> unknown(List<T> rows, Function<T, Grant> shown, Set<NameAndOwner> pending) {
-        List<T> notPending = rows.stream()
-                .filter(row -> !pending.contains(new NameAndOwner(
-                        shown.apply(row).name(), shown.apply(row).owner())))
-                .toList();
         Set<Grant> known = holds.stream()
                 .filter(hold -> !hold.lifetime().isLost())
                 .map(LeaseHold::grant)
                 .collect(Collectors.toSet());
-        return notPending.stream()
-                .filter(row -> !known.contains(shown.apply(row)))
+        return rows.stream()
+                .filter(row -> {
+                    Grant grant = shown.apply(row);
+                    return !known.contains(grant) && !pending.contains(new NameAndOwner(grant.name(), grant.owner()));
+                })
                 .toList();
     }
 

@@ -47,7 +47,7 @@ interface HoldRow {
     void abandon();
 
     /**
-     * Writes the row without changing its content. If the row no longer shows this grant, somebody else has already written it.
+     * Writes the row, but changes nothing that the hold depends on. If the row no longer shows this grant, somebody else has already written it.
      *
      * @throws StoreException if the database did not answer in time
      */

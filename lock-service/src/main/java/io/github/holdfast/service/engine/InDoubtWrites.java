@@ -22,6 +22,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -133,38 +134,34 @@ final class InDoubtWrites implements AutoCloseable {
 
     /** Gives permits back that this owner may have, and makes later grants to it impossible that are based on this version. */
     void abandonPermits(String name, String owner, long version) {
-        settle(new Task(
-                name,
-                locks -> {
-                    PermitRows permits = store.permits();
-                    permits.supersede(name, version);
-                    permits.holder(name, owner).ifPresent(holder -> permits.release(holder.grant()));
-                    return true;
-                },
-                IfUnanswered.REPEAT));
+        settlePermits(name, permits -> {
+            permits.supersede(name, version);
+            permits.holder(name, owner).ifPresent(holder -> permits.release(holder.grant()));
+        });
     }
 
     /** Gives the permits of a grant back. */
-    void release(Grant permits) {
-        settle(new Task(
-                permits.name(),
-                locks -> {
-                    store.permits().release(permits);
-                    return true;
-                },
-                IfUnanswered.REPEAT));
+    void release(Grant granted) {
+        settlePermits(granted.name(), permits -> permits.release(granted));
     }
 
     /** Gives permits back whose holder does not know of them. */
     void free(LockHolder orphan) {
+        settlePermits(orphan.name(), permits -> {
+            if (permits.release(Grant.of(orphan))) {
+                LogEvent.LOCK_FREED
+                        .of(orphan.name(), LOG.atInfo())
+                        .log("Semaphore '{}' had permits without a holder, and got them back", orphan.name());
+            }
+        });
+    }
+
+    /** Settles writes that name a grant or its owner, so that they can be repeated. */
+    private void settlePermits(String name, Consumer<PermitRows> writes) {
         settle(new Task(
-                orphan.name(),
+                name,
                 locks -> {
-                    if (store.permits().release(Grant.of(orphan))) {
-                        LogEvent.LOCK_FREED
-                                .of(orphan.name(), LOG.atInfo())
-                                .log("Semaphore '{}' had permits without a holder, and got them back", orphan.name());
-                    }
+                    writes.accept(store.permits());
                     return true;
                 },
                 IfUnanswered.REPEAT));

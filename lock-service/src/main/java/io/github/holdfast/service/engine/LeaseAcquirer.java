@@ -136,10 +136,7 @@ final class LeaseAcquirer {
         try {
             context.transactions().checkSnapshot(hold);
             context.holds()
-                    .add(
-                            hold,
-                            Thread.currentThread(),
-                            isReentrantByThread(hold, request) ? Reentry.BY_THREAD : Reentry.NONE);
+                    .add(hold, Thread.currentThread(), isReentrantByThread(request) ? Reentry.BY_THREAD : Reentry.NONE);
             hold.lifetime().confirmOnceKept();
             if (request.isInterruptedOnLoss()) {
                 hold.lifetime().loss().interrupt(Thread.currentThread());
@@ -152,7 +149,7 @@ final class LeaseAcquirer {
         }
     }
 
-    private static boolean isReentrantByThread(LeaseHold hold, LockRequest request) {
-        return hold.isOfLock() && request.isReentrant() && request.owner().isEmpty();
+    private static boolean isReentrantByThread(LockRequest request) {
+        return request.isReentrant() && request.owner().isEmpty();
     }
 }

@@ -143,7 +143,7 @@ final class PermitAcquisition implements Acquisition {
             return null;
         }
         Node living = context.heartbeat().living(deadline.forOneStatement());
-        living.mayHoldPermits();
+        living.expectPermits();
         return living;
     }
 

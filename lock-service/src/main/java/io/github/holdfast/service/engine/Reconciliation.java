@@ -12,6 +12,8 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import java.util.function.Function;
 
 /**
  * Compares the rows of a node with the holds of this process. It frees rows without a hold or an acquisition under way: a grant
@@ -22,6 +24,9 @@ final class Reconciliation implements NodeHolds {
 
     private static final int PAGE = 500;
     private static final Duration STATEMENT = Duration.ofSeconds(10);
+
+    /** Comes before every grant: no name is empty. */
+    private static final Grant BEFORE_ALL = new Grant(Grant.Kind.LOCK, "", "", 0);
 
     private final LockStore store;
     private final HoldRegistry held;
@@ -63,10 +68,9 @@ final class Reconciliation implements NodeHolds {
             begun.incrementAndGet();
             // Before the rows are read: a hold that is added in between may have no row in these reads.
             List<LeaseHold> holds = held.through(node);
-            Set<Grant> rows = new HashSet<>();
-            readLocks(node, rows);
-            if (node.canHoldPermits()) {
-                readPermits(node, rows);
+            Set<Grant> rows = this.<LockEntity>read(after -> locks(node, after), Grant::of, inDoubtWrites::free);
+            if (node.mayHoldPermits()) {
+                rows.addAll(this.<LockHolder>read(after -> permits(node, after), Grant::of, inDoubtWrites::free));
             }
             for (LeaseHold hold : holds) {
                 if (rows.contains(hold.grant())) {
@@ -80,40 +84,35 @@ final class Reconciliation implements NodeHolds {
         }
     }
 
-    private void readLocks(Node node, Set<Grant> rows) {
-        String after = "";
-        List<LockEntity> page;
+    private List<LockEntity> locks(Node node, Grant after) {
+        return store.pages().heldThrough(node.id(), after.name(), PAGE);
+    }
+
+    private List<LockHolder> permits(Node node, Grant after) {
+        return store.permits().heldThrough(node.id(), after.name(), after.fencingToken(), PAGE);
+    }
+
+    /**
+     * Reads rows in pages, and frees those of no hold.
+     *
+     * @param pageAfter reads the page that follows on a grant
+     * @param shown returns the grant that a row shows
+     * @return the grants that the rows show
+     */
+    private <T> Set<Grant> read(Function<Grant, List<T>> pageAfter, Function<T, Grant> shown, Consumer<T> free) {
+        Set<Grant> grants = new HashSet<>();
+        Grant after = BEFORE_ALL;
+        List<T> page;
         do {
-            page = locks(node, after);
-            for (LockEntity row : page) {
-                rows.add(Grant.of(row));
-                after = row.name();
+            Grant last = after;
+            page = store.inTransaction(STATEMENT, () -> pageAfter.apply(last));
+            for (T row : page) {
+                after = shown.apply(row);
+                grants.add(after);
             }
-            held.unknown(page, Grant::of, pending.owners()).forEach(inDoubtWrites::free);
+            held.unknown(page, shown, pending.owners()).forEach(free);
         } while (page.size() == PAGE);
-    }
-
-    private List<LockEntity> locks(Node node, String after) {
-        return store.inTransaction(STATEMENT, () -> store.pages().heldThrough(node.id(), after, PAGE));
-    }
-
-    private void readPermits(Node node, Set<Grant> rows) {
-        String after = "";
-        long afterToken = 0;
-        List<LockHolder> page;
-        do {
-            page = permits(node, after, afterToken);
-            for (LockHolder row : page) {
-                rows.add(Grant.of(row));
-                after = row.name();
-                afterToken = row.fencingToken();
-            }
-            held.unknown(page, Grant::of, pending.owners()).forEach(inDoubtWrites::free);
-        } while (page.size() == PAGE);
-    }
-
-    private List<LockHolder> permits(Node node, String after, long afterToken) {
-        return store.inTransaction(STATEMENT, () -> store.permits().heldThrough(node.id(), after, afterToken, PAGE));
+        return grants;
     }
 
     @Override
