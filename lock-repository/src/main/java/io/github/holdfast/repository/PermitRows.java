@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Call the methods in a transaction on the primary; {@link LockStore#inTransaction} opens one. A grant writes the semaphore's
  * row first, so that the grants of one semaphore follow one another. A release and a renewal write only the holder's row.
- * Thread-safe.
+ * A read locks nothing, except at SERIALIZABLE on MySQL and MariaDB. Thread-safe.
  */
 public interface PermitRows {
 
@@ -121,21 +121,20 @@ public interface PermitRows {
     void createIfMissing(String name, int limit);
 
     /**
-     * Reads how many permits are granted. One statement, which locks nothing.
+     * Reads how many permits are granted. One statement.
      *
      * @return empty if the name has no row, or if it is the name of a lock
      */
     Optional<Usage> usage(String name);
 
-    /** Reads the holders of a semaphore, alive and dead, in the order of their grants. One statement, which locks nothing. */
+    /** Reads the holders of a semaphore, alive and dead, in the order of their grants. One statement. */
     List<HolderSnapshot> holders(String name);
 
-    /** Reads the holder with this owner. One statement, which locks nothing. */
+    /** Reads the holder with this owner. One statement. */
     Optional<HolderSnapshot> holder(String name, String owner);
 
     /**
-     * Reads the holders through a node, of all semaphores, in the order of their names and grants. One statement, which locks
-     * nothing.
+     * Reads the holders through a node, of all semaphores, in the order of their names and grants. One statement.
      *
      * @param after the last name of the page before; empty for the first page
      * @param afterToken the last token of the page before
@@ -144,7 +143,7 @@ public interface PermitRows {
 
     /**
      * Reads the holders of all semaphores whose lease is over, or whose node was ended or is absent, in the order of their names and
-     * grants. One statement, which locks nothing.
+     * grants. One statement.
      *
      * @param tolerance how long a lease must be over
      * @param after the last name of the page before; empty for the first page
