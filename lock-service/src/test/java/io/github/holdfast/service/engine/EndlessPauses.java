@@ -17,8 +17,8 @@ final class EndlessPauses implements Ticker {
     private final ThreadLocal<Long> paused = ThreadLocal.withInitial(() -> 0L);
 
     /**
-     * How many waiting threads are in a pause from which only a wake-up gets them. It is none while a poller looks for them, which
-     * it does until its service listens.
+     * How many waiting threads are in a pause from which only a wake-up gets them. It is none while the poller looks for them, which
+     * it does until the service listens. So use one instance for one service.
      */
     int pausing() {
         return pollers.get() > 0 ? waiters.get() : 0;

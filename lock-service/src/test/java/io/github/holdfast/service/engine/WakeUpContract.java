@@ -62,7 +62,10 @@ abstract class WakeUpContract {
     private static final LockRequest REQUEST = LockRequest.of(NAME).waitAtMost(ofSeconds(60));
 
     private final ExecutorService threads = Executors.newCachedThreadPool();
-    private final EndlessPauses endless = new EndlessPauses();
+
+    /** One for each service: its waiters are woken by others only while its own poller sleeps. */
+    private final List<EndlessPauses> endless = new ArrayList<>();
+
     private Database database;
     private Services services;
     private SentWakeUps sent;
@@ -101,7 +104,17 @@ abstract class WakeUpContract {
     }
 
     private LockServiceBuilder untilWoken(LockServiceBuilder builder) {
-        return Services.adjusted(builder, settings -> settings.withTicker(endless));
+        return Services.adjusted(builder, settings -> settings.withTicker(endlessPauses()));
+    }
+
+    private EndlessPauses endlessPauses() {
+        EndlessPauses pauses = new EndlessPauses();
+        endless.add(pauses);
+        return pauses;
+    }
+
+    private int pausing() {
+        return endless.stream().mapToInt(EndlessPauses::pausing).sum();
     }
 
     /** A service whose threads, once they wait for long, find nothing by themselves. */
@@ -122,7 +135,7 @@ abstract class WakeUpContract {
     }
 
     private void awaitPausing(int count) {
-        soon().until(() -> endless.pausing() == count);
+        soon().until(() -> pausing() == count);
     }
 
     private static <T> T get(Future<T> acquired) throws Exception {
@@ -255,7 +268,7 @@ abstract class WakeUpContract {
         awaitPausing(2);
         held.release();
         get(waiting).close();
-        assertThat(endless.pausing()).isEqualTo(1);
+        assertThat(pausing()).isEqualTo(1);
         assertThat(waitingForOther).isNotDone();
         other.release();
         get(waitingForOther).close();
@@ -319,10 +332,11 @@ abstract class WakeUpContract {
 
     @Test
     void aWaitLeavesNothingBehind() throws Exception {
-        LockEngine engine = engineOver(database.dataSource(), endless);
+        Ticker pauses = endlessPauses();
+        LockEngine engine = engineOver(database.dataSource(), pauses);
         LockHandle held = theirs.acquire(REQUEST);
         Future<LockHandle> granted = threads.submit(() -> Deadline.uninterruptibly(
-                endless,
+                pauses,
                 SOON,
                 deadline -> engine.acquire(REQUEST, GrantStep.NONE, deadline).orElseThrow()));
         awaitPausing(1);
@@ -691,7 +705,7 @@ abstract class WakeUpContract {
     @Test
     void whileNothingIsHeardNobodyRelies() throws Exception {
         FaultyDataSource faults = new FaultyDataSource(database.dataSource());
-        LockEngine engine = engineOver(faults, endless);
+        LockEngine engine = engineOver(faults, endlessPauses());
         awaitListening(engine);
         faults.down();
         soon().until(() -> !engine.access().waiterNotifier().isListening());
@@ -735,7 +749,7 @@ abstract class WakeUpContract {
         Future<LockHandle> waiting = acquiring(mine, REQUEST);
         boolean hasSlept = false;
         try {
-            soon().atMost(ofSeconds(2)).until(() -> endless.pausing() == 1);
+            soon().atMost(ofSeconds(2)).until(() -> pausing() == 1);
             hasSlept = true;
         } catch (ConditionTimeoutException stillPolling) {
             // Looked at once more.
