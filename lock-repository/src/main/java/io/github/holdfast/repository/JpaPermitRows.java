@@ -1,6 +1,7 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockHolder;
+import io.github.holdfast.repository.Grant.Kind;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -45,17 +46,22 @@ final class JpaPermitRows implements PermitRows {
     }
 
     @Override
-    public Optional<HolderSnapshot> grant(Claim claim, long version) {
-        boolean isGranted = queries.takeToken(claim.name(), version, version + WINDOW) == 1
-                && queries.addHolder(
-                                claim.name(),
-                                claim.owner(),
-                                claim.nodeId(),
-                                claim.permits(),
-                                Micros.orNull(claim.lease()),
-                                claim.holder())
-                        == 1;
-        return isGranted ? queries.holder(claim.name(), claim.owner()) : Optional.empty();
+    public Optional<Grant> grant(Claim claim, long version) {
+        if (queries.takeToken(claim.name(), version, version + WINDOW) == 0) {
+            return Optional.empty();
+        }
+        Optional<Long> token = queries.tokenIfLeft(claim.name(), claim.permits(), claim.nodeId());
+        return token.map(taken -> {
+            int unused = queries.addHolder(
+                    claim.name(),
+                    taken,
+                    claim.owner(),
+                    claim.nodeId(),
+                    claim.permits(),
+                    Micros.orNull(claim.lease()),
+                    claim.holder());
+            return new Grant(Kind.PERMITS, claim.name(), claim.owner(), taken);
+        });
     }
 
     @Override

@@ -82,7 +82,7 @@ interface PermitRepository extends Repository<LockEntity, String> {
             @Param("limit") int limit);
 
     /**
-     * Takes the next token, and locks the semaphore's row. The number of permits is compared afterwards, by {@link #addHolder}:
+     * Takes the next token, and locks the semaphore's row. The number of permits is compared afterwards, by {@link #tokenIfLeft}:
      * a statement that waits for the row would compare with the sum from before the wait.
      */
     @Modifying
@@ -92,20 +92,30 @@ interface PermitRepository extends Repository<LockEntity, String> {
             """)
     int takeToken(@Param("name") String name, @Param("version") long version, @Param("end") long end);
 
-    /** Grants the permits with the token that was just taken, unless too few are left, or the node was ended or is absent. */
-    @Modifying
+    /**
+     * Returns the token that was just taken, if enough permits are left, and the node lives. No {@code insert ... select} compares
+     * them, because at REPEATABLE READ it would lock the rows of the node and of other holders, and the gaps between them
+     * (https://dev.mysql.com/doc/refman/8.0/en/innodb-locks-set.html).
+     */
     @Query("""
-            insert into HoldfastHolder (name, fencingToken, owner, nodeId, permits, acquiredAt, expiresAt, holder)
-            select l.name, l.fencingToken, cast(:owner as String), cast(:nodeId as String), cast(:permits as Integer),
-                db_clock(), db_clock_plus(:leaseMicros), cast(:holder as String)
-            from HoldfastLock l
+            select l.fencingToken from HoldfastLock l
             where l.name = :name
                 and l.permits >= :permits
                     + (select coalesce(sum(h.permits), 0L) from HoldfastHolder h where h.name = :name)
                 and (:nodeId is null or (select n.ended from HoldfastNode n where n.id = :nodeId) = false)
             """)
+    Optional<Long> tokenIfLeft(
+            @Param("name") String name, @Param("permits") int permits, @Param("nodeId") @Nullable String nodeId);
+
+    /** Grants the permits with the token that was just taken. */
+    @Modifying
+    @Query("""
+            insert into HoldfastHolder (name, fencingToken, owner, nodeId, permits, acquiredAt, expiresAt, holder)
+            values (:name, :token, :owner, :nodeId, :permits, db_clock(), db_clock_plus(:leaseMicros), :holder)
+            """)
     int addHolder(
             @Param("name") String name,
+            @Param("token") long token,
             @Param("owner") String owner,
             @Param("nodeId") @Nullable String nodeId,
             @Param("permits") int permits,

@@ -153,13 +153,14 @@ public interface PermitRows {
 
     /**
      * Grants permits if that many are left. Counts the permits of dead holders too. Three statements; two if it grants nothing. It
-     * waits for another grant of the same semaphore.
+     * waits for another grant of the same semaphore. Call it in a transaction that has read nothing yet: at REPEATABLE READ, a
+     * transaction sees what was committed before its first read, and another grant could be missing there.
      *
      * @param version the version of the semaphore's row that the decision was based on
      * @return empty if too few permits are left, the row has moved on by {@link #WINDOW}, the name is not that of a semaphore, or
      *     the node is ended or absent
      */
-    Optional<HolderSnapshot> grant(Claim claim, long version);
+    Optional<Grant> grant(Claim claim, long version);
 
     /**
      * Makes a pending grant impossible that was based on this version, or on an earlier one. One statement.

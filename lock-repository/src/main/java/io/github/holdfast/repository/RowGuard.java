@@ -94,7 +94,10 @@ enum RowGuard {
      * locks at once.
      */
     private static Stream<Grant> sorted(Collection<Grant> grants) {
-        return grants.stream().sorted(Comparator.comparing(Grant::kind).thenComparing(Grant::name));
+        return grants.stream()
+                .sorted(Comparator.comparing(Grant::kind)
+                        .thenComparing(Grant::name)
+                        .thenComparing(Grant::fencingToken));
     }
 
     /** Locks the rows of these grants, which are of the same kind, and returns those that stand. */

@@ -76,7 +76,7 @@ abstract class CommitGuardContract {
             permits.createIfMissing(name, 9);
             long version = permits.usage(name).orElseThrow().version();
             Claim claim = new Claim(name, "owner " + version, null, 2, LEASE, null);
-            return permits.grant(claim, version).orElseThrow().grant();
+            return permits.grant(claim, version).orElseThrow();
         });
     }
 

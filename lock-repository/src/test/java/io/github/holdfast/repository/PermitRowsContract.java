@@ -13,7 +13,9 @@ import io.github.holdfast.test.Database;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -101,7 +103,11 @@ abstract class PermitRowsContract {
     }
 
     private Optional<HolderSnapshot> grant(Claim claim, long version) {
-        return call(permits -> permits.grant(claim, version));
+        return call(permits -> permits.grant(claim, version)).map(granted -> {
+            HolderSnapshot holder = holder(claim.owner());
+            assertThat(holder.grant()).isEqualTo(granted);
+            return holder;
+        });
     }
 
     private boolean release(HolderSnapshot holder) {
@@ -289,6 +295,48 @@ abstract class PermitRowsContract {
         assertThat(grant("three", 1)).isPresent();
     }
 
+    /** At these isolation levels, a read locks nothing on any database. */
+    @ParameterizedTest
+    @EnumSource(names = {"TRANSACTION_READ_COMMITTED", "TRANSACTION_REPEATABLE_READ"})
+    void aGrantThatHasNotCommittedDelaysNeitherItsNodeNorOtherSemaphores(IsolationContract.Level level)
+            throws Exception {
+        List<String> names = List.of("a", "b", "c");
+        names.forEach(name -> create(name, 2));
+        application.register("node");
+        try (TestApplication stalled =
+                TestApplication.on(database, pool -> pool.setTransactionIsolation(level.name()))) {
+            Claim claim = new Claim("b", "first", "node", 1, null, null);
+            long version = usage("b").orElseThrow().version();
+            Optional<Grant> first = call(stalled, permits -> {
+                Optional<Grant> granted = permits.grant(claim, version);
+                CompletableFuture.runAsync(() -> {
+                            assertThat(grant(stalled, "a")).isPresent();
+                            assertThat(grant(stalled, "c")).isPresent();
+                            assertThat(marksWaiting(stalled)).isTrue();
+                        })
+                        .orTimeout(AT_MOST.toSeconds(), TimeUnit.SECONDS)
+                        .join();
+                return granted;
+            });
+            assertThat(first).isPresent();
+        }
+        assertThat(names)
+                .allSatisfy(name -> assertThat(usage(name).orElseThrow().used()).isEqualTo(1));
+    }
+
+    private Optional<Grant> grant(TestApplication through, String name) {
+        long version = usage(name).orElseThrow().version();
+        Claim claim = new Claim(name, "somebody", "node", 1, null, null);
+        return through.store()
+                .inTransaction(
+                        Duration.ofSeconds(5), () -> through.store().permits().grant(claim, version));
+    }
+
+    private static boolean marksWaiting(TestApplication through) {
+        Duration time = Duration.ofSeconds(5);
+        return through.store().inTransaction(time, () -> through.store().nodes().markWaiting("node", time, null));
+    }
+
     @Test
     void nobodyAcquiresASemaphoreAsALock() {
         create(1);
@@ -317,25 +365,19 @@ abstract class PermitRowsContract {
                             conflicts,
                             contended,
                             rows -> rows.usage(NAME).orElseThrow().version());
-                    Optional<HolderSnapshot> granted =
+                    Optional<Grant> granted =
                             untilDecided(conflicts, contended, rows -> rows.grant(claim(owner, permits), version));
                     if (granted.isPresent()) {
                         grants.incrementAndGet();
                         most.accumulateAndGet(used.addAndGet(permits), Math::max);
-                        boolean renewed = untilDecided(
-                                conflicts,
-                                contended,
-                                rows -> rows.extend(granted.get().grant(), LEASE));
+                        boolean renewed = untilDecided(conflicts, contended, rows -> rows.extend(granted.get(), LEASE));
                         assertThat(renewed).isTrue();
                         used.addAndGet(-permits);
                         if (attempt % 5 == 0) {
                             database.execute(
                                     "update lock_holder set expires_at = acquired_at where owner = '" + owner + "'");
                         } else {
-                            boolean released = untilDecided(
-                                    conflicts,
-                                    contended,
-                                    rows -> rows.release(granted.get().grant()));
+                            boolean released = untilDecided(conflicts, contended, rows -> rows.release(granted.get()));
                             assertThat(released).isTrue();
                         }
                     } else {

@@ -51,6 +51,10 @@ final class Housekeeping implements AutoCloseable {
 
     private static final int PAGE = 100;
     private static final Duration STATEMENT = Duration.ofSeconds(10);
+
+    /** The time limit for the removal of one dead holder, which waits for a transaction that protects its row. */
+    private static final Duration REMOVAL = Duration.ofSeconds(1);
+
     private static final Duration LEASE = Duration.ofMinutes(1);
     private static final LockRun.Key FIRST_GRANT = new LockRun.Key("", 0);
 
@@ -128,7 +132,8 @@ final class Housekeeping implements AutoCloseable {
         try {
             int ended = pages(lock, "", this::overdueNodes, Function.identity(), this::endNodes);
             int freed = pages(lock, "", this::orphans, LockEntity::name, page -> batch(page, this::free));
-            int holdersRemoved = pages(lock, FIRST_GRANT, this::deadHolders, Housekeeping::key, this::removeHolders);
+            int holdersRemoved =
+                    pages(lock, FIRST_GRANT, this::deadHolders, Housekeeping::key, page -> removeHolders(lock, page));
             LOG.debug("Gave back the permits of {} dead holders", holdersRemoved);
             int purged = pages(lock, "", this::idle, LockEntity::name, page -> batch(page, table()::purge));
             int waitersPurged = orNextTime(table()::purgeWaiters);
@@ -190,10 +195,13 @@ final class Housekeeping implements AutoCloseable {
         return store.permits().dead(clockTolerance, after.name(), after.fencingToken(), PAGE);
     }
 
-    private int removeHolders(List<LockHolder> dead) {
-        return dead.stream()
-                .mapToInt(holder -> orNextTime(() -> store.permits().removeDead(holder, clockTolerance) ? 1 : 0))
-                .sum();
+    private int removeHolders(LockHandle lock, List<LockHolder> dead) {
+        int removed = 0;
+        for (LockHolder holder : dead) {
+            lock.ensureValidFor(REMOVAL);
+            removed += orNextTime(REMOVAL, () -> store.permits().removeDead(holder, clockTolerance) ? 1 : 0);
+        }
+        return removed;
     }
 
     private static LockRun.Key key(LockHolder holder) {
@@ -276,8 +284,12 @@ final class Housekeeping implements AutoCloseable {
     }
 
     private int orNextTime(Supplier<Integer> work) {
+        return orNextTime(STATEMENT, work);
+    }
+
+    private int orNextTime(Duration limit, Supplier<Integer> work) {
         try {
-            return store.inTransaction(STATEMENT, work);
+            return store.inTransaction(limit, work);
         } catch (StoreException failed) {
             if (!failed.failure().isTransient()) {
                 throw failed;

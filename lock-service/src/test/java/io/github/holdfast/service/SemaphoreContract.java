@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -166,6 +167,19 @@ abstract class SemaphoreContract {
         both.close();
         granted.close();
         assertThat(tryAcquire(mine, REQUEST)).isEmpty();
+    }
+
+    /** Until somebody raises the limit, it could only delay those that want less. */
+    @Test
+    void aRequestForMoreThanTheStoredLimitIsRefusedAtOnce() throws Exception {
+        acquire(mine, REQUEST).close();
+        SemaphoreRequest tooMany = REQUEST.limit(5).permits(3);
+        assertThat(tryAcquire(theirs, tooMany)).isEmpty();
+        Future<LockHandle> patient = acquiring(theirs, tooMany.waitForever());
+        assertThatExceptionOfType(ExecutionException.class)
+                .isThrownBy(() -> get(patient))
+                .withCauseInstanceOf(LockNotAcquiredException.class)
+                .withMessageContaining("the request wants 3 permits, and the semaphore has 2");
     }
 
     @Test

@@ -6,6 +6,7 @@ import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.service.engine.AttemptResult.HolderNodeExpired;
 import io.github.holdfast.service.engine.AttemptResult.LeftByDeadHolder;
+import io.github.holdfast.service.engine.AttemptResult.LimitTooLow;
 import io.github.holdfast.service.engine.AttemptResult.LostRace;
 import io.github.holdfast.service.engine.AttemptResult.NotDue;
 import io.github.holdfast.service.engine.AttemptResult.Obstacle;
@@ -84,8 +85,8 @@ final class AcquireLoop {
                     listeners.tell(listener -> listener.overtaken(name));
                 }
                 boolean isOver = isDecision(attempt) ? deadline.isOver() : deadline.isOverForDecision();
-                if (attempt instanceof Success) {
-                    waiter.granted();
+                if (attempt instanceof Success success) {
+                    waiter.granted(success);
                 }
                 if (isOver || isLast(attempt)) {
                     return attempt;
@@ -123,6 +124,7 @@ final class AcquireLoop {
                 || attempt instanceof NotDue
                 || attempt instanceof RowLockAcquired
                 || attempt instanceof TooLate
+                || attempt instanceof LimitTooLow
                 || attempt instanceof PermanentFailure;
     }
 

@@ -4,6 +4,7 @@ import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.service.engine.AttemptResult.HandOffUnanswered;
+import io.github.holdfast.service.engine.AttemptResult.LimitTooLow;
 import io.github.holdfast.service.engine.AttemptResult.NotDue;
 import io.github.holdfast.service.engine.AttemptResult.PermitsUsed;
 import io.github.holdfast.service.engine.AttemptResult.RowLockedByOther;
@@ -45,6 +46,10 @@ public record AcquireResult(
         if (last instanceof PermitsUsed refused) {
             return because("%d of its %d permits are in use"
                     .formatted(refused.usage().used(), refused.usage().limit()));
+        }
+        if (last instanceof LimitTooLow refused) {
+            return because("the request wants %d permits, and the semaphore has %d"
+                    .formatted(refused.wanted(), refused.limit()));
         }
         if (last instanceof HandOffUnanswered) {
             return because("the database has not yet answered its holder's release");

@@ -2,7 +2,6 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockAvailability;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.entity.LockHolder;
 import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.LockStore.RowTransaction;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
@@ -46,17 +45,8 @@ sealed interface AttemptResult {
         }
     }
 
-    /**
-     * Permits were granted to the claimant.
-     *
-     * @param holder the row of the grant
-     */
-    record PermitsGranted(LockHolder holder, GrantTerm term) implements Success {
-
-        @Override
-        public Grant grant() {
-            return Grant.of(holder);
-        }
+    /** Permits were granted to the claimant. */
+    record PermitsGranted(Grant grant, GrantTerm term) implements Success {
 
         /** {@inheritDoc} Other holders have permits at the same time, so a holder need not see what they commit. */
         @Override
@@ -96,6 +86,14 @@ sealed interface AttemptResult {
             return Waiter.LONGEST_PAUSE;
         }
     }
+
+    /**
+     * The semaphore has fewer permits than the request wants, so a wait would be in vain.
+     *
+     * @param wanted how many permits the request wants
+     * @param limit how many the semaphore has; at least 1
+     */
+    record LimitTooLow(int wanted, int limit) implements AttemptResult {}
 
     /** Nobody holds the lock, as this row shows. */
     record Free(LockEntity row) implements AttemptResult {}

@@ -1,6 +1,5 @@
 package io.github.holdfast.service.engine;
 
-import io.github.holdfast.entity.LockHolder;
 import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.Grant;
@@ -19,9 +18,9 @@ final class HolderRow implements HoldRow {
     private final Grant grant;
     private volatile boolean isReleased;
 
-    HolderRow(LockAccess access, LockHolder granted) {
+    HolderRow(LockAccess access, Grant grant) {
         this.access = access;
-        this.grant = Grant.of(granted);
+        this.grant = grant;
     }
 
     @Override

@@ -2,6 +2,7 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockHolder;
 import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.PermitRows;
 import io.github.holdfast.repository.PermitRows.Claim;
@@ -12,6 +13,7 @@ import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.service.engine.AttemptResult.DeadHoldersRemoved;
 import io.github.holdfast.service.engine.AttemptResult.Failed;
 import io.github.holdfast.service.engine.AttemptResult.HolderNodeExpired;
+import io.github.holdfast.service.engine.AttemptResult.LimitTooLow;
 import io.github.holdfast.service.engine.AttemptResult.LostRace;
 import io.github.holdfast.service.engine.AttemptResult.PermitsGranted;
 import io.github.holdfast.service.engine.AttemptResult.PermitsUsed;
@@ -114,7 +116,7 @@ final class PermitAcquisition implements Acquisition {
             }
         }
         if (last instanceof PermitsGranted granted) {
-            HolderRow row = new HolderRow(access, granted.holder());
+            HolderRow row = new HolderRow(access, granted.grant());
             LeaseHold hold = new LeaseHold(context, request.lock(), granted, row, Succession.NOBODY);
             return Optional.of(Acquisition.stillValid(hold, granted.term()));
         }
@@ -162,6 +164,9 @@ final class PermitAcquisition implements Acquisition {
             return missing(deadline);
         }
         Usage seen = usage.get();
+        if (seen.limit() > 0 && seen.limit() < request.permits()) {
+            return new LimitTooLow(request.permits(), seen.limit());
+        }
         return seen.limit() - seen.used() < request.permits()
                 ? refused(seen, deadline)
                 : grant(seen, node, reconciliations, deadline);
@@ -172,7 +177,7 @@ final class PermitAcquisition implements Acquisition {
         Duration lease = request.lock().lease().orElse(null);
         Claim claim = new Claim(name(), owner, node == null ? null : node.id(), request.permits(), lease, holder);
         long sentAt = access.ticker().nanoTime();
-        Optional<HolderSnapshot> granted;
+        Optional<Grant> granted;
         try {
             granted = store().inTransaction(
                             deadline.forOneStatement(), () -> permits().grant(claim, version));
@@ -193,7 +198,7 @@ final class PermitAcquisition implements Acquisition {
             }
             Duration validFor =
                     Objects.requireNonNull(node == null ? lease : node.lease(), "permits without a node have a lease");
-            return new PermitsGranted(granted.get().holder(), new GrantTerm(node, sentAt, validFor, reconciliations));
+            return new PermitsGranted(granted.get(), new GrantTerm(node, sentAt, validFor, reconciliations));
         }
         return wasOvertaken && node != null
                 ? store().inTransaction(
@@ -221,7 +226,7 @@ final class PermitAcquisition implements Acquisition {
             return mine.filter(seen -> permits().touch(seen.grant()));
         });
         return granted.map(seen ->
-                new PermitsGranted(seen.holder(), new GrantTerm(node, askedAt, seen.timeUntilOver(), reconciliations)));
+                new PermitsGranted(seen.grant(), new GrantTerm(node, askedAt, seen.timeUntilOver(), reconciliations)));
     }
 
     private boolean isUsable(HolderSnapshot seen, @Nullable Node node) {
@@ -274,16 +279,28 @@ final class PermitAcquisition implements Acquisition {
             nextLookForDead = now + LOOK_FOR_DEAD.toNanos();
             return new PermitsUsed(seen, isLeaseOver ? LOOK_FOR_DEAD : untilLeaseEnds);
         }
-        if (remove(dead) > 0) {
+        if (removeSome(dead, deadline)) {
             return new DeadHoldersRemoved();
         }
         leftAloneUntil = access.ticker().nanoTime() + AFTER_PROTECTED.toNanos();
         return new PermitsUsed(seen, AFTER_PROTECTED);
     }
 
-    /** Removes dead holders. Returns how many were removed, by this service or another. */
-    private long remove(List<LockHolder> dead) {
-        return dead.stream().filter(this::remove).count();
+    /**
+     * Removes dead holders. After the deadline, it removes those before the first one whose row is protected.
+     *
+     * @return whether one was removed, by this service or another
+     */
+    private boolean removeSome(List<LockHolder> dead, Deadline deadline) {
+        boolean isAnyRemoved = false;
+        for (LockHolder holder : dead) {
+            boolean isRemoved = remove(holder);
+            isAnyRemoved |= isRemoved;
+            if (!isRemoved && deadline.isOver()) {
+                break;
+            }
+        }
+        return isAnyRemoved;
     }
 
     /** Removes a dead holder. Returns false if its row is protected. */

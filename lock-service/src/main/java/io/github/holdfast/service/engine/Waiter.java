@@ -1,6 +1,8 @@
 package io.github.holdfast.service.engine;
 
+import io.github.holdfast.service.engine.AttemptResult.PermitsGranted;
 import io.github.holdfast.service.engine.AttemptResult.Refusal;
+import io.github.holdfast.service.engine.AttemptResult.Success;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -64,8 +66,14 @@ final class Waiter implements AutoCloseable {
         return isNotified || isToAttempt;
     }
 
-    /** Notes that the lock was granted. */
-    void granted() {
+    /**
+     * Notes that the lock or the permits were granted. If a notification has arrived during the attempt, more permits may have been
+     * released than the attempt has seen, so the next one is woken.
+     */
+    void granted(Success success) {
+        if (isNotified && success instanceof PermitsGranted) {
+            waiterNotifier.wakeNext(name());
+        }
         isGranted = true;
         isNotified = false;
         isToAttempt = false;
