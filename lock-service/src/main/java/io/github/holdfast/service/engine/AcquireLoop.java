@@ -19,8 +19,8 @@ import io.github.holdfast.service.engine.AttemptResult.SemaphoreMissing;
 import io.github.holdfast.service.engine.AttemptResult.Success;
 import io.github.holdfast.service.engine.AttemptResult.TooLate;
 import io.github.holdfast.service.engine.AttemptResult.TransientFailure;
+import io.github.holdfast.service.engine.AttemptResult.Unavailable;
 import java.time.Duration;
-import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
@@ -30,19 +30,38 @@ import java.util.function.Function;
  */
 final class AcquireLoop {
 
+    /** Receives what the loop learns about the row of the lock. */
+    interface RowListener {
+
+        /** Does nothing. */
+        RowListener NONE = new RowListener() {
+            @Override
+            public void created(LockEntity created) {}
+
+            @Override
+            public void releasedByOther(LockEntity held) {}
+        };
+
+        /** The loop has created the row. */
+        void created(LockEntity created);
+
+        /** A notification says that the holder of this row has released the lock. */
+        void releasedByOther(LockEntity held);
+    }
+
     private final LockAccess access;
     private final ServicePhase phase;
     private final ListenerDispatcher listeners;
     private final TakeoverPolicy policy;
     private final WaiterTickets.Place place;
     private final String name;
-    private final Consumer<LockEntity> created;
+    private final RowListener row;
 
     /**
      * Creates a loop.
      *
      * @param place the place of the acquisition among the waiters of all nodes
-     * @param created receives the row of the lock, if the loop has created it
+     * @param row receives what the loop learns about the row of the lock
      */
     AcquireLoop(
             LockAccess access,
@@ -50,14 +69,14 @@ final class AcquireLoop {
             ListenerDispatcher listeners,
             TakeoverPolicy policy,
             WaiterTickets.Place place,
-            Consumer<LockEntity> created) {
+            RowListener row) {
         this.access = access;
         this.phase = phase;
         this.listeners = listeners;
         this.policy = policy;
         this.place = place;
         this.name = place.name();
-        this.created = created;
+        this.row = row;
     }
 
     /**
@@ -97,6 +116,9 @@ final class AcquireLoop {
                 wasCleared = isCleared;
                 if (!isCleared) {
                     waiter.pause(deadline, attempt instanceof Refusal refused ? refused : null);
+                    if (waiter.isToAttempt() && attempt instanceof Unavailable refused && refused.isHeld()) {
+                        row.releasedByOther(refused.seen().row());
+                    }
                 }
             }
         }
@@ -165,7 +187,7 @@ final class AcquireLoop {
                 // faster.
                 access.autocommit(deadline.forOneStatement())
                         .createIfMissing(name)
-                        .ifPresent(created);
+                        .ifPresent(row::created);
             } else if (attempt instanceof SemaphoreMissing missing) {
                 store.inTransaction(deadline.forOneStatement(), () -> {
                     store.permits().createIfMissing(name, missing.limit());
@@ -176,11 +198,11 @@ final class AcquireLoop {
                         deadline.forOneStatement(),
                         () -> store.nodes().endIfOverdue(overdue.nodeId(), policy.clockTolerance()));
             } else if (attempt instanceof LeftByDeadHolder deserted) {
-                LockEntity row = deserted.row();
+                LockEntity left = deserted.row();
                 // The result is ignored: the next read shows who was faster.
                 store.inTransaction(
                         deadline.forOneStatement(),
-                        locks -> locks.takeFromHolder(row, row.takenFromHolder(), policy.lockDelay()));
+                        locks -> locks.takeFromHolder(left, left.takenFromHolder(), policy.lockDelay()));
             }
             return attempt;
         } catch (StoreException failed) {

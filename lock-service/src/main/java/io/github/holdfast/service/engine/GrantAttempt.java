@@ -14,6 +14,7 @@ import io.github.holdfast.service.engine.AttemptResult.NotDue;
 import io.github.holdfast.service.engine.AttemptResult.PermanentFailure;
 import io.github.holdfast.service.engine.AttemptResult.RowMissing;
 import io.github.holdfast.service.engine.AttemptResult.Unavailable;
+import io.github.holdfast.service.engine.FreeRowCache.Origin;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
@@ -47,7 +48,7 @@ final class GrantAttempt {
     /** The row that the last sent write was based on. */
     private @Nullable LockEntity sent;
 
-    /** The row that was used without a read, because this process wrote it last. */
+    /** The row that was used without a read. */
     private FreeRowCache.@Nullable Row own;
 
     private long runsSince;
@@ -91,8 +92,8 @@ final class GrantAttempt {
     }
 
     /**
-     * Attempts without a read if this process wrote the row last, and the lock was free. Otherwise, or if the row has changed
-     * since, reads the row first.
+     * Attempts without a read if this process knows the row, and the lock was free. Otherwise, or if the row has changed since, reads
+     * the row first.
      */
     AttemptResult attempt(LockRows locks) {
         Optional<FreeRowCache.Row> row = unanswered == null && !claim.request().isFair()
@@ -144,10 +145,10 @@ final class GrantAttempt {
             return Optional.empty();
         }
         reconciliations = heartbeat.reconciliations();
-        return grantWithoutLook(locks, new FreeRowCache.Row(row, false, since));
+        return grantWithoutLook(locks, new FreeRowCache.Row(row, Origin.RELEASED, since));
     }
 
-    /** Grants the lock, based on the row as this process last wrote it; empty if the row has changed since. */
+    /** Grants the lock, based on the row as this process knows it; empty if the row has changed since. */
     private Optional<Granted> grantWithoutLook(LockRows locks, FreeRowCache.Row row) {
         hasAsked = true;
         long now = runsSince;
@@ -156,6 +157,7 @@ final class GrantAttempt {
         if (grant(locks, row.free()) instanceof Granted granted) {
             return Optional.of(granted);
         }
+        access.freeRows().wasChanged(row);
         own = null;
         sent = null;
         runsSince = now;
@@ -282,7 +284,7 @@ final class GrantAttempt {
     /** Whether the row that was sent shows that nobody has held the lock since the row was created. */
     private boolean isFirst() {
         if (own != null) {
-            return own.isNew();
+            return own.origin() == Origin.CREATED;
         }
         return sent != null && sent.acquiredAt() == null;
     }

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * the row shows the owner that was generated for this acquisition, the next attempt adopts the grant. If the row has a new
  * version, the old grant is impossible. When the loop gives up, {@link InDoubtWrites} makes the grant impossible.
  */
-final class LeaseAcquisition implements Acquisition, HandOffWaiter.Candidate {
+final class LeaseAcquisition implements Acquisition, HandOffWaiter.Candidate, AcquireLoop.RowListener {
 
     private final HoldContext context;
     private final LockAccess access;
@@ -50,8 +50,8 @@ final class LeaseAcquisition implements Acquisition, HandOffWaiter.Candidate {
         this.context = context;
         this.access = context.access();
         this.claim = claim;
-        this.loop = new AcquireLoop(
-                access, context.phase(), context.listeners(), context.policy(), claim.place(), this::keep);
+        this.loop =
+                new AcquireLoop(access, context.phase(), context.listeners(), context.policy(), claim.place(), this);
         this.begunAt = access.ticker().nanoTime();
     }
 
@@ -141,11 +141,24 @@ final class LeaseAcquisition implements Acquisition, HandOffWaiter.Candidate {
         return begun;
     }
 
-    /** Keeps a new row for the next attempt, unless that looks in any case. */
-    private void keep(LockEntity created) {
-        if (claim.step() == GrantStep.NONE && !claim.request().isFair()) {
+    /** {@inheritDoc} The next attempt grants without a look. */
+    @Override
+    public void created(LockEntity created) {
+        if (canOmitLook()) {
             access.freeRows().created(created, access.ticker().nanoTime());
         }
+    }
+
+    /** {@inheritDoc} The next attempt grants without a look, if the release was the only change. */
+    @Override
+    public void releasedByOther(LockEntity held) {
+        if (canOmitLook()) {
+            access.freeRows().expectReleased(held, access.ticker().nanoTime());
+        }
+    }
+
+    private boolean canOmitLook() {
+        return claim.step() == GrantStep.NONE && !claim.request().isFair();
     }
 
     private AttemptResult attempt(Deadline deadline) {

@@ -9,7 +9,7 @@ import java.time.Duration;
  *
  * @param store the store of the locks
  * @param inDoubtWrites settles writes without an answer
- * @param freeRows the rows of free locks, as this process released or created them
+ * @param freeRows the rows of free locks, as this process knows them
  * @param queue the queue of waiting threads of this process
  * @param waiterNotifier announces waiters, and wakes them when other nodes release locks
  * @param ticker the local clocks

@@ -10,6 +10,7 @@ import io.github.holdfast.repository.PermitRows.HolderSnapshot;
 import io.github.holdfast.repository.PermitRows.Usage;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.StoreException.Failure;
+import io.github.holdfast.service.engine.AcquireLoop.RowListener;
 import io.github.holdfast.service.engine.AttemptResult.DeadHoldersRemoved;
 import io.github.holdfast.service.engine.AttemptResult.Failed;
 import io.github.holdfast.service.engine.AttemptResult.HolderNodeExpired;
@@ -78,8 +79,8 @@ final class PermitAcquisition implements Acquisition {
         this.owner = owner;
         this.holder = holder;
         WaiterTickets.Place place = access.waiterNotifier().place(request.lock().name());
-        this.loop =
-                new AcquireLoop(access, context.phase(), context.listeners(), context.policy(), place, created -> {});
+        this.loop = new AcquireLoop(
+                access, context.phase(), context.listeners(), context.policy(), place, RowListener.NONE);
         this.begunAt = access.ticker().nanoTime();
         this.nextLookForDead = begunAt;
         this.leftAloneUntil = begunAt;

@@ -9,6 +9,7 @@ import io.github.holdfast.repository.LockStore.RowTransaction;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.repository.LockTables.TransactionalLockRows;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.service.engine.AcquireLoop.RowListener;
 import io.github.holdfast.service.engine.AttemptResult.Failed;
 import io.github.holdfast.service.engine.AttemptResult.Free;
 import io.github.holdfast.service.engine.AttemptResult.HolderNodeExpired;
@@ -48,7 +49,7 @@ abstract sealed class RowAcquisition permits OwnRowAcquisition, CallersRowAcquis
                 context.listeners(),
                 policy,
                 context.access().waiterNotifier().place(name),
-                created -> {});
+                RowListener.NONE);
     }
 
     /** Locks the row of a lock that a read has shown as free. */

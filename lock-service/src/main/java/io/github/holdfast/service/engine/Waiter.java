@@ -61,6 +61,11 @@ final class Waiter implements AutoCloseable {
         return isGranted;
     }
 
+    /** Whether a notification has ended the last pause, and the attempt after it is not finished. */
+    boolean isToAttempt() {
+        return isToAttempt;
+    }
+
     /** Whether a notification has arrived that no attempt has made use of. */
     boolean isWakeUpUnused() {
         return isNotified || isToAttempt;

@@ -179,6 +179,35 @@ abstract class WakeUpContract {
         return took;
     }
 
+    /** It knows the row from its last look, and expects that the release was the only change since. */
+    @Test
+    void whoIsWokenLooksAgainOnlyIfThereWereOtherChanges() throws Exception {
+        CountingDataSource counting = new CountingDataSource(database.dataSource());
+        LockService mine = sleeper(services.poolOver(counting));
+        assertThat(looksWhenWoken(mine, counting, () -> {})).isZero();
+        assertThat(looksWhenWoken(
+                        mine, counting, () -> database.execute("update distributed_lock set version = version + 1")))
+                .isEqualTo(1);
+        assertThat(looksWhenWoken(mine, counting, () -> {}))
+                .as("after a change that was not expected")
+                .isEqualTo(1);
+    }
+
+    private long looksWhenWoken(LockService mine, CountingDataSource counting, Runnable meanwhile) throws Exception {
+        LockHandle held = theirs.acquire(REQUEST);
+        Future<LockHandle> waiting = acquiring(mine, REQUEST);
+        awaitPausing(1);
+        meanwhile.run();
+        counting.reset();
+        assertThat(held.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        LockHandle granted = get(waiting);
+        long looks = counting.sql().stream()
+                .filter(sql -> sql.startsWith("select") && sql.contains("fencing_token"))
+                .count();
+        granted.close();
+        return looks;
+    }
+
     @Test
     void theReleaseOfPermitsWakesWhoWaitsForThem() throws Exception {
         SemaphoreRequest request = SemaphoreRequest.of(NAME).limit(2).waitAtMost(ofSeconds(60));
