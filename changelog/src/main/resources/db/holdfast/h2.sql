@@ -38,6 +38,7 @@ create table lock_audit (
     node_id       varchar(64),
     holder        varchar(255),
     fencing_token bigint                      not null,
+    permits       int,
     done_at       timestamp(6) with time zone not null,
     done_by       varchar(255)                not null,
     reason        varchar(1000)               not null,

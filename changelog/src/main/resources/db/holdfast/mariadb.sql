@@ -40,6 +40,7 @@ create table lock_audit (
     node_id       varchar(64) character set utf8mb4 collate utf8mb4_nopad_bin,
     holder        varchar(255) character set utf8mb4,
     fencing_token bigint      not null,
+    permits       int,
     done_at       datetime(6) not null,
     done_by       varchar(255) character set utf8mb4 not null,
     reason        varchar(1000) character set utf8mb4 not null,

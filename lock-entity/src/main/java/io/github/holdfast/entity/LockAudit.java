@@ -14,10 +14,10 @@ import org.hibernate.type.SqlTypes;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The row of one forced release in the audit log.
+ * The row of one act of an operator in the audit log: a forced release, or a new limit of a semaphore.
  *
- * <p>The row is inserted once and never updated, so it has no version. It copies the lock's row at the time of the release,
- * because the rows of the lock and its node may be deleted later.
+ * <p>The row is inserted once and never updated, so it has no version. It copies the holder at the time of the act, because the rows
+ * of the lock and its node may be deleted later.
  */
 @Entity(name = "HoldfastAudit")
 @Table(name = "lock_audit")
@@ -28,6 +28,9 @@ public class LockAudit {
 
     /** The action of a forced release. It ends a hold without the consent of its owner. */
     public static final String FORCED_RELEASE = "FORCED_RELEASE";
+
+    /** The action that changes the limit of a semaphore. */
+    public static final String LIMIT_CHANGE = "LIMIT_CHANGE";
 
     /** The longest reason, in UTF-16 code units. */
     public static final int MAX_REASON_LENGTH = 1000;
@@ -54,6 +57,9 @@ public class LockAudit {
     @Column(name = "fencing_token", nullable = false)
     private long fencingToken;
 
+    @Column(name = "permits")
+    private @Nullable Integer permits;
+
     @Column(name = "done_at", nullable = false)
     @JdbcTypeCode(SqlTypes.TIMESTAMP_UTC)
     private Instant doneAt;
@@ -73,22 +79,22 @@ public class LockAudit {
         return id;
     }
 
-    /** Returns the action: {@link #FORCED_RELEASE}. */
+    /** Returns the action: {@link #FORCED_RELEASE} or {@link #LIMIT_CHANGE}. */
     public String action() {
         return action;
     }
 
-    /** Returns the name of the released lock. */
+    /** Returns the name of the lock or the semaphore. */
     public String lockName() {
         return lockName;
     }
 
-    /** Returns the former owner, or null if nobody held the lock. */
+    /** Returns the former owner. Null if nobody held the lock, or if a limit was changed. */
     public @Nullable String owner() {
         return owner;
     }
 
-    /** Returns the node through which the lock was held. Null if it was held by a lease, or by nobody. */
+    /** Returns the node through which the owner held it. Null for a lease, and if there is no owner. */
     public @Nullable String nodeId() {
         return nodeId;
     }
@@ -98,22 +104,27 @@ public class LockAudit {
         return holder;
     }
 
-    /** Returns the token of the ended grant. */
+    /** Returns the token of the ended grant; for a change of a limit, that of the semaphore's last grant. */
     public long fencingToken() {
         return fencingToken;
     }
 
-    /** Returns the time of the release, by the database's clock. */
+    /** Returns how many permits the owner had, or the new limit of the semaphore; null for a lock. */
+    public @Nullable Integer permits() {
+        return permits;
+    }
+
+    /** Returns the time of the act, by the database's clock. */
     public Instant doneAt() {
         return doneAt;
     }
 
-    /** Describes who forced the release, for people: process, host, thread. */
+    /** Describes who did it, for people: process, host, thread. */
     public String doneBy() {
         return doneBy;
     }
 
-    /** Returns the operator's reason for the forced release. */
+    /** Returns the operator's reason. */
     public String reason() {
         return reason;
     }

@@ -82,6 +82,9 @@ public class LockHolder {
     @SuppressWarnings("unused")
     private long guardCount;
 
+    /** The owner of permits that were released by force. No acquisition has it, so all writes of the former owner miss the row. */
+    public static final String FORCED = "*forced";
+
     /** For the persistence provider. It sets every field before other code sees the instance. */
     @SuppressWarnings("NullAway.Init")
     protected LockHolder() {}
@@ -124,6 +127,14 @@ public class LockHolder {
     /** Returns the token of the holder's grant. Tokens of one name grow over all holders. */
     public long fencingToken() {
         return fencingToken;
+    }
+
+    /**
+     * Whether the permits were released by force. They count until the lease of the row ends, because the former owner may not have
+     * noticed yet.
+     */
+    public boolean isForced() {
+        return owner.equals(FORCED);
     }
 
     /** Returns the owner of the permits. */

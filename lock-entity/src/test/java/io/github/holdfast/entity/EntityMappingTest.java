@@ -198,7 +198,7 @@ class EntityMappingTest {
         assertThat(Columns.fieldsOf(LockAudit.class))
                 .filteredOn(field -> column(LockAudit.class, field.getName()).nullable())
                 .extracting(Field::getName)
-                .containsExactlyInAnyOrder("owner", "nodeId", "holder");
+                .containsExactlyInAnyOrder("owner", "nodeId", "holder", "permits");
         assertThat(Columns.fieldsOf(LockRun.class))
                 .filteredOn(field -> column(LockRun.class, field.getName()).nullable())
                 .extracting(Field::getName)
@@ -224,6 +224,7 @@ class EntityMappingTest {
         Columns.load(audit, "nodeId", "node-1");
         Columns.load(audit, "holder", "4711@host-1/main");
         Columns.load(audit, "fencingToken", 12L);
+        Columns.load(audit, "permits", 3);
         Columns.load(audit, "doneAt", doneAt);
         Columns.load(audit, "doneBy", "42@host-2/main");
         Columns.load(audit, "reason", "host-1 hangs");
@@ -235,10 +236,11 @@ class EntityMappingTest {
         assertThat(audit.nodeId()).isEqualTo("node-1");
         assertThat(audit.holder()).isEqualTo("4711@host-1/main");
         assertThat(audit.fencingToken()).isEqualTo(12);
+        assertThat(audit.permits()).isEqualTo(3);
         assertThat(audit.doneAt()).isEqualTo(doneAt);
         assertThat(audit.doneBy()).isEqualTo("42@host-2/main");
         assertThat(audit.reason()).isEqualTo("host-1 hangs");
-        assertThat(Columns.of(audit)).hasSize(10);
+        assertThat(Columns.of(audit)).hasSize(11);
     }
 
     @ParameterizedTest

@@ -147,6 +147,7 @@ final class JpaLockRows implements TransactionalLockRows {
                 before.nodeId(),
                 before.holder(),
                 before.fencingToken(),
+                null,
                 doneBy,
                 reason);
     }

@@ -1,18 +1,22 @@
 package io.github.holdfast.repository;
 
+import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockHolder;
 import io.github.holdfast.repository.Grant.Kind;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.UUID;
 
 /** The rows of semaphores in the current transaction, by the queries of {@link PermitRepository}. Thread-safe. */
 final class JpaPermitRows implements PermitRows {
 
     private final PermitRepository queries;
+    private final LockAuditRepository audits;
 
-    JpaPermitRows(PermitRepository queries) {
+    JpaPermitRows(PermitRepository queries, LockAuditRepository audits) {
         this.queries = queries;
+        this.audits = audits;
     }
 
     @Override
@@ -90,7 +94,55 @@ final class JpaPermitRows implements PermitRows {
     }
 
     @Override
-    public boolean setLimit(String name, int limit, long version) {
-        return queries.setLimit(name, limit, version) == 1;
+    public List<Semaphore> page(String after, int limit) {
+        return queries.page(after, limit);
+    }
+
+    @Override
+    public boolean setLimit(LimitChange change, long version) {
+        if (queries.setLimit(change.name(), change.limit(), version) == 0) {
+            return false;
+        }
+        audits.insert(
+                change.id(),
+                LockAudit.LIMIT_CHANGE,
+                change.name(),
+                null,
+                null,
+                null,
+                queries.lastToken(change.name()),
+                change.limit(),
+                change.doneBy(),
+                change.reason());
+        return true;
+    }
+
+    @Override
+    public boolean isRecorded(LimitChange change) {
+        return audits.existsById(change.id());
+    }
+
+    @Override
+    public boolean takeFromHolder(LockHolder holder, Duration notices, String doneBy, String reason) {
+        if (queries.takeFromHolder(holder.name(), holder.fencingToken(), holder.owner(), Micros.of(notices)) == 0) {
+            return false;
+        }
+        audits.insert(
+                UUID.randomUUID().toString(),
+                LockAudit.FORCED_RELEASE,
+                holder.name(),
+                holder.owner(),
+                holder.nodeId(),
+                holder.holder(),
+                holder.fencingToken(),
+                holder.permits(),
+                doneBy,
+                reason);
+        return true;
+    }
+
+    @Override
+    public boolean wasForced(Grant grant) {
+        return audits.wasForced(grant.name(), grant.fencingToken());
     }
 }

@@ -8,7 +8,7 @@ import org.springframework.data.jpa.repository.Query;
 import org.springframework.data.repository.Repository;
 import org.springframework.data.repository.query.Param;
 
-/** The queries of the audit log of forced releases. Each query is one statement, in the current transaction. */
+/** The queries of the audit log. Each query is one statement, in the current transaction. */
 interface LockAuditRepository extends Repository<LockAudit, String> {
 
     /** See {@link TransactionalLockRows#wasForced}. */
@@ -18,11 +18,15 @@ interface LockAuditRepository extends Repository<LockAudit, String> {
             """)
     boolean wasForced(@Param("lockName") String lockName, @Param("token") long token);
 
-    /** See {@link TransactionalLockRows#recordForcedRelease}. */
+    /** Whether there is a record with this id. */
+    boolean existsById(String id);
+
+    /** See {@link TransactionalLockRows#recordForcedRelease} and {@link PermitRows}. */
     @Modifying
     @Query("""
-            insert into HoldfastAudit (id, action, lockName, owner, nodeId, holder, fencingToken, doneAt, doneBy, reason)
-            values (:id, :action, :lockName, :owner, :nodeId, :holder, :token, db_clock(), :doneBy, :reason)
+            insert into HoldfastAudit
+                (id, action, lockName, owner, nodeId, holder, fencingToken, permits, doneAt, doneBy, reason)
+            values (:id, :action, :lockName, :owner, :nodeId, :holder, :token, :permits, db_clock(), :doneBy, :reason)
             """)
     int insert(
             @Param("id") String id,
@@ -32,6 +36,7 @@ interface LockAuditRepository extends Repository<LockAudit, String> {
             @Param("nodeId") @Nullable String nodeId,
             @Param("holder") @Nullable String holder,
             @Param("token") long token,
+            @Param("permits") @Nullable Integer permits,
             @Param("doneBy") String doneBy,
             @Param("reason") String reason);
 }

@@ -53,12 +53,12 @@ public final class LockStore implements AutoCloseable {
     private LockStore(SessionFactoryImplementor factory, @Nullable DataSource connections, Cluster cluster) {
         this.cluster = cluster;
         transactions = new StoreTransactions(factory, connections);
-        locks = new JpaLockRows(
-                transactions.repository(LockRepository.class), transactions.repository(LockAuditRepository.class));
+        LockAuditRepository audits = transactions.repository(LockAuditRepository.class);
+        locks = new JpaLockRows(transactions.repository(LockRepository.class), audits);
         nodes = transactions.repository(LockNodeRepository.class);
         pages = transactions.repository(LockPageRepository.class);
         runs = transactions.repository(LockRunRepository.class);
-        permits = new JpaPermitRows(transactions.repository(PermitRepository.class));
+        permits = new JpaPermitRows(transactions.repository(PermitRepository.class), audits);
         waiterQueries = transactions.repository(LockWaiterRepository.class);
         MetamodelCache.clear();
         statements = new AutocommitLockRows.Statements(factory, connections);

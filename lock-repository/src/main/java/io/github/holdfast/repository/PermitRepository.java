@@ -3,6 +3,7 @@ package io.github.holdfast.repository;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockHolder;
 import io.github.holdfast.repository.PermitRows.HolderSnapshot;
+import io.github.holdfast.repository.PermitRows.Semaphore;
 import io.github.holdfast.repository.PermitRows.Usage;
 import jakarta.persistence.QueryHint;
 import java.util.List;
@@ -169,6 +170,32 @@ interface PermitRepository extends Repository<LockEntity, String> {
             @Param("token") long token,
             @Param("owner") String owner,
             @Param("sinceMicros") long sinceMicros);
+
+    /** See {@link PermitRows#page}. */
+    @Query("""
+            select new io.github.holdfast.repository.PermitRows$Semaphore(l.name, l.permits,
+                (select coalesce(sum(h.permits), 0L) from HoldfastHolder h where h.name = l.name))
+            from HoldfastLock l where l.name > :after and l.permits is not null
+            order by l.name fetch first :limit rows only
+            """)
+    List<Semaphore> page(@Param("after") String after, @Param("limit") int limit);
+
+    /** See {@link PermitRows#takeFromHolder}. */
+    @Modifying
+    @Query("""
+            update HoldfastHolder h
+            set h.owner = '*forced', h.nodeId = null, h.expiresAt = coalesce(h.expiresAt, db_clock_plus(:noticesMicros))
+            where h.name = :name and h.fencingToken = :token and h.owner = :owner
+            """)
+    int takeFromHolder(
+            @Param("name") String name,
+            @Param("token") long token,
+            @Param("owner") String owner,
+            @Param("noticesMicros") long noticesMicros);
+
+    /** Returns the token of the last grant. */
+    @Query("select l.fencingToken from HoldfastLock l where l.name = :name")
+    long lastToken(@Param("name") String name);
 
     /** See {@link PermitRows#setLimit}. */
     @Modifying

@@ -73,6 +73,11 @@ public interface PermitRows {
             return holder.state(node, dbNow, tolerance);
         }
 
+        /** Whether the holder has its permits: it is not dead, and they were not released by force. */
+        public boolean isHeld() {
+            return !holder.isForced() && state(Duration.ZERO) != LockHolder.State.DEAD;
+        }
+
         /** Returns the grant that the row shows. */
         public Grant grant() {
             return Grant.of(holder);
@@ -112,6 +117,24 @@ public interface PermitRows {
             return left.isNegative() ? Duration.ZERO : left;
         }
     }
+
+    /**
+     * A semaphore.
+     *
+     * @param limit how many permits it has
+     * @param used how many permits are granted, to holders alive and dead
+     */
+    record Semaphore(String name, int limit, long used) {}
+
+    /**
+     * A change of a limit.
+     *
+     * @param id the id of its record in the audit log
+     * @param name the name of the semaphore
+     * @param limit how many permits it will have; 0 or more
+     * @param doneBy describes who does it, for people
+     */
+    record LimitChange(String id, String name, int limit, String doneBy, String reason) {}
 
     /**
      * Creates the row of a semaphore. Does nothing if the name has a row, be it that of a lock. One statement.
@@ -201,11 +224,32 @@ public interface PermitRows {
     boolean removeDead(LockHolder dead, Duration tolerance);
 
     /**
-     * Changes the limit. Takes no permits from their holders. One statement.
+     * Reads the semaphores, in the order of their names. One statement.
      *
-     * @param limit how many permits it has; 0 or more
+     * @param after the last name of the page before; empty for the first page
+     */
+    List<Semaphore> page(String after, int limit);
+
+    /**
+     * Changes the limit, and records that. Takes no permits from their holders. Three statements.
+     *
      * @param version the version of the semaphore's row that the decision was based on
      * @return false if the row has changed since
      */
-    boolean setLimit(String name, int limit, long version);
+    boolean setLimit(LimitChange change, long version);
+
+    /** Whether this change of a limit is recorded. One statement. */
+    boolean isRecorded(LimitChange change);
+
+    /**
+     * Takes the permits from their holder, and records that. They still count until the holder must have noticed: until the end of its
+     * lease, or for {@code notices} from now. Two statements.
+     *
+     * @param notices the longest time until a holder without a lease notices
+     * @return false if the permits are no longer those of this grant
+     */
+    boolean takeFromHolder(LockHolder holder, Duration notices, String doneBy, String reason);
+
+    /** Whether the audit log contains a forced release of this grant. One statement. */
+    boolean wasForced(Grant grant);
 }

@@ -8,11 +8,14 @@ import io.github.holdfast.entity.LockAvailability;
 import io.github.holdfast.entity.LockHolder.State;
 import io.github.holdfast.repository.PermitRows.Claim;
 import io.github.holdfast.repository.PermitRows.HolderSnapshot;
+import io.github.holdfast.repository.PermitRows.LimitChange;
+import io.github.holdfast.repository.PermitRows.Semaphore;
 import io.github.holdfast.repository.PermitRows.Usage;
 import io.github.holdfast.test.Database;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -40,7 +43,11 @@ abstract class PermitRowsContract {
     void open(Database injected) {
         database = injected;
         application = TestApplication.on(database, this::configure);
-        database.execute("delete from distributed_lock", "delete from lock_node", "delete from lock_holder");
+        database.execute(
+                "delete from distributed_lock",
+                "delete from lock_node",
+                "delete from lock_holder",
+                "delete from lock_audit");
     }
 
     /** Changes the pool of the connections. */
@@ -104,10 +111,15 @@ abstract class PermitRowsContract {
 
     private Optional<HolderSnapshot> grant(Claim claim, long version) {
         return call(permits -> permits.grant(claim, version)).map(granted -> {
-            HolderSnapshot holder = holder(claim.owner());
+            HolderSnapshot holder =
+                    call(permits -> permits.holder(claim.name(), claim.owner())).orElseThrow();
             assertThat(holder.grant()).isEqualTo(granted);
             return holder;
         });
+    }
+
+    private static LimitChange change(int limit) {
+        return new LimitChange(UUID.randomUUID().toString(), NAME, limit, "operator", "Christmas");
     }
 
     private boolean release(HolderSnapshot holder) {
@@ -280,8 +292,8 @@ abstract class PermitRowsContract {
         create(3);
         HolderSnapshot one = grant("one", 2).orElseThrow();
         long version = usage().version();
-        assertThat(does(permits -> permits.setLimit(NAME, 1, version))).isTrue();
-        assertThat(does(permits -> permits.setLimit(NAME, 4, version)))
+        assertThat(does(permits -> permits.setLimit(change(1), version))).isTrue();
+        assertThat(does(permits -> permits.setLimit(change(4), version)))
                 .as("has changed since")
                 .isFalse();
         assertThat(usage().limit()).isEqualTo(1);
@@ -291,7 +303,7 @@ abstract class PermitRowsContract {
         assertThat(grant("two", 1)).isPresent();
         assertThat(grant("three", 1)).isEmpty();
         long later = usage().version();
-        assertThat(does(permits -> permits.setLimit(NAME, 2, later))).isTrue();
+        assertThat(does(permits -> permits.setLimit(change(2), later))).isTrue();
         assertThat(grant("three", 1)).isPresent();
     }
 
@@ -415,6 +427,75 @@ abstract class PermitRowsContract {
                 conflicts.incrementAndGet();
             }
         }
+    }
+
+    @Test
+    void permitsThatAreTakenByForceCountUntilTheirHolderMustHaveNoticed() {
+        create(2);
+        application.register("node");
+        HolderSnapshot lease = grant("one", 1).orElseThrow();
+        HolderSnapshot living = throughNode("node").orElseThrow();
+        for (HolderSnapshot holder : List.of(lease, living)) {
+            assertThat(does(permits -> permits.wasForced(holder.grant()))).isFalse();
+            assertThat(does(permits -> permits.takeFromHolder(holder.holder(), LEASE, "operator", "stuck")))
+                    .isTrue();
+            assertThat(does(permits -> permits.wasForced(holder.grant()))).isTrue();
+            assertThat(does(permits -> permits.takeFromHolder(holder.holder(), LEASE, "operator", "again")))
+                    .isFalse();
+            assertThat(does(permits -> permits.extend(holder.grant(), LEASE))).isFalse();
+            assertThat(does(permits -> permits.touch(holder.grant()))).isFalse();
+            assertThat(release(holder)).isFalse();
+        }
+        assertThat(usage().used()).isEqualTo(2);
+        assertThat(holders()).allSatisfy(taken -> {
+            assertThat(taken.holder().isForced()).isTrue();
+            assertThat(taken.state(Duration.ZERO)).isEqualTo(State.ALIVE);
+            assertThat(taken.timeUntilOver()).isBetween(LEASE.dividedBy(2), LEASE);
+            assertThat(does(permits -> permits.removeDead(taken.holder(), Duration.ZERO)))
+                    .isFalse();
+        });
+        assertThat(holders().get(0).holder().expiresAt())
+                .isEqualTo(lease.holder().expiresAt());
+        database.execute("update lock_holder set expires_at = acquired_at");
+        assertThat(holders())
+                .allSatisfy(taken -> assertThat(does(permits -> permits.removeDead(taken.holder(), Duration.ZERO)))
+                        .isTrue());
+        assertThat(database.queryForLong("select count(*) from lock_audit where action = 'FORCED_RELEASE'"
+                        + " and lock_name = 'exports' and permits = 1 and owner in ('one', 'through node')"
+                        + " and done_by = 'operator' and reason = 'stuck'"))
+                .isEqualTo(2);
+    }
+
+    @Test
+    void eachChangeOfALimitIsRecorded() {
+        long version = create(2).version();
+        LimitChange change = change(7);
+        assertThat(does(permits -> permits.isRecorded(change))).isFalse();
+        assertThat(does(permits -> permits.setLimit(change, version - 1))).isFalse();
+        assertThat(does(permits -> permits.isRecorded(change))).isFalse();
+        assertThat(does(permits -> permits.setLimit(change, version))).isTrue();
+        assertThat(does(permits -> permits.isRecorded(change))).isTrue();
+        assertThat(database.queryForLong("select count(*) from lock_audit where action = 'LIMIT_CHANGE'"
+                        + " and lock_name = 'exports' and permits = 7 and owner is null and node_id is null"
+                        + " and done_by = 'operator' and reason = 'Christmas'"))
+                .isEqualTo(1);
+    }
+
+    @Test
+    void semaphoresAreReadInPages() {
+        List.of("c", "a", "b").forEach(name -> create(name, 2));
+        application.create("lock");
+        assertThat(grant(
+                        new Claim("b", "one", null, 2, LEASE, null),
+                        usage("b").orElseThrow().version()))
+                .isPresent();
+        assertThat(page("")).containsExactly(new Semaphore("a", 2, 0), new Semaphore("b", 2, 2));
+        assertThat(page("b")).containsExactly(new Semaphore("c", 2, 0));
+        assertThat(page("c")).isEmpty();
+    }
+
+    private List<Semaphore> page(String after) {
+        return call(permits -> permits.page(after, 2));
     }
 
     @Test

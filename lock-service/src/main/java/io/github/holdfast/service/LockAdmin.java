@@ -9,6 +9,9 @@ import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.WaiterInfo;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.semaphore.PermitInfo;
+import io.github.holdfast.semaphore.SemaphoreInfo;
+import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.service.engine.LockEngine;
 import io.github.holdfast.task.TaskRequest;
 import java.time.Duration;
@@ -16,12 +19,13 @@ import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
- * Lists the locks, nodes and task runs in the database, and releases locks by force. It is for operators: an application should
- * work without it. Thread-safe.
+ * Lists the locks, semaphores, nodes and task runs in the database, releases by force, and changes the limits of semaphores. It is for
+ * operators: an application should work without it. Thread-safe.
  *
  * <p>Pages are in the order of names or ids. Each page is one statement, which reads the table from the end of the previous
  * page and locks nothing:
@@ -216,13 +220,104 @@ public final class LockAdmin {
 
     private Optional<LockInfo> forceRelease(String name, Predicate<LockInfo> isMeant, String reason) {
         String lockName = LockRequest.of(name).name();
-        String checked = LockNames.checked("reason", reason, LockAudit.MAX_REASON_LENGTH);
+        String checked = checkedReason(reason);
         engine.checkOpen();
         try {
             return engine.forceRelease(lockName, isMeant, checked);
         } catch (StoreException failed) {
             throw new LockStoreException(lockName, "was not released by force", failed);
         }
+    }
+
+    /**
+     * Returns the semaphores, one page at a time.
+     *
+     * @param afterName the last name of the previous page; the empty string for the first page
+     * @param limit 1 to {@link #MAX_PAGE_SIZE}
+     * @return in the order of their names; empty if there are no more
+     * @throws IllegalArgumentException if the limit is out of range
+     * @throws IllegalStateException if the service is closed
+     * @throws LockStoreException if the database failed
+     */
+    public List<SemaphoreInfo> semaphores(String afterName, int limit) {
+        checkPageSize(limit);
+        return read("The semaphores could not be read", () -> store().permits().page(afterName, limit)).stream()
+                .map(SemaphoreInfo::of)
+                .toList();
+    }
+
+    /**
+     * Returns the holders of permits of a semaphore, in the order of their grants. One statement.
+     *
+     * @param name as for {@link SemaphoreRequest#of}
+     * @return empty if nobody has permits, or if there is no such semaphore
+     * @throws IllegalArgumentException if the name is not valid
+     * @throws IllegalStateException if the service is closed
+     * @throws LockStoreException if the database failed
+     */
+    public List<PermitInfo> permits(String name) {
+        String semaphore = LockRequest.of(name).name();
+        return read(
+                        "The holders of permits could not be read",
+                        () -> store().permits().holders(semaphore))
+                .stream()
+                .flatMap(seen -> PermitInfo.ofHeld(seen).stream())
+                .toList();
+    }
+
+    /**
+     * Changes how many permits a semaphore has. Who waits for permits is woken. A smaller limit takes nothing from present holders:
+     * nobody gets permits until enough have come back. A limit of 0 stops all grants. The method adds a record to {@code lock_audit}.
+     * It needs five statements in one transaction. Not interruptible.
+     *
+     * @param name as for {@link SemaphoreRequest#of}
+     * @param limit 0 to {@link Integer#MAX_VALUE}
+     * @param reason the reason for the record: 1 to 1000 characters, no control characters
+     * @return the limit before; empty if there is no such semaphore. The first acquisition creates it
+     * @throws IllegalArgumentException if the name, the limit or the reason is not valid
+     * @throws IllegalStateException if the service is closed
+     * @throws LockStoreException if the database failed. If it did not answer the commit, the limit may be changed nevertheless
+     */
+    public OptionalInt setPermits(String name, int limit, String reason) {
+        String semaphore = LockRequest.of(name).name();
+        String checked = checkedReason(reason);
+        if (limit < 0) {
+            throw new IllegalArgumentException("A semaphore has 0 permits or more, not " + limit);
+        }
+        engine.checkOpen();
+        try {
+            return engine.setLimit(semaphore, limit, checked);
+        } catch (StoreException failed) {
+            throw new LockStoreException(semaphore, "did not get a new limit", failed);
+        }
+    }
+
+    /**
+     * Takes the permits of one grant from their holder by force, even if it is alive. The holder notices as that of a lock does; see
+     * {@link #forceRelease(String, String)}. Until it must have noticed, the permits count as used. The method adds a record to {@code
+     * lock_audit}. Not interruptible.
+     *
+     * @param name as for {@link SemaphoreRequest#of}
+     * @param fencingToken the {@linkplain PermitInfo#fencingToken token} of the holder
+     * @param reason the reason for the record: 1 to 1000 characters, no control characters
+     * @return the former holder; empty if that grant no longer stands
+     * @throws IllegalArgumentException if the name or the reason is not valid
+     * @throws IllegalStateException if the service is closed
+     * @throws LockStoreException if the database failed. If it did not answer the commit, the permits may be released nevertheless
+     */
+    public Optional<PermitInfo> forceReleasePermits(String name, long fencingToken, String reason) {
+        String semaphore = LockRequest.of(name).name();
+        String checked = checkedReason(reason);
+        engine.checkOpen();
+        try {
+            return engine.forceReleasePermits(semaphore, fencingToken, checked).flatMap(PermitInfo::ofHeld);
+        } catch (StoreException failed) {
+            throw new LockStoreException(semaphore, "did not get its permits back by force", failed);
+        }
+    }
+
+    private static String checkedReason(String reason) {
+        return LockNames.checked("reason", reason, LockAudit.MAX_REASON_LENGTH);
     }
 
     /**

@@ -13,11 +13,14 @@ import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.semaphore.PermitInfo;
+import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.task.TaskOutcome;
 import io.github.holdfast.task.TaskRequest;
 import io.github.holdfast.task.TaskRows;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
@@ -46,7 +49,9 @@ abstract class AdminCrashPointContract extends CrashPoints {
         "LockAdmin.held(String, int)",
         "LockAdmin.lastRuns(String, int)",
         "LockAdmin.nodes(String, int)",
-        "LockAdmin.runs(String, long, int)"
+        "LockAdmin.permits(String)",
+        "LockAdmin.runs(String, long, int)",
+        "LockAdmin.semaphores(String, int)"
     })
     void whatIsThereIsRead() {
         List<Crash.Use<LockAdmin>> reads = List.of(
@@ -54,7 +59,9 @@ abstract class AdminCrashPointContract extends CrashPoints {
                 admin -> assertThat(admin.held("reader", 1)).hasSize(1),
                 admin -> assertThat(admin.nodes("", 1)).hasSize(1),
                 admin -> assertThat(admin.lastRuns("", 1)).isNotNull(),
-                admin -> assertThat(admin.runs("read", Long.MAX_VALUE, 1)).isEmpty());
+                admin -> assertThat(admin.runs("read", Long.MAX_VALUE, 1)).isEmpty(),
+                admin -> assertThat(admin.semaphores("", 1)).isNotNull(),
+                admin -> assertThat(admin.permits("read")).isEmpty());
         LockHandle held = mine.acquireUninterruptibly(LockRequest.of("reader of all"));
         for (Crash.Use<LockAdmin> read : reads) {
             atEachStep(2, crash -> crash.isDone(() -> read.of(mine.admin())));
@@ -90,6 +97,55 @@ abstract class AdminCrashPointContract extends CrashPoints {
             assertThat(lock.release()).isEqualTo(isForced ? ReleaseOutcome.LOST : ReleaseOutcome.RELEASED);
             database.execute("update distributed_lock set available_at = null where name = '" + crash.name() + "'");
         });
+    }
+
+    /** It is changed or not, and written down if it is, once. */
+    @Test
+    @Breaks("LockAdmin.setPermits(String, int, String)")
+    void theLimitOfASemaphoreIsChanged() {
+        atEachStep(5, crash -> {
+            String name = crash.name();
+            SemaphoreRequest request = SemaphoreRequest.of(name).limit(2);
+            theirs.semaphore(request).tryAcquire().orElseThrow().close();
+            Optional<OptionalInt> told = crash.during(() -> mine.admin().setPermits(name, 3, "to test"));
+            boolean isChanged =
+                    database.queryForLong("select permits from distributed_lock where name = '" + name + "'") == 3;
+            assertThat(records(name)).isEqualTo(isChanged ? 1 : 0);
+            told.ifPresent(before -> {
+                assertThat(isChanged).isTrue();
+                assertThat(before).hasValue(2);
+            });
+        });
+    }
+
+    private long records(String name) {
+        return database.queryForLong("select count(*) from lock_audit where lock_name = '" + name + "'");
+    }
+
+    @Test
+    @Breaks("LockAdmin.forceReleasePermits(String, long, String)")
+    void permitsAreReleasedByForce() {
+        for (boolean isByLease : List.of(true, false)) {
+            atEachStep(5, crash -> {
+                String name = crash.name();
+                SemaphoreRequest request = SemaphoreRequest.of(name).limit(2).permits(2);
+                LockHandle both = theirs.semaphore(isByLease ? request.lease(LONG) : request)
+                        .tryAcquire()
+                        .orElseThrow();
+                Optional<PermitInfo> told = crash.during(() -> mine.admin()
+                        .forceReleasePermits(name, both.fencingToken(), "to test")
+                        .orElseThrow());
+                boolean isForced = theirs.admin().permits(name).isEmpty();
+                assertThat(records(name)).isEqualTo(isForced ? 1 : 0);
+                told.ifPresent(former -> {
+                    assertThat(isForced).isTrue();
+                    assertThat(former.fencingToken()).isEqualTo(both.fencingToken());
+                });
+                assertThat(mine.semaphore(request).tryAcquire()).isEmpty();
+                assertThat(both.release()).isEqualTo(isForced ? ReleaseOutcome.LOST : ReleaseOutcome.RELEASED);
+                database.execute("delete from lock_holder where name = '" + name + "'");
+            });
+        }
     }
 
     /** What was not done is done by the next one, and nothing twice. */

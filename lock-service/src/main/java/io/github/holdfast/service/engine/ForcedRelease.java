@@ -18,7 +18,7 @@ final class ForcedRelease {
     private static final Duration LIMIT = Duration.ofSeconds(10);
 
     private final LockAccess access;
-    private final Duration nodeLease;
+    private final HolderAlert holderAlert;
     private final Duration clockTolerance;
     private final String releasedBy;
     private final String name;
@@ -32,7 +32,7 @@ final class ForcedRelease {
      */
     ForcedRelease(HoldContext context, String releasedBy, String name, Predicate<LockInfo> isMeant, String reason) {
         this.access = context.access();
-        this.nodeLease = context.heartbeat().lease();
+        this.holderAlert = new HolderAlert(context);
         this.clockTolerance = context.policy().clockTolerance();
         this.releasedBy = releasedBy;
         this.name = name;
@@ -74,24 +74,9 @@ final class ForcedRelease {
             throw StoreException.overtaken();
         }
         if (row.nodeId() != null) {
-            alert(locks, row.nodeId(), takenFromHolder);
+            holderAlert.alert(row.nodeId()).ifPresent(believed -> locks.delay(takenFromHolder, tolerated(believed)));
         }
         locks.recordForcedRelease(row, releasedBy, reason);
-    }
-
-    /**
-     * Makes the next heartbeat of the holder's node fail, so that the node checks its locks. From then on, no heartbeat extends
-     * the node's lease. But until the first heartbeat after it, a grant lasts for a whole node lease. The node lease of another
-     * service is not known here, and is assumed to be the same. The caller has already locked the lock's row: a wait for the row
-     * must not block the node's heartbeat.
-     */
-    private void alert(TransactionalLockRows locks, String nodeId, LockEntity takenFromHolder) {
-        access.store().nodes().alert(nodeId);
-        access.store()
-                .nodes()
-                .read(nodeId)
-                .map(node -> node.expiresIn().compareTo(nodeLease) > 0 ? node.expiresIn() : nodeLease)
-                .ifPresent(believed -> locks.delay(takenFromHolder, tolerated(believed)));
     }
 
     /**

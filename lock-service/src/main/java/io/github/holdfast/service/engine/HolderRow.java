@@ -108,9 +108,12 @@ final class HolderRow implements HoldRow {
 
     @Override
     public Optional<LossCause> whyGone() {
-        return access.store().inTransaction(LOOK, this::seen).isPresent()
-                ? Optional.empty()
-                : Optional.of(LossCause.TAKEN_OVER);
+        return access.store().inTransaction(LOOK, () -> {
+            if (seen().isPresent()) {
+                return Optional.empty();
+            }
+            return Optional.of(permits().wasForced(grant) ? LossCause.FORCED : LossCause.TAKEN_OVER);
+        });
     }
 
     private Optional<HolderSnapshot> seen() {

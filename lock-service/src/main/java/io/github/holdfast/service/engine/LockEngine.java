@@ -14,12 +14,14 @@ import io.github.holdfast.lock.WaiterInfo;
 import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.LockStore.WakeUpChannel;
+import io.github.holdfast.repository.PermitRows.HolderSnapshot;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.function.Predicate;
@@ -255,6 +257,28 @@ public final class LockEngine implements AutoCloseable {
      */
     public Optional<LockInfo> forceRelease(String name, Predicate<LockInfo> isMeant, String reason) {
         return new ForcedRelease(context, identity.current(), name, isMeant, reason).release();
+    }
+
+    /**
+     * Changes the limit of a semaphore.
+     *
+     * @param reason the reason for the record
+     * @return the limit before; empty if there is no such semaphore
+     * @throws StoreException if the database failed
+     */
+    public OptionalInt setLimit(String semaphore, int limit, String reason) {
+        return new SemaphoreChanges(context, identity).setLimit(semaphore, limit, reason);
+    }
+
+    /**
+     * Takes the permits of one grant from their holder.
+     *
+     * @param reason the reason for the record
+     * @return the former holder; empty if the grant no longer stands
+     * @throws StoreException if the database failed
+     */
+    public Optional<HolderSnapshot> forceReleasePermits(String semaphore, long fencingToken, String reason) {
+        return new SemaphoreChanges(context, identity).forceRelease(semaphore, fencingToken, reason);
     }
 
     /** Returns the locks in the database. */

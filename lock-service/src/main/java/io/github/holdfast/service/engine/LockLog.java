@@ -1,9 +1,11 @@
 package io.github.holdfast.service.engine;
 
+import io.github.holdfast.entity.LockHolder;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockListener;
 import io.github.holdfast.lock.LockLost;
 import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.repository.PermitRows.LimitChange;
 import io.github.holdfast.service.engine.ServiceSettings.Writers;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -80,6 +82,33 @@ final class LockLog implements LockListener {
                 .addKeyValue(LogEvent.HOLDER, holder)
                 .addKeyValue(LogEvent.REASON, reason)
                 .log("Lock '{}' was taken from {} by force: {}", from.name(), holder, reason);
+    }
+
+    static void forced(LockHolder from, String reason) {
+        String holder = from.holder() == null ? "an unknown holder" : from.holder();
+        LogEvent.LOCK_FORCED
+                .of(from.name(), LOG.atWarn())
+                .addKeyValue(LogEvent.TOKEN, from.fencingToken())
+                .addKeyValue(LogEvent.HOLDER, holder)
+                .addKeyValue(LogEvent.REASON, reason)
+                .log(
+                        "{} permits of semaphore '{}' were taken from {} by force: {}",
+                        from.permits(),
+                        from.name(),
+                        holder,
+                        reason);
+    }
+
+    static void limitChanged(LimitChange change, int before) {
+        LogEvent.LIMIT_CHANGED
+                .of(change.name(), LOG.atWarn())
+                .addKeyValue(LogEvent.REASON, change.reason())
+                .log(
+                        "The limit of semaphore '{}' was changed from {} to {} permits: {}",
+                        change.name(),
+                        before,
+                        change.limit(),
+                        change.reason());
     }
 
     static void notReleasedOnClose(String lockName, Throwable failed) {

@@ -12,6 +12,7 @@ public enum LogEvent {
     LOCK_SUSPECT("lock.suspect"),
     LOCK_TAKEN_OVER("lock.takeover"),
     LOCK_FORCED("lock.forced"),
+    LIMIT_CHANGED("limit.changed"),
     LOCK_DEFERRED("lock.deferred"),
     LOCK_UNSETTLED("lock.unsettled"),
     LOCK_FREED("lock.freed"),

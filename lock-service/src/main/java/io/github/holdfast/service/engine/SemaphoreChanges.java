@@ -1,0 +1,129 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.PermitRows;
+import io.github.holdfast.repository.PermitRows.HolderSnapshot;
+import io.github.holdfast.repository.PermitRows.LimitChange;
+import io.github.holdfast.repository.PermitRows.Usage;
+import io.github.holdfast.repository.StoreException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.UUID;
+import java.util.function.Supplier;
+
+/**
+ * What operators change in semaphores. Each change is repeated until the database answers. If an unanswered attempt took effect, its
+ * result counts. Thread-safe.
+ */
+final class SemaphoreChanges {
+
+    private static final Duration LIMIT = Duration.ofSeconds(10);
+
+    private final LockAccess access;
+    private final HolderAlert holderAlert;
+    private final ProcessIdentity identity;
+
+    SemaphoreChanges(HoldContext context, ProcessIdentity identity) {
+        this.access = context.access();
+        this.holderAlert = new HolderAlert(context);
+        this.identity = identity;
+    }
+
+    /**
+     * Changes the limit of a semaphore, and wakes those who wait for permits. Not interruptible.
+     *
+     * @param limit how many permits it will have; 0 or more
+     * @param reason the reason for the record
+     * @return the limit before; empty if there is no such semaphore
+     * @throws StoreException if the database failed
+     */
+    OptionalInt setLimit(String name, int limit, String reason) {
+        LimitChange change = new LimitChange(UUID.randomUUID().toString(), name, limit, identity.current(), reason);
+        int[] sentBefore = new int[1];
+        OptionalInt before = repeated(() -> {
+            if (permits().isRecorded(change)) {
+                return OptionalInt.of(sentBefore[0]);
+            }
+            Optional<Usage> seen = permits().usage(name);
+            if (seen.isEmpty()) {
+                return OptionalInt.empty();
+            }
+            sentBefore[0] = seen.get().limit();
+            if (!permits().setLimit(change, seen.get().version())) {
+                throw StoreException.overtaken();
+            }
+            return OptionalInt.of(sentBefore[0]);
+        });
+        if (before.isPresent()) {
+            LockLog.limitChanged(change, before.getAsInt());
+            access.waiterNotifier().lockReleased(name);
+            access.waiterNotifier().wakeNext(name);
+        }
+        return before;
+    }
+
+    /**
+     * Takes the permits of one grant from their holder. Not interruptible.
+     *
+     * @param reason the reason for the record
+     * @return the former holder; empty if the grant no longer stands
+     * @throws StoreException if the database failed
+     */
+    Optional<HolderSnapshot> forceRelease(String name, long fencingToken, String reason) {
+        Optional<HolderSnapshot> former = repeated(new Attempt(name, fencingToken, reason));
+        former.ifPresent(seen -> LockLog.forced(seen.holder(), reason));
+        return former;
+    }
+
+    /** One forced release. */
+    private final class Attempt implements Supplier<Optional<HolderSnapshot>> {
+
+        private final String name;
+        private final long fencingToken;
+        private final String reason;
+        private Optional<HolderSnapshot> sent = Optional.empty();
+
+        private Attempt(String name, long fencingToken, String reason) {
+            this.name = name;
+            this.fencingToken = fencingToken;
+            this.reason = reason;
+        }
+
+        @Override
+        public Optional<HolderSnapshot> get() {
+            if (sent.filter(holder -> permits().wasForced(holder.grant())).isEmpty()) {
+                sent = permits().holders(name).stream()
+                        .filter(seen -> seen.holder().fencingToken() == fencingToken && seen.isHeld())
+                        .findFirst();
+                sent.ifPresent(this::force);
+            }
+            return sent;
+        }
+
+        private void force(HolderSnapshot seen) {
+            // Locks the holder's row before that of its node.
+            if (!permits().touch(seen.grant())) {
+                throw StoreException.overtaken();
+            }
+            String nodeId = seen.holder().nodeId();
+            Duration notices =
+                    nodeId == null ? Duration.ZERO : holderAlert.alert(nodeId).orElse(Duration.ZERO);
+            if (!permits().takeFromHolder(seen.holder(), notices, identity.current(), reason)) {
+                throw StoreException.overtaken();
+            }
+        }
+    }
+
+    private <T> T repeated(Supplier<T> work) {
+        LockStore store = access.store();
+        return Deadline.uninterruptibly(
+                access.ticker(),
+                LIMIT,
+                deadline -> deadline.repeat(() -> store.inTransaction(deadline.forOneStatement(), work)));
+    }
+
+    private PermitRows permits() {
+        return access.store().permits();
+    }
+}
