@@ -21,23 +21,37 @@ import org.springframework.util.ReflectionUtils;
 final class AnnotatedMethods {
 
     private final Class<? extends Annotation> annotation;
+    private final String protection;
     private final BiPredicate<Method, Class<?>> isAnnotated;
     private final Map<Class<?>, Set<Method>> known = new ConcurrentHashMap<>();
 
-    private AnnotatedMethods(Class<? extends Annotation> annotation, BiPredicate<Method, Class<?>> isAnnotated) {
+    private AnnotatedMethods(
+            Class<? extends Annotation> annotation, String protection, BiPredicate<Method, Class<?>> isAnnotated) {
         this.annotation = annotation;
+        this.protection = protection;
         this.isAnnotated = isAnnotated;
     }
 
     static AnnotatedMethods locked() {
+        return inHierarchy(Locked.class, "a lock");
+    }
+
+    static AnnotatedMethods limited() {
+        return inHierarchy(Limited.class, "permits");
+    }
+
+    private static AnnotatedMethods inHierarchy(Class<? extends Annotation> annotation, String protection) {
         return new AnnotatedMethods(
-                Locked.class,
-                (method, type) -> !LockedAnnotations.of(method, type).isEmpty());
+                annotation,
+                protection,
+                (method, type) ->
+                        !LockedAnnotations.of(annotation, method, type).isEmpty());
     }
 
     static AnnotatedMethods scheduledLock() {
         return new AnnotatedMethods(
                 ScheduledLock.class,
+                "a lock",
                 (method, type) -> AnnotatedElementUtils.hasAnnotation(
                         LockedAnnotations.specific(method, type), ScheduledLock.class));
     }
@@ -45,6 +59,16 @@ final class AnnotatedMethods {
     /** Returns the annotation as it appears in source code. */
     String annotation() {
         return "@" + annotation.getSimpleName();
+    }
+
+    /** Returns what the methods would lack without interception, for messages. */
+    String protection() {
+        return protection;
+    }
+
+    /** Returns whether a call of this method, on a bean of this class, is one of an annotated method. */
+    boolean isAnnotated(Method method, Class<?> type) {
+        return isAnnotated.test(method, type);
     }
 
     /** Returns whether the method or an overridden method has the annotation. The annotation of a class does not count. */

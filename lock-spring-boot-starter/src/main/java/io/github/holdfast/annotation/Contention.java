@@ -5,7 +5,6 @@ import io.github.holdfast.lock.LockNotAcquiredException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -18,7 +17,7 @@ import org.springframework.core.Nullness;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
-/** The action that replaces a method call when another owner holds the method's lock. */
+/** The action that replaces a method call whose locks or permits were not acquired. */
 interface Contention {
 
     /** The empty results that replace null, by type. */
@@ -38,31 +37,25 @@ interface Contention {
             throws Throwable;
 
     /**
-     * Reads the action from the annotations of one method.
+     * Reads the action from these attributes.
      *
-     * @throws IllegalArgumentException if the annotations are wrong; the message says why and what to do
+     * @param fallback the name of a method; empty if there is none
+     * @throws IllegalArgumentException if they are wrong; the message says why and what to do
      */
-    static Contention of(List<Locked> annotations, Method method, Class<?> targetClass) {
-        Locked first = annotations.get(0);
-        for (Locked other : annotations) {
-            if (other.onContention() != first.onContention()
-                    || !other.fallback().equals(first.fallback())) {
-                throw new IllegalArgumentException("its @Locked annotations must agree on onContention and fallback");
-            }
-        }
-        if (!first.fallback().isEmpty()) {
-            if (first.onContention() == OnContention.SKIP) {
+    static Contention of(OnContention onContention, String fallback, AnnotationSite site) {
+        if (!fallback.isEmpty()) {
+            if (onContention == OnContention.SKIP) {
                 throw new IllegalArgumentException("it has a fallback, so it cannot SKIP: leave one of them out");
             }
-            return new Fallback(fallback(first.fallback(), method, targetClass));
+            return new Fallback(fallback(fallback, site.method(), site.targetClass()));
         }
-        return switch (first.onContention()) {
+        return switch (onContention) {
             case THROW ->
                 (contention, target, arguments) -> {
                     throw contention;
                 };
             case SKIP -> {
-                Supplier<@Nullable Object> nothing = nothing(method);
+                Supplier<@Nullable Object> nothing = nothing(site.method());
                 yield (contention, target, arguments) -> nothing.get();
             }
         };

@@ -11,7 +11,7 @@ import java.util.HexFormat;
 import java.util.stream.Collectors;
 import org.springframework.util.ClassUtils;
 
-/** Builds the default lock name of a method. Every process with the same code gets the same name. */
+/** Builds the default names of a method's lock and semaphore. Every process with the same code gets the same name. */
 final class DefaultName {
 
     private static final int MAX_LENGTH = 255;
@@ -22,24 +22,37 @@ final class DefaultName {
     private DefaultName() {}
 
     /**
-     * Returns a name of class, method and parameter types.
+     * Returns the name of the method's lock. It consists of class, method and parameter types.
      *
      * @param method the most specific one
      * @param targetClass the class of the bean
      * @throws IllegalArgumentException if the class is generated at run time, because its name then differs in each process
      */
-    static String of(Method method, Class<?> targetClass) {
+    static String ofLock(Method method, Class<?> targetClass) {
+        return shortened(full(method, targetClass));
+    }
+
+    /**
+     * Returns the name of the method's semaphore. It differs from {@link #ofLock}, because a semaphore cannot have the name of a lock.
+     *
+     * @throws IllegalArgumentException as for {@link #ofLock}
+     */
+    static String ofSemaphore(Method method, Class<?> targetClass) {
+        return shortened(full(method, targetClass) + ":permits");
+    }
+
+    private static String full(Method method, Class<?> targetClass) {
         Class<?> named = Modifier.isAbstract(method.getModifiers())
                 ? method.getDeclaringClass()
                 : ClassUtils.getUserClass(targetClass);
         if (named.isHidden() || named.isSynthetic()) {
             throw new IllegalArgumentException(
-                    "its class " + named.getTypeName() + " has a different name in each process: give the lock a name");
+                    "its class " + named.getTypeName() + " has a different name in each process: set a name");
         }
         String parameters = Arrays.stream(method.getParameterTypes())
                 .map(Class::getTypeName)
                 .collect(Collectors.joining(",", "(", ")"));
-        return shortened(named.getTypeName() + "." + method.getName() + parameters);
+        return named.getTypeName() + "." + method.getName() + parameters;
     }
 
     /** Shortens a name that is too long. The result is the beginning of the name and a hash of the whole name. */

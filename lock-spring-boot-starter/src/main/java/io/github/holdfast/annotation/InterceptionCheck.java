@@ -178,9 +178,9 @@ final class InterceptionCheck
                             return;
                         }
                     } else if (!isProxy && advisor.getAdvice() instanceof TransactionAspectSupport) {
-                        throw new IllegalStateException("its " + annotated.annotation()
-                                + " methods would be locked inside their transactions, and released before the commit."
-                                + " Use @EnableTransactionManagement for these transactions, or give their advisor an"
+                        throw new IllegalStateException("what its " + annotated.annotation()
+                                + " methods hold would be acquired inside their transactions, and released before the"
+                                + " commit. Use @EnableTransactionManagement for these transactions, or give their advisor an"
                                 + " order greater than " + LockedAdvisor.DEFAULT_ORDER);
                     }
                 }
@@ -189,11 +189,13 @@ final class InterceptionCheck
         refuse(method, layers, isProxy);
     }
 
-    private static boolean intercepts(Advisor advisor, Method method, Advised proxy) {
+    private boolean intercepts(Advisor advisor, Method method, Advised proxy) {
         Class<?> target = proxy.getTargetClass() == null ? method.getDeclaringClass() : proxy.getTargetClass();
         return advisor instanceof PointcutAdvisor ours
                 && calls(method, proxy)
-                        .anyMatch(call -> ours.getPointcut().getMethodMatcher().matches(call, target));
+                        .anyMatch(call -> ours.getPointcut().getMethodMatcher().matches(call, target)
+                                // It may match because of another annotation that it applies.
+                                && annotated.isAnnotated(call, target));
     }
 
     /** Returns the methods of the proxy through which a caller can reach this method. */
@@ -220,12 +222,19 @@ final class InterceptionCheck
                         && declaring.getClassLoader() == proxy.getClassLoader());
     }
 
+    private static boolean isCalledThroughInterface(Method method, List<Object> layers) {
+        return layers.stream()
+                .anyMatch(layer -> layer instanceof Advised proxy
+                        && calls(method, proxy).findAny().isPresent());
+    }
+
     private void refuse(Method method, List<Object> layers, boolean isProxy) {
         String annotation = annotated.annotation();
         Object bean = layers.get(0);
         if (!isProxy) {
             throw new IllegalStateException("its " + annotation + " methods, such as " + LockedMethod.describe(method)
-                    + ", would run without their locks, because Spring's proxy does not wrap the bean. If a"
+                    + ", would run without " + annotated.protection()
+                    + ", because Spring's proxy does not wrap the bean. If a"
                     + " BeanPostProcessor or an advisor needs the bean, Spring created it too early: move the methods"
                     + " to another bean. If it was registered as a finished object, or belongs to Spring's own"
                     + " infrastructure: declare it by a @Bean method or as a @Component. If it is itself a proxy of an"
@@ -236,13 +245,13 @@ final class InterceptionCheck
             why = Modifier.isFinal(method.getModifiers())
                     ? "it is final, so Spring's proxy cannot intercept its calls: make it overridable"
                     : "it is package-private, and Spring's proxy is in another package: make it public or protected";
-        } else if (annotated.isOnMethod(method)) {
-            why = "Spring's proxy has only the bean's interfaces, and none of them declares the method: declare it in"
-                    + " one, or use a proxy of the class (proxyTargetClass = true)";
+        } else if (annotated.isOnMethod(method) || isCalledThroughInterface(method, layers)) {
+            why = "Spring's proxy has only the bean's interfaces, and none of them declares the method with this"
+                    + " annotation: declare it in one, or use a proxy of the class (proxyTargetClass = true)";
         } else {
             return;
         }
         throw new IllegalStateException(annotation + " cannot be used on " + LockedMethod.describe(method)
-                + ", which would run without its lock: " + why);
+                + ", which would run without " + annotated.protection() + ": " + why);
     }
 }

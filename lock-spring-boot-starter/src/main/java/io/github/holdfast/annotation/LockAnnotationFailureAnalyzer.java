@@ -11,7 +11,7 @@ final class LockAnnotationFailureAnalyzer extends AbstractFailureAnalyzer<LockAn
         return new FailureAnalysis(
                 cause.getMessage(),
                 "Change the annotation, or its method or bean, as described. Holdfast does not start an application in"
-                        + " which a method would run without its lock.",
+                        + " which a method would run without its lock or permits.",
                 cause);
     }
 }

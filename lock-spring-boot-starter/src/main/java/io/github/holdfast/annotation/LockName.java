@@ -22,21 +22,23 @@ import org.springframework.expression.spel.ast.VariableReference;
 import org.springframework.expression.spel.standard.SpelExpression;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
 
-/** A lock name that may contain expressions. It is parsed once, and evaluated for each call. Thread-safe. */
+/** The name of a lock or semaphore, which may contain expressions. It is parsed once, and evaluated for each call. Thread-safe. */
 final class LockName {
 
     private static final SpelExpressionParser PARSER = new SpelExpressionParser();
     private static final TemplateParserContext TEMPLATE = new TemplateParserContext("{", "}");
 
+    private final String template;
     private final List<Expression> parts;
 
-    private LockName(List<Expression> parts) {
+    private LockName(String template, List<Expression> parts) {
+        this.template = template;
         this.parts = parts;
     }
 
     /** Returns a name without expressions. */
     static LockName fixed(String name) {
-        return new LockName(List.of(new LiteralExpression(name)));
+        return new LockName(name, List.of(new LiteralExpression(name)));
     }
 
     /**
@@ -49,7 +51,7 @@ final class LockName {
             throw new IllegalArgumentException(
                     "'" + template + "' is taken literally: put expressions in braces, such as '{" + template + "}'");
         }
-        LockName name = new LockName(parts(template));
+        LockName name = new LockName(template, parts(template));
         name.checkVariables(method, parameterNames.getParameterNames(method));
         return name;
     }
@@ -105,11 +107,16 @@ final class LockName {
         }
     }
 
-    /** Returns the name if it contains no expressions. */
-    Optional<String> fixed() {
+    /** Returns the name with its expressions as they are written. */
+    String template() {
+        return template;
+    }
+
+    /** Returns the name if it contains no expressions. Otherwise returns some valid name, so that the rest can be checked. */
+    String sample() {
         return parts.size() == 1 && parts.get(0) instanceof LiteralExpression literal
-                ? Optional.of(literal.getExpressionString())
-                : Optional.empty();
+                ? literal.getExpressionString()
+                : "known at each call";
     }
 
     /**

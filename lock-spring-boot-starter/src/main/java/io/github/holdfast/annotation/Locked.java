@@ -41,6 +41,9 @@ import org.springframework.core.annotation.AliasFor;
  * them together, as {@link io.github.holdfast.service.LockService#acquireAll} does, within the shortest of the wait times. If two
  * names evaluate to the same text, they mean one lock, and the first annotation decides how it is held.
  *
+ * <p><strong>With {@link Limited}.</strong> A method with both annotations acquires the permits first. If it gets no lock, it
+ * releases them at once.
+ *
  * <p><strong>Asynchronous results.</strong> The method may return a {@link java.util.concurrent.CompletionStage} or {@link
  * java.util.concurrent.CompletableFuture}. The lock is then held until the stage is complete. The calling thread waits for the
  * lock. The completing thread releases it before code that waits for the returned stage continues. Such a lock belongs to the

@@ -1,6 +1,8 @@
 package io.github.holdfast.annotation;
 
+import java.lang.annotation.Annotation;
 import java.lang.reflect.Method;
+import java.util.List;
 import org.aopalliance.aop.Advice;
 import org.springframework.aop.Pointcut;
 import org.springframework.aop.support.AbstractPointcutAdvisor;
@@ -12,7 +14,7 @@ import org.springframework.transaction.interceptor.BeanFactoryTransactionAttribu
 
 /**
  * Applies the interceptor to the annotated methods. The interceptor is always outside the transaction interceptor, whatever its
- * order, but otherwise as far inside as possible. So a caller whom Spring Security refuses never waits for a lock.
+ * order, but otherwise as far inside as possible. So a caller whom Spring Security refuses never waits.
  */
 final class LockedAdvisor extends AbstractPointcutAdvisor {
 
@@ -20,6 +22,8 @@ final class LockedAdvisor extends AbstractPointcutAdvisor {
 
     /** Outside advisors with the default order, such as those of transactions and caches. */
     static final int DEFAULT_ORDER = Ordered.LOWEST_PRECEDENCE - 1000;
+
+    private static final List<Class<? extends Annotation>> ANNOTATIONS = List.of(Locked.class, Limited.class);
 
     private final transient ConfigurableListableBeanFactory beans;
     private final transient Advice advice;
@@ -33,14 +37,16 @@ final class LockedAdvisor extends AbstractPointcutAdvisor {
     private static final class AnnotatedMethods extends StaticMethodMatcherPointcut {
 
         AnnotatedMethods() {
-            // Java's own classes cannot have the annotation. All others are checked, because a name shows nothing
+            // Java's own classes cannot have the annotations. All others are checked, because a name shows nothing
             // about annotations.
-            setClassFilter(type -> AnnotationUtils.isCandidateClass(type, Locked.class));
+            setClassFilter(type -> AnnotationUtils.isCandidateClass(type, ANNOTATIONS));
         }
 
         @Override
         public boolean matches(Method method, Class<?> targetClass) {
-            return !LockedAnnotations.of(method, targetClass).isEmpty();
+            return ANNOTATIONS.stream()
+                    .anyMatch(annotation -> !LockedAnnotations.of(annotation, method, targetClass)
+                            .isEmpty());
         }
     }
 
@@ -70,8 +76,8 @@ final class LockedAdvisor extends AbstractPointcutAdvisor {
     private static int outside(BeanFactoryTransactionAttributeSourceAdvisor transactions) {
         if (transactions.getOrder() == Ordered.HIGHEST_PRECEDENCE) {
             throw new IllegalStateException(
-                    "@Locked methods cannot be locked outside their transactions, because the transaction advisor has"
-                            + " the order Ordered.HIGHEST_PRECEDENCE: give @EnableTransactionManagement a greater one");
+                    "@Locked and @Limited cannot apply outside transactions, because the transaction advisor has the"
+                            + " order Ordered.HIGHEST_PRECEDENCE: give @EnableTransactionManagement a greater one");
         }
         return transactions.getOrder() - 1;
     }

@@ -1,5 +1,6 @@
 package io.github.holdfast.annotation;
 
+import java.lang.annotation.Annotation;
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
@@ -11,21 +12,25 @@ import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.util.ReflectionUtils;
 
-/** Finds the annotations of methods: on the methods themselves, and on their classes and interfaces. */
+/**
+ * Finds the annotations of methods, of one type at a time: on the methods themselves, and on their classes and interfaces.
+ */
 final class LockedAnnotations {
 
     private LockedAnnotations() {}
 
-    /** Returns the annotations of a method. If it has none, returns those of its declaring class, which may be empty. */
-    static List<Locked> of(Method method, Class<?> targetClass) {
+    /**
+     * Returns the annotations of a method, of this type. If it has none, returns those of its declaring class, which may be empty.
+     */
+    static <A extends Annotation> List<A> of(Class<A> type, Method method, Class<?> targetClass) {
         Method specific = specific(method, targetClass);
-        List<Locked> ofMethod = ofMethod(specific);
+        List<A> ofMethod = nearest(type, specific);
         if (!ofMethod.isEmpty()) {
             return ofMethod;
         }
-        List<Locked> ofClass = ofClass(specific);
+        List<A> ofClass = ofClass(type, specific);
         // The bean's class may inherit the method from a class that does not implement the interface.
-        return ofClass.isEmpty() && !specific.equals(method) ? ofMethodOrClass(method) : ofClass;
+        return ofClass.isEmpty() && !specific.equals(method) ? ofMethodOrClass(type, method) : ofClass;
     }
 
     /**
@@ -35,30 +40,24 @@ final class LockedAnnotations {
         return Proxy.isProxyClass(targetClass) ? method : AopUtils.getMostSpecificMethod(method, targetClass);
     }
 
-    private static List<Locked> ofMethodOrClass(Method method) {
-        List<Locked> ofMethod = ofMethod(method);
-        return ofMethod.isEmpty() ? ofClass(method) : ofMethod;
+    private static <A extends Annotation> List<A> ofMethodOrClass(Class<A> type, Method method) {
+        List<A> ofMethod = nearest(type, method);
+        return ofMethod.isEmpty() ? ofClass(type, method) : ofMethod;
     }
 
-    /** Returns the annotations on this method. If it has none, returns those of the nearest overridden method. */
-    static List<Locked> ofMethod(Method method) {
-        return nearest(method);
-    }
-
-    private static List<Locked> ofClass(Method method) {
+    private static <A extends Annotation> List<A> ofClass(Class<A> type, Method method) {
         boolean isForProxies = !Modifier.isStatic(method.getModifiers())
                 && !Modifier.isPrivate(method.getModifiers())
                 && !ReflectionUtils.isObjectMethod(method)
                 && !MethodChecks.isCalledOnTheBeanItself(method, method.getDeclaringClass());
-        return isForProxies ? nearest(method.getDeclaringClass()) : List.of();
+        return isForProxies ? nearest(type, method.getDeclaringClass()) : List.of();
     }
 
     /**
      * Returns all annotations of the nearest element with at least one. It adds none of overridden methods or superclasses.
      */
-    private static List<Locked> nearest(AnnotatedElement element) {
-        List<MergedAnnotation<Locked>> found = MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY).stream(
-                        Locked.class)
+    private static <A extends Annotation> List<A> nearest(Class<A> type, AnnotatedElement element) {
+        List<MergedAnnotation<A>> found = MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY).stream(type)
                 .toList();
         return found.stream()
                 .filter(annotation ->

@@ -14,7 +14,7 @@ import org.springframework.context.annotation.Role;
 import org.springframework.core.type.AnnotationMetadata;
 
 /**
- * Enables {@link Locked} methods. They use the only {@link LockService} bean, or the primary one of several. Spring Boot applies
+ * Enables {@link Locked} and {@link Limited} methods. They use the only {@link LockService} bean, or the primary one of several. Spring Boot applies
  * this configuration automatically. Other applications import it:
  *
  * <pre>{@code
@@ -62,6 +62,13 @@ public final class LockedConfiguration {
     static InterceptionCheck holdfastLockedInterceptionCheck(
             ConfigurableListableBeanFactory beans, LockedMethods methods) {
         return new InterceptionCheck(beans, AnnotatedMethods.locked(), LockedInterceptor.class, methods::get);
+    }
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static InterceptionCheck holdfastLimitedInterceptionCheck(
+            ConfigurableListableBeanFactory beans, LockedMethods methods) {
+        return new InterceptionCheck(beans, AnnotatedMethods.limited(), LockedInterceptor.class, methods::get);
     }
 
     /** Registers Spring's creator of proxies. It is missing if nothing else needs proxies. */

@@ -1,20 +1,20 @@
 package io.github.holdfast.annotation;
 
+import io.github.holdfast.annotation.Requirement.Acquisition;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockHandles;
 import io.github.holdfast.lock.LockNotAcquiredException;
-import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.service.LockService;
+import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collection;
-import java.util.Objects;
+import java.util.List;
 import java.util.concurrent.CompletionStage;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
 
-/** Acquires the locks of a method, calls the method, and releases the locks. Thread-safe. */
+/** Acquires what a method requires, calls the method, and releases it. Thread-safe. */
 final class LockedInterceptor implements MethodInterceptor {
 
     private final LockedMethods methods;
@@ -31,30 +31,39 @@ final class LockedInterceptor implements MethodInterceptor {
         // Spring has called the advisor with the same class. If the target is a proxy, this is the class of the proxy.
         Class<?> targetClass = target == null ? invocation.getMethod().getDeclaringClass() : target.getClass();
         LockedMethod method = methods.get(invocation.getMethod(), targetClass);
-        LockHandles acquired;
-        try {
-            acquired = acquire(method, method.requests(target, targetClass, invocation.getArguments()));
-        } catch (LockNotAcquiredException contention) {
-            return method.contention().answer(contention, target, invocation.getArguments());
+        // In the order of acquisition. The release reverses it.
+        List<LockHandle> acquired = new ArrayList<>();
+        for (Acquisition next : method.acquisitions(target, targetClass, invocation.getArguments())) {
+            try {
+                acquired.addAll(acquire(next, acquired));
+            } catch (LockNotAcquiredException contention) {
+                return next.contention().answer(contention, target, invocation.getArguments());
+            } catch (InterruptedException interrupted) {
+                throw interrupted(method, next, interrupted);
+            }
         }
-        return proceed(invocation, acquired);
+        return proceed(invocation, LockHandles.of(acquired));
     }
 
-    private LockHandles acquire(LockedMethod method, Collection<LockRequest> requests) throws InterruptedException {
+    /** Acquires the next locks or permits. If that fails, releases those acquired before. */
+    private List<LockHandle> acquire(Acquisition next, List<LockHandle> before) throws InterruptedException {
         try {
-            return Objects.requireNonNull(
-                    locks.getObject().acquireAll(requests), "The LockService is a mock that acquires nothing");
-        } catch (InterruptedException interrupted) {
-            if (Arrays.asList(method.method().getExceptionTypes()).contains(InterruptedException.class)) {
-                throw interrupted;
-            }
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException(
-                    LockedMethod.describe(method.method())
-                            + " did not run: the thread was interrupted while it waited for "
-                            + requests.stream().map(LockRequest::name).toList(),
-                    interrupted);
+            return next.acquirer().from(locks.getObject());
+        } catch (InterruptedException | RuntimeException | Error failed) {
+            LockHandles.of(before).release();
+            throw failed;
         }
+    }
+
+    private static Exception interrupted(LockedMethod method, Acquisition waitedFor, InterruptedException interrupted) {
+        if (Arrays.asList(method.method().getExceptionTypes()).contains(InterruptedException.class)) {
+            return interrupted;
+        }
+        Thread.currentThread().interrupt();
+        return new IllegalStateException(
+                LockedMethod.describe(method.method()) + " did not run: the thread was interrupted while it waited for "
+                        + waitedFor.names(),
+                interrupted);
     }
 
     private static @Nullable Object proceed(MethodInvocation invocation, LockHandles acquired) throws Throwable {
@@ -64,7 +73,7 @@ final class LockedInterceptor implements MethodInterceptor {
         }
     }
 
-    /** Releases the locks at the end of a block, or later. */
+    /** Releases everything at the end of a block, or later. */
     private static final class Release implements AutoCloseable {
 
         private final LockHandles acquired;
@@ -74,7 +83,7 @@ final class LockedInterceptor implements MethodInterceptor {
             this.acquired = acquired;
         }
 
-        /** Returns a stage that completes after the release, and fails if the lock was lost although the work succeeded. */
+        /** Returns a stage that completes after the release, and fails if something was lost although the work succeeded. */
         CompletionStage<?> after(CompletionStage<?> work) {
             acquired.handles().forEach(LockHandle::detach);
             CompletionStage<?> released = work.whenComplete((result, failure) -> acquired.close());

@@ -1,13 +1,13 @@
 package io.github.holdfast.annotation;
 
-import io.github.holdfast.lock.LockRequest;
+import java.lang.annotation.Annotation;
 import java.lang.reflect.Method;
 import java.util.Arrays;
-import java.util.Collection;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
+import java.util.Optional;
+import java.util.function.BiFunction;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.context.expression.BeanFactoryResolver;
@@ -16,20 +16,18 @@ import org.springframework.core.DefaultParameterNameDiscoverer;
 import org.springframework.core.ParameterNameDiscoverer;
 import org.springframework.util.ClassUtils;
 
-/** A method with its locks, and the action if another owner holds a lock. Immutable. */
+/** A method with what its annotations require before it runs. Immutable. */
 final class LockedMethod {
 
     private static final ParameterNameDiscoverer PARAMETER_NAMES = new DefaultParameterNameDiscoverer();
 
     private final Method method;
-    private final List<LockedSpec> specs;
-    private final Contention contention;
+    private final List<Requirement> requirements;
     private final BeanFactoryResolver beans;
 
-    private LockedMethod(Method method, List<LockedSpec> specs, Contention contention, BeanFactoryResolver beans) {
+    private LockedMethod(Method method, List<Requirement> requirements, BeanFactoryResolver beans) {
         this.method = method;
-        this.specs = specs;
-        this.contention = contention;
+        this.requirements = requirements;
         this.beans = beans;
     }
 
@@ -41,42 +39,51 @@ final class LockedMethod {
             Class<?> targetClass) {}
 
     /**
-     * Reads and checks annotations.
+     * Reads and checks the annotations of a method.
      *
-     * @param method the most specific one
      * @throws IllegalStateException if an annotation is wrong; the message says why and what to do
      */
-    static LockedMethod of(
-            Method method, Class<?> targetClass, List<Locked> annotations, ConfigurableBeanFactory beans) {
+    static LockedMethod of(Method method, Class<?> targetClass, ConfigurableBeanFactory beans) {
+        Method specific = LockedAnnotations.specific(method, targetClass);
+        AnnotationSite site = new AnnotationSite(specific, targetClass, beans, PARAMETER_NAMES);
+        Optional<PermitRequirement> permits =
+                read(LockedAnnotations.of(Limited.class, method, targetClass), site, PermitRequirement::of);
+        Optional<LockRequirement> locks =
+                read(LockedAnnotations.of(Locked.class, method, targetClass), site, LockRequirement::of);
+        checkNames(specific, permits, locks);
+        // The permits come first, so that a thread that waits for them holds no lock.
+        List<Requirement> requirements =
+                Stream.of(permits, locks).<Requirement>flatMap(Optional::stream).toList();
+        return new LockedMethod(specific, requirements, new BeanFactoryResolver(beans));
+    }
+
+    private static <A extends Annotation, R> Optional<R> read(
+            List<A> annotations, AnnotationSite site, BiFunction<List<A>, AnnotationSite, R> reader) {
+        if (annotations.isEmpty()) {
+            return Optional.empty();
+        }
+        String annotation = "@" + annotations.get(0).annotationType().getSimpleName();
         try {
-            MethodChecks.check(method, targetClass);
-            LockedSpec.Reentry reentry =
-                    MethodChecks.returnsStage(method) ? LockedSpec.Reentry.NONE : LockedSpec.Reentry.BY_THREAD;
-            List<LockedSpec> specs = annotations.stream()
-                    .map(locked -> LockedSpec.of(
-                            locked, name(locked, method, targetClass, beans), reentry, text -> resolved(text, beans)))
-                    .toList();
-            return new LockedMethod(
-                    method, specs, Contention.of(annotations, method, targetClass), new BeanFactoryResolver(beans));
+            MethodChecks.check(site.method(), site.targetClass(), annotation);
+            return Optional.of(reader.apply(annotations, site));
         } catch (IllegalArgumentException wrong) {
             throw new IllegalStateException(
-                    "@Locked cannot be used on " + describe(method) + ": " + wrong.getMessage(), wrong);
+                    annotation + " cannot be used on " + describe(site.method()) + ": " + wrong.getMessage(), wrong);
         }
     }
 
-    private static LockName name(Locked locked, Method method, Class<?> targetClass, ConfigurableBeanFactory beans) {
-        return locked.name().isEmpty()
-                ? LockName.fixed(DefaultName.of(method, targetClass))
-                : LockName.parsed(resolved(locked.name(), beans), method, PARAMETER_NAMES);
-    }
-
-    /** Replaces properties. Without Spring Boot, Spring leaves an unknown property unchanged. */
-    private static String resolved(String text, ConfigurableBeanFactory beans) {
-        String resolved = beans.resolveEmbeddedValue(text);
-        if (resolved == null || resolved.contains("${")) {
-            throw new IllegalArgumentException("'" + text + "' names a property that is not set");
+    private static void checkNames(
+            Method method, Optional<PermitRequirement> permits, Optional<LockRequirement> locks) {
+        Optional<String> semaphore =
+                permits.map(requirement -> requirement.name().template());
+        boolean isNameOfLock = locks.stream()
+                .flatMap(requirement -> requirement.specs().stream())
+                .anyMatch(spec -> semaphore.equals(Optional.of(spec.name().template())));
+        if (isNameOfLock) {
+            throw new IllegalStateException("@Limited cannot be used on " + describe(method) + ": its name '"
+                    + semaphore.get() + "' is also that of its @Locked, and a name is that of a lock or of a semaphore:"
+                    + " choose another");
         }
-        return resolved;
     }
 
     static String describe(Method method) {
@@ -91,30 +98,28 @@ final class LockedMethod {
         return method;
     }
 
-    /** Returns the action if another owner holds a lock. */
-    Contention contention() {
-        return contention;
-    }
-
     /**
-     * Returns the requests of one call, one for each name.
+     * Returns what one call is to acquire, in this order.
      *
      * @throws IllegalArgumentException if a name is not valid; the message names the method
      */
-    Collection<LockRequest> requests(@Nullable Object target, Class<?> targetClass, @Nullable Object[] arguments) {
+    List<Requirement.Acquisition> acquisitions(
+            @Nullable Object target, Class<?> targetClass, @Nullable Object[] arguments) {
         Root root = new Root(method, Arrays.asList(arguments), target, targetClass);
         MethodBasedEvaluationContext call = new MethodBasedEvaluationContext(root, method, arguments, PARAMETER_NAMES);
         call.setBeanResolver(beans);
-        Map<String, LockRequest> requests = new LinkedHashMap<>();
-        for (LockedSpec spec : specs) {
-            try {
-                String name = spec.name().of(call);
-                requests.putIfAbsent(name, spec.request(name));
-            } catch (IllegalArgumentException wrong) {
-                throw new IllegalArgumentException(
-                        "The lock of " + describe(method) + " has no name: " + wrong.getMessage(), wrong);
-            }
+        return requirements.stream()
+                .map(requirement -> acquisition(requirement, call))
+                .toList();
+    }
+
+    private Requirement.Acquisition acquisition(Requirement requirement, MethodBasedEvaluationContext call) {
+        try {
+            return requirement.of(call);
+        } catch (IllegalArgumentException wrong) {
+            throw new IllegalArgumentException(
+                    "The " + requirement.what() + " of " + describe(method) + " has no name: " + wrong.getMessage(),
+                    wrong);
         }
-        return requests.values();
     }
 }

@@ -1,13 +1,12 @@
 package io.github.holdfast.annotation;
 
 import java.lang.reflect.Method;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.core.MethodClassKey;
 
-/** A cache of the beans' locked methods. It reads the annotations of each method once. Thread-safe. */
+/** A cache of the beans' annotated methods. It reads the annotations of each method once. Thread-safe. */
 final class LockedMethods {
 
     private final ConfigurableBeanFactory beans;
@@ -18,7 +17,7 @@ final class LockedMethods {
     }
 
     /**
-     * Returns an annotated method with its locks.
+     * Returns an annotated method with what it requires.
      *
      * @throws IllegalStateException if the annotations are wrong; the message says why and what to do
      */
@@ -28,9 +27,7 @@ final class LockedMethods {
         if (known != null) {
             return known;
         }
-        List<Locked> annotations = LockedAnnotations.of(method, targetClass);
-        LockedMethod made =
-                LockedMethod.of(LockedAnnotations.specific(method, targetClass), targetClass, annotations, beans);
+        LockedMethod made = LockedMethod.of(method, targetClass, beans);
         read.put(key, made);
         return made;
     }

@@ -5,7 +5,9 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,7 +28,7 @@ final class LockedStartupCheck implements SmartInitializingSingleton {
 
     private final ConfigurableListableBeanFactory beans;
     private final LockedMethods methods;
-    private final AnnotatedMethods annotated = AnnotatedMethods.locked();
+    private final List<AnnotatedMethods> annotations = List.of(AnnotatedMethods.locked(), AnnotatedMethods.limited());
 
     LockedStartupCheck(ConfigurableListableBeanFactory beans, LockedMethods methods) {
         this.beans = beans;
@@ -35,26 +37,30 @@ final class LockedStartupCheck implements SmartInitializingSingleton {
 
     @Override
     public void afterSingletonsInstantiated() {
-        boolean areThereAny = false;
+        Set<String> used = new TreeSet<>();
         for (String name : beans.getBeanNamesForType(Object.class)) {
             Class<?> type = targetClass(name);
             if (type != null) {
-                Set<Method> locked = annotatedMethods(type);
-                locked.forEach(method -> check(name, method, type));
-                areThereAny |= !locked.isEmpty();
+                for (AnnotatedMethods annotated : annotations) {
+                    Set<Method> found = methods(annotated, type);
+                    found.forEach(method -> check(name, method, type, annotated.annotation()));
+                    if (!found.isEmpty()) {
+                        used.add(annotated.annotation());
+                    }
+                }
             }
         }
-        if (areThereAny) {
-            checkLockService();
+        if (!used.isEmpty()) {
+            checkLockService(String.join(" and ", used));
         }
     }
 
     /** Checks that a lock service is defined, without creating it. */
-    private void checkLockService() {
+    private void checkLockService(String used) {
         String[] names = BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, LockService.class, true, false);
         if (names.length == 0) {
             throw new LockAnnotationException(
-                    "There are @Locked methods, but no LockService: declare one as a bean, built by"
+                    "There are " + used + " methods, but no LockService: declare one as a bean, built by"
                             + " LockService.builder(...). With Spring Boot, holdfast.enabled=false removes it: tests of"
                             + " such an application must provide a mock");
         }
@@ -62,7 +68,7 @@ final class LockedStartupCheck implements SmartInitializingSingleton {
                 .anyMatch(name -> beans.containsBeanDefinition(name)
                         && beans.getMergedBeanDefinition(name).isPrimary());
         if (names.length > 1 && !isAnyPrimary) {
-            throw new LockAnnotationException("There are @Locked methods, but several LockServices, "
+            throw new LockAnnotationException("There are " + used + " methods, but several LockServices, "
                     + String.join(", ", names) + ": mark the one that they use as @Primary");
         }
     }
@@ -76,7 +82,7 @@ final class LockedStartupCheck implements SmartInitializingSingleton {
         }
     }
 
-    private Set<Method> annotatedMethods(Class<?> type) {
+    private static Set<Method> methods(AnnotatedMethods annotated, Class<?> type) {
         try {
             return annotated.of(type);
         } catch (IllegalStateException | LinkageError unknown) {
@@ -85,11 +91,11 @@ final class LockedStartupCheck implements SmartInitializingSingleton {
         }
     }
 
-    private void check(String name, Method method, Class<?> type) {
+    private void check(String name, Method method, Class<?> type, String annotation) {
         try {
             LockedMethod read = methods.get(method, type);
             if (Modifier.isFinal(read.method().getModifiers()) && !isCalledThroughInterface(name, method, type)) {
-                throw new IllegalStateException("@Locked cannot be used on " + LockedMethod.describe(method)
+                throw new IllegalStateException(annotation + " cannot be used on " + LockedMethod.describe(method)
                         + ": it is final, so Spring's proxy cannot intercept its calls: make it overridable");
             }
         } catch (IllegalStateException wrong) {

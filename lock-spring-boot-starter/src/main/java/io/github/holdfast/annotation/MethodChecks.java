@@ -14,7 +14,7 @@ import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.scheduling.annotation.Async;
 
-/** Checks which methods can run under a lock. */
+/** Checks which methods can run under a lock or permits. */
 final class MethodChecks {
 
     private static final Set<String> LIFECYCLE =
@@ -23,23 +23,24 @@ final class MethodChecks {
     private MethodChecks() {}
 
     /**
-     * Checks that a lock would last until the method's work is done, and that a proxy can intercept its calls.
+     * Checks that what the method holds would last until its work is done, and that a proxy can intercept its calls.
      *
+     * @param annotation the annotation as it appears in source code
      * @throws IllegalArgumentException if not; the message says why and what to do
      */
-    static void check(Method method, Class<?> targetClass) {
+    static void check(Method method, Class<?> targetClass, String annotation) {
         int modifiers = method.getModifiers();
         if (Modifier.isPrivate(modifiers) || Modifier.isStatic(modifiers)) {
             throw new IllegalArgumentException("a " + (Modifier.isStatic(modifiers) ? "static" : "private")
-                    + " method is called without Spring's proxy, and would run without its lock: make it a non-private"
-                    + " instance method, and call it from another bean");
+                    + " method is called without Spring's proxy, so the annotation would have no effect: make it a"
+                    + " non-private instance method, and call it from another bean");
         }
         if (AnnotatedElementUtils.hasAnnotation(method, Async.class)
                 || AnnotatedElementUtils.hasAnnotation(method.getDeclaringClass(), Async.class)
                 || AnnotatedElementUtils.hasAnnotation(targetClass, Async.class)) {
             throw new IllegalArgumentException(
-                    "it is @Async: the lock would be released before the work begins. Call a @Locked method of another"
-                            + " bean from the @Async method");
+                    "it is @Async, so it returns before the work begins, and nothing would be held any more. Call a "
+                            + annotation + " method of another bean from the @Async method");
         }
         checkCaller(method, targetClass);
         checkResult(method);
@@ -53,8 +54,8 @@ final class MethodChecks {
     static void checkCaller(Method method, Class<?> targetClass) {
         if (isCalledOnTheBeanItself(method, targetClass)) {
             throw new IllegalArgumentException(
-                    "Spring calls it on the bean itself, not through its proxy, so it would run without its lock: let"
-                            + " it call an annotated method of another bean");
+                    "Spring calls it on the bean itself, not through its proxy, so the annotation would have no effect:"
+                            + " let it call an annotated method of another bean");
         }
     }
 
@@ -76,8 +77,8 @@ final class MethodChecks {
         Class<?> type = method.getReturnType();
         if (KotlinDetector.isSuspendingFunction(method) || isReactive(type)) {
             throw new IllegalArgumentException("its result is reactive (" + type.getTypeName()
-                    + "): the work would be done after the method has returned and its lock was released. Put the work"
-                    + " into a method that blocks or returns a CompletionStage");
+                    + "): the work would be done after the method has returned, when nothing is held any more. Put the"
+                    + " work into a method that blocks or returns a CompletionStage");
         }
         boolean isStage = CompletionStage.class.isAssignableFrom(type);
         if (isStage && !returnsStage(method)) {

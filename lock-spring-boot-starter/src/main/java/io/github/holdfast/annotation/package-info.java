@@ -1,4 +1,4 @@
-/** Annotations that lock the methods of Spring beans. */
+/** Annotations that run the methods of Spring beans under locks and permits. */
 @NullMarked
 package io.github.holdfast.annotation;
 

@@ -40,7 +40,7 @@ import org.springframework.test.context.bean.override.convention.TestBean;
 /** A method that has an annotation is intercepted, whatever its bean is and whoever makes it, or the application does not start. */
 class InterceptionTest {
 
-    private static AnnotationConfigApplicationContext context(Class<?> configuration) {
+    static AnnotationConfigApplicationContext context(Class<?> configuration) {
         AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext();
         context.registerBean(
                 LockService.class,

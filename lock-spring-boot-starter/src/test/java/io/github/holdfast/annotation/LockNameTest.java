@@ -47,12 +47,15 @@ class LockNameTest {
 
     @Test
     void defaultNameTellsOverloadsApart() throws Exception {
-        assertThat(DefaultName.of(ship(), Orders.class))
+        assertThat(DefaultName.ofLock(ship(), Orders.class))
                 .isEqualTo("io.github.holdfast.annotation.LockNameTest$Orders.ship("
                         + "io.github.holdfast.annotation.LockNameTest$Order,int)");
+        assertThat(DefaultName.ofSemaphore(ship(), Orders.class))
+                .as("a name is that of a lock or of a semaphore")
+                .isEqualTo(DefaultName.ofLock(ship(), Orders.class) + ":permits");
         Runnable lambda = () -> {};
         Method run = lambda.getClass().getMethod("run");
-        assertThatThrownBy(() -> DefaultName.of(run, lambda.getClass())).hasMessageEndingWith("give the lock a name");
+        assertThatThrownBy(() -> DefaultName.ofLock(run, lambda.getClass())).hasMessageEndingWith("set a name");
     }
 
     @Test

@@ -38,7 +38,7 @@ class LockedStartupTest {
     private static final Map<String, Object> PROPERTIES =
             Map.of("holdfast.test.wait", "250ms", "holdfast.test.area", "eu");
 
-    private static AnnotationConfigApplicationContext start(Class<?>... classes) {
+    static AnnotationConfigApplicationContext start(Class<?>... classes) {
         AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext();
         context.getEnvironment().getPropertySources().addFirst(new MapPropertySource("test", PROPERTIES));
         context.registerBean(

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.github.holdfast.annotation.Tills.Till;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.semaphore.Semaphore;
+import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Database;
 import java.util.ArrayList;
@@ -17,6 +19,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,8 +29,8 @@ import org.springframework.core.Ordered;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 
 /**
- * The lock is taken before the transaction begins and given back after its commit, wherever the annotations stand, and
- * whatever order the transactions have.
+ * The lock and the permits are taken before the transaction begins and given back after its commit, wherever the annotations
+ * stand, and whatever order the transactions have.
  */
 @TestInstance(Lifecycle.PER_CLASS)
 abstract class LockedTransactionContract {
@@ -68,7 +71,7 @@ abstract class LockedTransactionContract {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"above", "below", "onClasses", "lockOnClass", "transactionOnClass"})
+    @ValueSource(strings = {"above", "below", "onClasses", "lockOnClass", "transactionOnClass", "limiting"})
     void lockEnclosesItsTransaction(String till) {
         for (AnnotationConfigApplicationContext node : List.of(byDefault, byOrder)) {
             node.getBean(till, Till.class).sell();
@@ -80,8 +83,18 @@ abstract class LockedTransactionContract {
         }
     }
 
+    @Test
+    void permitsAndLockEncloseTheTransaction() {
+        for (AnnotationConfigApplicationContext node : List.of(byDefault, byOrder)) {
+            node.getBean("both", Till.class).sell();
+
+            assertThat(events(node))
+                    .containsExactly("acquired", "acquired", "begun", "committed", "released", "released");
+        }
+    }
+
     @ParameterizedTest
-    @ValueSource(strings = {"above", "below", "onClasses", "lockOnClass", "transactionOnClass"})
+    @ValueSource(strings = {"above", "below", "onClasses", "lockOnClass", "transactionOnClass", "limiting", "both"})
     void secondNodeSeesWhatTheFirstHasCommitted(String till) throws Exception {
         ExecutorService threads = Executors.newFixedThreadPool(2);
         try {
@@ -114,6 +127,21 @@ abstract class LockedTransactionContract {
             assertThat(second.tryAcquire(tillLock)).isEmpty();
         });
         try (LockHandle unused = second.acquire(tillLock)) {
+            assertThat(database.queryForLong("select sold from till")).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void permitsInsideTheCallersTransactionAreHeldUntilThatHasCommitted() throws Exception {
+        Semaphore permits = byDefault
+                .getBean(LockService.class)
+                .semaphore(SemaphoreRequest.of("till-limiting").limit(1));
+        Till atFirst = byOrder.getBean("limiting", Till.class);
+        byOrder.getBean(Tills.Office.class).during(() -> {
+            atFirst.sell();
+            assertThat(permits.tryAcquire()).isEmpty();
+        });
+        try (LockHandle unused = permits.acquire()) {
             assertThat(database.queryForLong("select sold from till")).isEqualTo(1);
         }
     }

@@ -146,6 +146,49 @@ class Tills {
         }
     }
 
+    static class Limiting extends OneMore {
+
+        Limiting(EntityManager entityManager) {
+            super(entityManager);
+        }
+
+        @Override
+        @Limited(name = "till-limiting", limit = "1")
+        @Transactional
+        public void sell() {
+            sellOne();
+        }
+
+        @Override
+        @Limited(name = "till-limiting", limit = "1")
+        @Transactional
+        public void fail() {
+            throw new IllegalArgumentException("no change");
+        }
+    }
+
+    /** More permits than tellers: the lock excludes the others. */
+    @Limited(name = "till-both-permits", limit = "5")
+    @Locked("till-both")
+    static class Both extends OneMore {
+
+        Both(EntityManager entityManager) {
+            super(entityManager);
+        }
+
+        @Override
+        @Transactional
+        public void sell() {
+            sellOne();
+        }
+
+        @Override
+        @Transactional
+        public void fail() {
+            throw new IllegalArgumentException("no change");
+        }
+    }
+
     static class Office {
 
         interface Work {
@@ -227,6 +270,16 @@ class Tills {
     @Bean
     Till transactionOnClass(EntityManager entityManager) {
         return new TransactionOnClass(entityManager);
+    }
+
+    @Bean
+    Till limiting(EntityManager entityManager) {
+        return new Limiting(entityManager);
+    }
+
+    @Bean
+    Till both(EntityManager entityManager) {
+        return new Both(entityManager);
     }
 
     @Bean
