@@ -4,6 +4,7 @@ import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockHolder;
 import io.github.holdfast.repository.Grant.Kind;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
@@ -96,6 +97,11 @@ final class JpaPermitRows implements PermitRows {
     @Override
     public List<Semaphore> page(String after, int limit) {
         return queries.page(after, limit);
+    }
+
+    @Override
+    public List<HolderSnapshot> holders(Collection<String> names, int limit) {
+        return queries.holdersOfEach(names, limit);
     }
 
     @Override

@@ -6,6 +6,7 @@ import io.github.holdfast.repository.PermitRows.HolderSnapshot;
 import io.github.holdfast.repository.PermitRows.Semaphore;
 import io.github.holdfast.repository.PermitRows.Usage;
 import jakarta.persistence.QueryHint;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -25,7 +26,6 @@ interface PermitRepository extends Repository<LockEntity, String> {
     String HOLDERS = """
             select new io.github.holdfast.repository.PermitRows$HolderSnapshot(h, n, db_clock())
             from HoldfastHolder h left join HoldfastNode n on n.id = h.nodeId
-            where h.name = :name
             """;
 
     /** See {@link PermitRows#createIfMissing}. The owner says that the holders have rows of their own. */
@@ -46,12 +46,12 @@ interface PermitRepository extends Repository<LockEntity, String> {
             """)
     Optional<Usage> usage(@Param("name") String name);
 
-    /** See {@link PermitRows#holders}. */
-    @Query(HOLDERS + " order by h.fencingToken")
+    /** See {@link PermitRows#holders(String)}. */
+    @Query(HOLDERS + " where h.name = :name order by h.fencingToken")
     List<HolderSnapshot> holders(@Param("name") String name);
 
     /** See {@link PermitRows#holder}. */
-    @Query(HOLDERS + " and h.owner = :owner")
+    @Query(HOLDERS + " where h.name = :name and h.owner = :owner")
     Optional<HolderSnapshot> holder(@Param("name") String name, @Param("owner") String owner);
 
     /** See {@link PermitRows#heldThrough}. */
@@ -179,6 +179,10 @@ interface PermitRepository extends Repository<LockEntity, String> {
             order by l.name fetch first :limit rows only
             """)
     List<Semaphore> page(@Param("after") String after, @Param("limit") int limit);
+
+    /** See {@link PermitRows#holders(Collection, int)}. */
+    @Query(HOLDERS + " where h.name in (:names) order by h.name, h.fencingToken fetch first :limit rows only")
+    List<HolderSnapshot> holdersOfEach(@Param("names") Collection<String> names, @Param("limit") int limit);
 
     /** See {@link PermitRows#takeFromHolder}. */
     @Modifying

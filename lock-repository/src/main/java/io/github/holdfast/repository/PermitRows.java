@@ -5,6 +5,7 @@ import io.github.holdfast.entity.LockHolder;
 import io.github.holdfast.entity.LockNode;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -229,6 +230,13 @@ public interface PermitRows {
      * @param after the last name of the page before; empty for the first page
      */
     List<Semaphore> page(String after, int limit);
+
+    /**
+     * Reads the holders of several semaphores, alive and dead, in the order of their names and grants. One statement.
+     *
+     * @param names the names of the semaphores; at least one
+     */
+    List<HolderSnapshot> holders(Collection<String> names, int limit);
 
     /**
      * Changes the limit, and records that. Takes no permits from their holders. Three statements.

@@ -13,6 +13,7 @@ import io.github.holdfast.repository.PermitRows.Semaphore;
 import io.github.holdfast.repository.PermitRows.Usage;
 import io.github.holdfast.test.Database;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
@@ -492,6 +493,40 @@ abstract class PermitRowsContract {
         assertThat(page("")).containsExactly(new Semaphore("a", 2, 0), new Semaphore("b", 2, 2));
         assertThat(page("b")).containsExactly(new Semaphore("c", 2, 0));
         assertThat(page("c")).isEmpty();
+    }
+
+    @Test
+    void holdersOfSeveralSemaphoresAreReadTogether() {
+        List.of("c", "a", "b").forEach(name -> create(name, 3));
+        for (String name : List.of("c", "b", "a", "c")) {
+            Claim claim = new Claim(name, "of " + name, null, 1, LEASE, null);
+            assertThat(does(permits -> permits.grant(claim, version(name)).isPresent()))
+                    .isTrue();
+        }
+        application.register("node");
+        assertThat(grant(new Claim("c", "through node", "node", 1, null, null), version("c")))
+                .isPresent();
+        assertThat(holders(List.of("c", "a", "none"), 10))
+                .extracting(seen -> seen.holder().owner())
+                .containsExactly("of a", "of c", "of c", "through node");
+        assertThat(holders(List.of("c", "a"), 2))
+                .extracting(seen -> seen.holder().owner())
+                .containsExactly("of a", "of c");
+        assertThat(holders(List.of("c"), 10))
+                .isSortedAccordingTo(Comparator.comparing(seen -> seen.holder().fencingToken()))
+                .extracting(HolderSnapshot::grant)
+                .isEqualTo(call(permits -> permits.holders("c")).stream()
+                        .map(HolderSnapshot::grant)
+                        .toList());
+        assertThat(holders(List.of("none"), 10)).isEmpty();
+    }
+
+    private long version(String name) {
+        return usage(name).orElseThrow().version();
+    }
+
+    private List<HolderSnapshot> holders(List<String> names, int limit) {
+        return call(permits -> permits.holders(names, limit));
     }
 
     private List<Semaphore> page(String after) {

@@ -16,6 +16,7 @@ import io.github.holdfast.service.engine.LockEngine;
 import io.github.holdfast.task.TaskRequest;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
@@ -247,6 +248,21 @@ public final class LockAdmin {
     }
 
     /**
+     * Returns a semaphore. One statement.
+     *
+     * @param name as for {@link SemaphoreRequest#of}
+     * @return empty if there is no such semaphore. The first acquisition creates it
+     * @throws IllegalArgumentException if the name is not valid
+     * @throws IllegalStateException if the service is closed
+     * @throws LockStoreException if the database failed
+     */
+    public Optional<SemaphoreInfo> semaphore(String name) {
+        String semaphore = LockRequest.of(name).name();
+        return read("The semaphore could not be read", () -> store().permits().usage(semaphore))
+                .map(seen -> new SemaphoreInfo(semaphore, seen.limit(), seen.used()));
+    }
+
+    /**
      * Returns the holders of permits of a semaphore, in the order of their grants. One statement.
      *
      * @param name as for {@link SemaphoreRequest#of}
@@ -260,6 +276,36 @@ public final class LockAdmin {
         return read(
                         "The holders of permits could not be read",
                         () -> store().permits().holders(semaphore))
+                .stream()
+                .flatMap(seen -> PermitInfo.ofHeld(seen).stream())
+                .toList();
+    }
+
+    /**
+     * Returns the holders of permits of several semaphores, in the order of their names and grants. One statement; none without names.
+     *
+     * @param names as for {@link SemaphoreRequest#of}; at most {@link #MAX_PAGE_SIZE} of them
+     * @param limit how many rows of holders to read: 1 to {@link #MAX_PAGE_SIZE}. Those of dead holders count, but are not returned
+     * @return empty if nobody has permits of these semaphores
+     * @throws IllegalArgumentException if a name is not valid, there are too many of them, or the limit is out of range
+     * @throws IllegalStateException if the service is closed
+     * @throws LockStoreException if the database failed
+     */
+    public List<PermitInfo> permits(Collection<String> names, int limit) {
+        List<String> semaphores =
+                names.stream().map(name -> LockRequest.of(name).name()).toList();
+        checkPageSize(limit);
+        if (semaphores.size() > MAX_PAGE_SIZE) {
+            throw new IllegalArgumentException(
+                    "At most " + MAX_PAGE_SIZE + " semaphores can be read at a time, not " + semaphores.size());
+        }
+        if (semaphores.isEmpty()) {
+            engine.checkOpen();
+            return List.of();
+        }
+        return read(
+                        "The holders of permits could not be read",
+                        () -> store().permits().holders(semaphores, limit))
                 .stream()
                 .flatMap(seen -> PermitInfo.ofHeld(seen).stream())
                 .toList();

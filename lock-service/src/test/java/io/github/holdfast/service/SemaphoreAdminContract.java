@@ -24,6 +24,7 @@ import io.github.holdfast.test.Database;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
@@ -132,6 +133,43 @@ abstract class SemaphoreAdminContract {
     }
 
     @Test
+    void oneSemaphoreIsFoundByItsName() {
+        assertThat(admin.semaphore("exports")).isEmpty();
+        LockHandle both = acquire(REQUEST.permits(2).limit(3));
+        LockHandle lock = mine.acquireUninterruptibly(LockRequest.of("lock"));
+        assertThat(admin.semaphore("exports")).contains(new SemaphoreInfo("exports", 3, 2));
+        assertThat(admin.semaphore("lock")).isEmpty();
+        both.close();
+        lock.close();
+        assertThat(admin.semaphore("exports")).contains(new SemaphoreInfo("exports", 3, 0));
+        assertThatIllegalArgumentException().isThrownBy(() -> admin.semaphore(""));
+    }
+
+    @Test
+    void holdersOfSeveralSemaphoresAreTold() {
+        LockHandle one = acquire(REQUEST);
+        LockHandle other = acquire(SemaphoreRequest.of("imports").limit(1));
+        List<String> names = List.of("imports", "exports", "none");
+        assertThat(admin.permits(names, 10))
+                .extracting(PermitInfo::name, PermitInfo::fencingToken)
+                .containsExactly(tuple("exports", one.fencingToken()), tuple("imports", other.fencingToken()));
+        assertThat(admin.permits(names, 1)).extracting(PermitInfo::name).containsExactly("exports");
+        database.execute("update lock_holder set node_id = null, expires_at = acquired_at where name = 'exports'");
+        assertThat(admin.permits(names, 10)).extracting(PermitInfo::name).containsExactly("imports");
+        assertThat(admin.permits(List.of(), 10)).isEmpty();
+        other.close();
+        assertThat(admin.permits(List.of("imports"), 10)).isEmpty();
+        one.close();
+        List<String> many = Collections.nCopies(LockAdmin.MAX_PAGE_SIZE + 1, "exports");
+        assertThat(List.<ThrowingCallable>of(
+                        () -> admin.permits(names, 0),
+                        () -> admin.permits(names, LockAdmin.MAX_PAGE_SIZE + 1),
+                        () -> admin.permits(List.of(""), 1),
+                        () -> admin.permits(many, 1)))
+                .allSatisfy(call -> assertThatIllegalArgumentException().isThrownBy(call));
+    }
+
+    @Test
     void deadHoldersAreUsedPermitsButNoHolders() {
         LockHandle both = acquire(WITH_LEASE.permits(2));
         database.execute("update lock_holder set expires_at = acquired_at");
@@ -215,6 +253,8 @@ abstract class SemaphoreAdminContract {
             for (ThrowingCallable call : List.<ThrowingCallable>of(
                     () -> closing.setPermits("exports", 1, "why"),
                     () -> closing.permits("exports"),
+                    () -> closing.permits(List.of(), 1),
+                    () -> closing.semaphore("exports"),
                     () -> closing.semaphores("", 1),
                     () -> closing.forceReleasePermits("exports", 1, "why"))) {
                 assertThatIllegalStateException().isThrownBy(call).withMessageContaining("closed");
