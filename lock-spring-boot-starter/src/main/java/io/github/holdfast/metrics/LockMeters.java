@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Records the meters of one lock service. {@code docs/observability.md} lists them. Their tags contain the {@link LockGroup} of a
- * lock, never its name. Thread-safe.
+ * lock, never its name. Permits of a semaphore are counted like a lock: each grant counts as one, however many permits it has.
+ * Thread-safe.
  *
  * <pre>{@code
  * LockMeters meters = LockMeters.of(registry, LockGroup.byPrefix());
@@ -152,7 +153,7 @@ public final class LockMeters implements LockListener {
         return active.computeIfAbsent(groups.of(lockName), group -> {
             AtomicInteger count = new AtomicInteger();
             Gauge.builder("holdfast.lock.active", count, AtomicInteger::get)
-                    .description("Locks that are held")
+                    .description("Locks that are held; the permits of one grant count as one")
                     .tag(GROUP, group)
                     .register(registry);
             countersAtZero(group);

@@ -128,6 +128,18 @@ class LockMetersTest {
     }
 
     @Test
+    void holdersOfOneSemaphoreAreCountedByTheirGrants() {
+        meters.acquired("order:1", 7, SHORT);
+        meters.acquired("order:1", 8, SHORT);
+        assertThat(active()).isEqualTo(2);
+        meters.lost(new LockLost("order:1", "owner", 7, LossCause.FORCED));
+        meters.released("order:1", 7, SHORT, ReleaseOutcome.LOST);
+        assertThat(active()).isEqualTo(1);
+        meters.released("order:1", 8, SHORT, ReleaseOutcome.RELEASED);
+        assertThat(active()).isZero();
+    }
+
+    @Test
     void groupIsNeverTheName() {
         LockGroup groups = LockGroup.byPrefix();
         assertThat(groups.of("order:1001:2")).isEqualTo("order");

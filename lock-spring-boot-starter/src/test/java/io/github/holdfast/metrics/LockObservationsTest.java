@@ -10,6 +10,7 @@ import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.task.TaskLock;
 import io.github.holdfast.task.TaskOutcome;
@@ -53,7 +54,7 @@ class LockObservationsTest {
     @BeforeEach
     void open(Database database) {
         LockSchema.on(database.dataSource()).createIfMissing();
-        database.execute("delete from distributed_lock", "delete from lock_run");
+        database.execute("delete from distributed_lock", "delete from lock_holder", "delete from lock_run");
         faults = new FaultyDataSource(database.dataSource());
         pool = database.pool(config -> {
             config.setDataSource(faults);
@@ -154,6 +155,36 @@ class LockObservationsTest {
         try (LockHandle row = locks.acquire(LockRequest.of("order:1").rowLock())) {
             registry.clear();
             assertThatIllegalStateException().isThrownBy(() -> locks.acquire(LockRequest.of("order:1")));
+        }
+        observed().hasLowCardinalityKeyValue("outcome", "none").hasBeenStopped();
+    }
+
+    @Test
+    void permitsAreObservedLikeALock() {
+        SemaphoreRequest request = SemaphoreRequest.of("export:1").limit(1).lease(Duration.ofSeconds(10));
+        try (LockHandle permit = locks.semaphore(request).tryAcquire().orElseThrow()) {
+            observed()
+                    .hasContextualNameEqualTo("acquire export")
+                    .hasLowCardinalityKeyValue("kind", "lease")
+                    .hasLowCardinalityKeyValue("outcome", "acquired")
+                    .hasHighCardinalityKeyValue("lock", permit.name())
+                    .hasBeenStopped();
+            registry.clear();
+            assertThat(locks.semaphore(request).tryAcquire()).isEmpty();
+            observed()
+                    .hasLowCardinalityKeyValue("outcome", "refused")
+                    .doesNotHaveError()
+                    .hasBeenStopped();
+        }
+    }
+
+    @Test
+    void aNameOfALockIsNotPossibleForPermits() throws Exception {
+        try (LockHandle lock = locks.acquire(LockRequest.of("order:1"))) {
+            registry.clear();
+            SemaphoreRequest request = SemaphoreRequest.of(lock.name()).limit(1);
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> locks.semaphore(request).tryAcquire());
         }
         observed().hasLowCardinalityKeyValue("outcome", "none").hasBeenStopped();
     }
