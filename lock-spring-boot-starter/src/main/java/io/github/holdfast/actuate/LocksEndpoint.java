@@ -1,12 +1,16 @@
 package io.github.holdfast.actuate;
 
 import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.semaphore.PermitInfo;
+import io.github.holdfast.semaphore.SemaphoreInfo;
 import io.github.holdfast.service.LockAdmin;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.NodeInfo;
 import io.github.holdfast.service.RunInfo;
 import java.security.Principal;
 import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -15,11 +19,12 @@ import org.springframework.boot.actuate.endpoint.SecurityContext;
 import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
+import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
 
 /**
- * The Actuator endpoint that lists locks, nodes and runs over HTTP; see {@code docs/observability.md} for requests and answers.
+ * The Actuator endpoint that lists locks, nodes, runs and semaphores over HTTP; see {@code docs/observability.md} for requests and answers.
  *
  * <ul>
  *   <li>{@code GET locks} and {@code GET locks/held}: the held locks, in pages;
@@ -27,11 +32,18 @@ import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
  *   <li>{@code GET locks/nodes}: the nodes, one for each lock service, in pages;
  *   <li>{@code GET locks/runs}: the last run of each task, in pages;
  *   <li>{@code GET locks/runs?name=<name>}: the runs of one task, in pages;
+ *   <li>{@code GET locks/semaphores}: the semaphores, in pages;
+ *   <li>{@code GET locks/semaphores?name=<name>}: the holders of permits of one semaphore;
  *   <li>{@code DELETE locks/held?name=<name>&fencingToken=<token>&reason=<why>}: releases a lock by force, if that is
- *       {@linkplain ForcedRelease allowed}.
+ *       {@linkplain ForcedRelease allowed};
+ *   <li>{@code DELETE locks/semaphores?name=<name>&fencingToken=<token>&reason=<why>}: releases the permits of one holder by
+ *       force, if that is allowed;
+ *   <li>{@code POST locks/semaphores} with {@code name}, {@code limit} and {@code reason}: changes the limit of a semaphore, if
+ *       that is allowed.
  * </ul>
  *
- * <p>Each {@code GET} costs one statement. Thread-safe.
+ * <p>Each {@code GET} costs one statement. That of a semaphore's holders costs two statements if nobody has permits.
+ * Thread-safe.
  */
 @WebEndpoint(id = "locks")
 public final class LocksEndpoint {
@@ -40,6 +52,7 @@ public final class LocksEndpoint {
     private static final String HELD = "held";
     private static final String NODES = "nodes";
     private static final String RUNS = "runs";
+    private static final String SEMAPHORES = "semaphores";
 
     private final LockService locks;
     private final LockAdmin admin;
@@ -56,7 +69,10 @@ public final class LocksEndpoint {
         return new LocksEndpoint(locks, forcedRelease);
     }
 
-    /** Whether an HTTP request may release locks by force: {@code holdfast.endpoint.force-release}. */
+    /**
+     * Whether an HTTP request may release locks and permits by force, and change the limits of semaphores: {@code
+     * holdfast.endpoint.force-release}.
+     */
     public enum ForcedRelease {
         /** No; the default. */
         DISABLED,
@@ -70,7 +86,7 @@ public final class LocksEndpoint {
      *
      * @param entries sorted by name or id; the runs of one task from the newest to the oldest
      * @param next the value of {@code after} for the next page; null if this is the last page
-     * @param <T> locks, nodes or runs
+     * @param <T> locks, nodes, runs or semaphores
      */
     public record Page<T>(List<T> entries, @Nullable String next) {
 
@@ -79,8 +95,29 @@ public final class LocksEndpoint {
         }
     }
 
+    /**
+     * A semaphore.
+     *
+     * @param limit how many permits it has
+     * @param used how many permits are in use; see {@link SemaphoreInfo#used}
+     * @param available how many permits are left; 0 or more
+     */
+    public record Semaphore(String name, int limit, long used, long available) {
+
+        static Semaphore of(SemaphoreInfo seen) {
+            return new Semaphore(seen.name(), seen.limit(), seen.used(), seen.available());
+        }
+    }
+
     /** The body of the response to a refused request. */
     public record Refusal(String error) {}
+
+    /**
+     * The body of the response to a change of a limit.
+     *
+     * @param formerLimit the limit before
+     */
+    public record LimitChanged(int formerLimit) {}
 
     /**
      * Returns the held locks.
@@ -95,14 +132,16 @@ public final class LocksEndpoint {
     }
 
     /**
-     * Returns the held locks, one held lock, the nodes, the last run of each task, or the runs of one task. Names are query
-     * parameters, because a path may lose slashes and would then mean another lock.
+     * Returns the held locks, one held lock, the nodes, the last run of each task, the runs of one task, the semaphores, or the
+     * holders of one semaphore's permits. Names are query parameters, because a path may lose slashes and would then mean
+     * another lock.
      *
-     * @param what {@code held}, {@code nodes} or {@code runs}
-     * @param name the lock or task to return; all of them if it is missing
+     * @param what {@code held}, {@code nodes}, {@code runs} or {@code semaphores}
+     * @param name the lock, task or semaphore to return; all of them if it is missing
      * @param after the value of {@code next} in the previous page; the first page if it is missing
      * @param limit 1 to {@link LockAdmin#MAX_PAGE_SIZE}; 100 if it is missing
-     * @return null for any other {@code what}, or if the lock is not held; the response is then 404
+     * @return null for any other {@code what}, if the lock is not held, or if there is no such semaphore; the response is then
+     *     404
      */
     @ReadOperation
     public @Nullable Object some(
@@ -115,6 +154,7 @@ public final class LocksEndpoint {
                         : checked(() -> locks.find(name).orElse(null));
             case NODES -> checked(() -> Page.of(admin.nodes(start(after), size), size, NodeInfo::id));
             case RUNS -> checked(() -> name == null ? lastRuns(start(after), size) : runs(name, after, size));
+            case SEMAPHORES -> checked(() -> name == null ? semaphores(start(after), size) : holders(name));
             default -> null;
         };
     }
@@ -128,46 +168,106 @@ public final class LocksEndpoint {
         return Page.of(admin.runs(task, beforeToken, size), size, run -> String.valueOf(run.fencingToken()));
     }
 
+    private Page<Semaphore> semaphores(String afterName, int size) {
+        List<Semaphore> page =
+                admin.semaphores(afterName, size).stream().map(Semaphore::of).toList();
+        return Page.of(page, size, Semaphore::name);
+    }
+
+    private @Nullable List<PermitInfo> holders(String semaphore) {
+        List<PermitInfo> holders = admin.permits(semaphore);
+        return holders.isEmpty() && admin.semaphore(semaphore).isEmpty() ? null : holders;
+    }
+
     /**
-     * Releases a lock by force. The recorded reason begins with the caller's name.
+     * Releases a lock, or the permits of one holder, by force. The recorded reason begins with the caller's name.
      *
-     * @param what {@code held}
-     * @param name the name of the lock
+     * @param what {@code held} or {@code semaphores}
+     * @param name the name of the lock or semaphore
      * @param fencingToken the token of the holder that the caller has seen, so that a later holder keeps the lock; without it,
-     *     any holder loses the lock
+     *     any holder loses the lock. Required for permits
      * @param reason the reason, for the record in {@code lock_audit}
-     * @return 200 with the former holder; 400 if the reason is missing or invalid; 403 if forced releases are not allowed or the
-     *     caller is not authenticated; 404 if the lock was not held; 409 if another holder has it
+     * @return 200 with the former holder; 400 if the reason is missing or invalid, or the token of permits is missing; 403 if
+     *     forced releases are not allowed or the caller is not authenticated; 404 if the lock was not held, or the holder no
+     *     longer has the permits; 409 if another holder has the lock
      * @see LockAdmin#forceRelease
+     * @see LockAdmin#forceReleasePermits
      */
     @DeleteOperation
     public WebEndpointResponse<?> forceRelease(
             @Selector String what, String name, @Nullable Long fencingToken, String reason, SecurityContext caller) {
+        return authorized("Forced release", caller, user -> switch (what) {
+            case HELD -> releaseLock(name, fencingToken, recorded(user, reason));
+            case SEMAPHORES -> releasePermits(name, fencingToken, recorded(user, reason));
+            default -> notFound();
+        });
+    }
+
+    private WebEndpointResponse<?> releaseLock(String name, @Nullable Long fencingToken, String why) {
+        Optional<LockInfo> former = checked(() ->
+                fencingToken == null ? admin.forceRelease(name, why) : admin.forceRelease(name, fencingToken, why));
+        if (former.isPresent()) {
+            return new WebEndpointResponse<>(former.get());
+        }
+        return fencingToken != null && locks.find(name).isPresent()
+                ? new WebEndpointResponse<>(new Refusal("Another holder has the lock by now: look again"), 409)
+                : notFound();
+    }
+
+    private WebEndpointResponse<?> releasePermits(String name, @Nullable Long fencingToken, String why) {
+        if (fencingToken == null) {
+            throw new InvalidEndpointRequestException(
+                    "Send the fencingToken of the holder: a semaphore may have several",
+                    "The fencing token is missing");
+        }
+        Optional<PermitInfo> former = checked(() -> admin.forceReleasePermits(name, fencingToken, why));
+        return former.isPresent() ? new WebEndpointResponse<>(former.get()) : notFound();
+    }
+
+    /**
+     * Changes how many permits a semaphore has. The recorded reason begins with the caller's name.
+     *
+     * @param what {@code semaphores}
+     * @param name the name of the semaphore
+     * @param limit 0 or more
+     * @param reason the reason, for the record in {@code lock_audit}
+     * @return 200 with the former limit; 400 if a parameter is missing or invalid; 403 if forced releases are not allowed or the
+     *     caller is not authenticated; 404 if there is no such semaphore
+     * @see LockAdmin#setPermits
+     */
+    @WriteOperation
+    public WebEndpointResponse<?> setLimit(
+            @Selector String what, String name, int limit, String reason, SecurityContext caller) {
+        return authorized("A change of a limit", caller, user -> {
+            if (!what.equals(SEMAPHORES)) {
+                return notFound();
+            }
+            OptionalInt former = checked(() -> admin.setPermits(name, limit, recorded(user, reason)));
+            return former.isPresent() ? new WebEndpointResponse<>(new LimitChanged(former.getAsInt())) : notFound();
+        });
+    }
+
+    /** Runs a change for an authenticated user, if changes are allowed. */
+    private WebEndpointResponse<?> authorized(
+            String change, SecurityContext caller, Function<Principal, WebEndpointResponse<?>> operation) {
         if (forcedRelease == ForcedRelease.DISABLED) {
-            return refused("Forced release is disabled: set holdfast.endpoint.force-release=enabled");
+            return refused(change + " is disabled: set holdfast.endpoint.force-release=enabled");
         }
-        Principal principal = caller.getPrincipal();
-        if (principal == null) {
-            return refused("Forced release requires an authenticated user: secure the endpoint");
-        }
-        if (!what.equals(HELD)) {
-            return new WebEndpointResponse<>(WebEndpointResponse.STATUS_NOT_FOUND);
-        }
+        Principal user = caller.getPrincipal();
+        return user == null
+                ? refused(change + " requires an authenticated user: secure the endpoint")
+                : operation.apply(user);
+    }
+
+    private static String recorded(Principal user, String reason) {
         if (reason.isBlank()) {
             throw new InvalidEndpointRequestException("Give a reason for the audit record", "The reason is blank");
         }
-        String why = principal.getName() + ": " + reason;
-        return checked(() -> fencingToken == null
-                        ? admin.forceRelease(name, why)
-                        : admin.forceRelease(name, fencingToken, why))
-                .<WebEndpointResponse<?>>map(WebEndpointResponse::new)
-                .orElseGet(() -> notForced(name, fencingToken));
+        return user.getName() + ": " + reason;
     }
 
-    private WebEndpointResponse<?> notForced(String name, @Nullable Long fencingToken) {
-        return fencingToken != null && locks.find(name).isPresent()
-                ? new WebEndpointResponse<>(new Refusal("Another holder has the lock by now: look again"), 409)
-                : new WebEndpointResponse<>(WebEndpointResponse.STATUS_NOT_FOUND);
+    private static WebEndpointResponse<?> notFound() {
+        return new WebEndpointResponse<>(WebEndpointResponse.STATUS_NOT_FOUND);
     }
 
     private static WebEndpointResponse<?> refused(String why) {

@@ -110,7 +110,8 @@ record HoldfastProperties(
     /**
      * What the Actuator endpoint may do.
      *
-     * @param forceRelease whether the Actuator endpoint locks may release locks by force
+     * @param forceRelease whether the Actuator endpoint locks may release locks and permits by force, and change the limits of
+     *     semaphores
      */
     record Endpoint(@DefaultValue("disabled") LocksEndpoint.ForcedRelease forceRelease) {}
 }

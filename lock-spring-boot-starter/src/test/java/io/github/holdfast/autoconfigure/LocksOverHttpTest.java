@@ -26,22 +26,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
-import org.springframework.boot.actuate.autoconfigure.endpoint.EndpointAutoConfiguration;
-import org.springframework.boot.actuate.autoconfigure.endpoint.jackson.JacksonEndpointAutoConfiguration;
-import org.springframework.boot.actuate.autoconfigure.endpoint.web.WebEndpointAutoConfiguration;
-import org.springframework.boot.actuate.autoconfigure.web.server.ManagementContextAutoConfiguration;
-import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
-import org.springframework.boot.health.autoconfigure.actuate.endpoint.HealthEndpointAutoConfiguration;
-import org.springframework.boot.health.autoconfigure.contributor.HealthContributorAutoConfiguration;
-import org.springframework.boot.health.autoconfigure.registry.HealthContributorRegistryAutoConfiguration;
-import org.springframework.boot.http.converter.autoconfigure.HttpMessageConvertersAutoConfiguration;
-import org.springframework.boot.jackson.autoconfigure.JacksonAutoConfiguration;
-import org.springframework.boot.servlet.autoconfigure.actuate.web.ServletManagementContextAutoConfiguration;
-import org.springframework.boot.webmvc.autoconfigure.DispatcherServletAutoConfiguration;
-import org.springframework.boot.webmvc.autoconfigure.WebMvcAutoConfiguration;
-import org.springframework.context.annotation.Configuration;
-import org.springframework.core.env.MapPropertySource;
-import org.springframework.mock.web.MockServletContext;
 import org.springframework.test.web.servlet.assertj.MockMvcTester;
 import org.springframework.web.context.support.AnnotationConfigWebApplicationContext;
 
@@ -58,26 +42,6 @@ class LocksOverHttpTest {
     private LockService locks;
     private MockMvcTester http;
 
-    @Configuration(proxyBeanMethods = false)
-    @ImportAutoConfiguration({
-        EndpointAutoConfiguration.class,
-        WebEndpointAutoConfiguration.class,
-        JacksonEndpointAutoConfiguration.class,
-        ManagementContextAutoConfiguration.class,
-        ServletManagementContextAutoConfiguration.class,
-        HealthEndpointAutoConfiguration.class,
-        HealthContributorAutoConfiguration.class,
-        HealthContributorRegistryAutoConfiguration.class,
-        HttpMessageConvertersAutoConfiguration.class,
-        JacksonAutoConfiguration.class,
-        DispatcherServletAutoConfiguration.class,
-        WebMvcAutoConfiguration.class,
-        LockMetricsAutoConfiguration.class,
-        LockEndpointAutoConfiguration.class,
-        LockHealthAutoConfiguration.class
-    })
-    static class Application {}
-
     private static final String TAKE_AWAY = "/actuator/locks/held?name=order:3";
     private static final Principal ALICE = () -> "alice";
 
@@ -85,27 +49,10 @@ class LocksOverHttpTest {
     void start(Database onDatabase) {
         database = onDatabase;
         LockSchema.on(database.dataSource()).createIfMissing();
-        context = start(Map.of());
-        careless = start(Map.of("holdfast.endpoint.force-release", "enabled"));
+        context = EndpointApplication.start(database, Map.of());
+        careless = EndpointApplication.start(database, Map.of("holdfast.endpoint.force-release", "enabled"));
         locks = context.getBean(LockService.class);
         http = MockMvcTester.from(context);
-    }
-
-    private AnnotationConfigWebApplicationContext start(Map<String, Object> properties) {
-        AnnotationConfigWebApplicationContext started = new AnnotationConfigWebApplicationContext();
-        started.setServletContext(new MockServletContext());
-        started.getEnvironment().getPropertySources().addFirst(new MapPropertySource("test", properties));
-        started.getEnvironment()
-                .getPropertySources()
-                .addLast(new MapPropertySource(
-                        "all",
-                        Map.of(
-                                "management.endpoints.web.exposure.include", "*",
-                                "management.endpoint.health.show-details", "always")));
-        started.addBeanFactoryPostProcessor(beans -> beans.registerSingleton("database", database));
-        started.register(ObservedService.class, Application.class);
-        started.refresh();
-        return started;
     }
 
     @AfterAll
