@@ -8,7 +8,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *
  * @param enabled whether the application has a console
  * @param path the path of the console, after the context path
- * @param forceRelease whether authenticated users may release locks by force on the page
+ * @param forceRelease whether authenticated users may release locks and permits by force on the page
  */
 @ConfigurationProperties("holdfast.console")
 record ConsoleProperties(

@@ -3,6 +3,8 @@ package io.github.holdfast.console;
 import io.github.holdfast.console.LockConsole.RecentLosses;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.WaiterInfo;
+import io.github.holdfast.semaphore.PermitInfo;
+import io.github.holdfast.semaphore.SemaphoreInfo;
 import io.github.holdfast.service.LockAdmin;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.NodeInfo;
@@ -11,8 +13,10 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.json.JsonWriter;
@@ -32,6 +36,7 @@ record ConsoleState(
         String process,
         List<LockInfo> held,
         @Nullable String nextHeld,
+        Part<Semaphore> semaphores,
         Part<NodeInfo> nodes,
         Part<RunInfo> runs,
         Part<WaiterInfo> waiters,
@@ -53,8 +58,21 @@ record ConsoleState(
         }
     }
 
+    /** @param holders in the order of their grants */
+    record Semaphore(SemaphoreInfo info, List<PermitInfo> holders) {
+
+        /** Returns how many of the permits in use belong to no listed holder: to a dead one, for example. */
+        private long unlisted() {
+            return Math.max(
+                    0,
+                    info.used()
+                            - holders.stream().mapToLong(PermitInfo::permits).sum());
+        }
+    }
+
     /**
-     * Reads the state from the database, with at most five statements.
+     * Reads the state from the database, with at most seven statements. One of them reads the holders of all shown semaphores,
+     * up to {@link LockAdmin#MAX_PAGE_SIZE} of them.
      *
      * @param from the first name to show; all of them if it is empty
      * @throws IllegalArgumentException if {@code from} is not a valid name
@@ -71,10 +89,25 @@ record ConsoleState(
                 admin.process(),
                 isLast ? held : held.subList(0, PAGE_SIZE),
                 isLast ? null : held.get(PAGE_SIZE).name(),
+                semaphores(admin),
                 Part.of(admin.nodes("", LockAdmin.MAX_PAGE_SIZE), LIVING_AND_NEW_ONES_FIRST),
                 Part.of(admin.lastRuns("", LockAdmin.MAX_PAGE_SIZE), NEW_ONES_FIRST),
                 Part.of(admin.waiters()),
                 Part.of(losses.lastFirst()));
+    }
+
+    private static Part<Semaphore> semaphores(LockAdmin admin) {
+        Part<SemaphoreInfo> all = Part.of(admin.semaphores("", LockAdmin.MAX_PAGE_SIZE));
+        List<String> used = all.entries().stream()
+                .filter(semaphore -> semaphore.used() > 0)
+                .map(SemaphoreInfo::name)
+                .toList();
+        Map<String, List<PermitInfo>> holders =
+                admin.permits(used, LockAdmin.MAX_PAGE_SIZE).stream().collect(Collectors.groupingBy(PermitInfo::name));
+        List<Semaphore> shown = all.entries().stream()
+                .map(info -> new Semaphore(info, holders.getOrDefault(info.name(), List.of())))
+                .toList();
+        return new Part<>(shown, all.more());
     }
 
     private static final Comparator<NodeInfo> LIVING_AND_NEW_ONES_FIRST = Comparator.comparing(NodeInfo::isAlive)
@@ -89,6 +122,7 @@ record ConsoleState(
         json.add("process", process);
         json.add("nextHeld", nextHeld);
         json.add("held", json(held, this::lock));
+        json.add("semaphores", json(semaphores, this::semaphore));
         json.add("nodes", json(nodes, this::node));
         json.add("runs", json(runs, this::run));
         json.add("waiters", json(waiters, ConsoleState::waiter));
@@ -124,6 +158,26 @@ record ConsoleState(
         json.add("acquiredAt", lock.acquiredAt());
         json.add("heldFor", untilNow(lock.acquiredAt()));
         json.add("expiresIn", lock.expiresIn().toMillis());
+    }
+
+    private void semaphore(Members<?> json, Semaphore semaphore) {
+        json.add("name", semaphore.info().name());
+        json.add("limit", semaphore.info().limit());
+        json.add("used", semaphore.info().used());
+        json.add("unlisted", semaphore.unlisted());
+        json.add("holders", json(semaphore.holders(), this::permits));
+    }
+
+    private void permits(Members<?> json, PermitInfo permits) {
+        json.add("name", permits.name());
+        json.add("owner", permits.owner());
+        json.add("holder", permits.holder());
+        json.add("isKeptByNode", permits.nodeId() != null);
+        json.add("fencingToken", Long.toString(permits.fencingToken()));
+        json.add("permits", permits.permits());
+        json.add("acquiredAt", permits.acquiredAt());
+        json.add("heldFor", untilNow(permits.acquiredAt()));
+        json.add("expiresIn", permits.expiresIn().toMillis());
     }
 
     private void node(Members<?> json, NodeInfo node) {

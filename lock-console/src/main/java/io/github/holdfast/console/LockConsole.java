@@ -23,8 +23,8 @@ import org.springframework.web.servlet.function.ServerRequest;
 import org.springframework.web.servlet.function.ServerResponse;
 
 /**
- * A page that shows holders and waiters; see {@code docs/observability.md}. It releases locks by force if this is {@linkplain
- * ForcedRelease allowed}. The application controls access to the page, as to its other pages. Thread-safe.
+ * A page that shows holders and waiters; see {@code docs/observability.md}. It releases locks and permits by force if this is
+ * {@linkplain ForcedRelease allowed}. The application controls access to the page, as to its other pages. Thread-safe.
  */
 public final class LockConsole {
 
@@ -50,7 +50,7 @@ public final class LockConsole {
         return new LockConsole(locks, losses, forcedRelease);
     }
 
-    /** Whether the page may release locks by force: {@code holdfast.console.force-release}. */
+    /** Whether the page may release locks and permits by force: {@code holdfast.console.force-release}. */
     public enum ForcedRelease {
         /** No; the default. */
         DISABLED,
@@ -68,7 +68,8 @@ public final class LockConsole {
         RouterFunctions.Builder routes = RouterFunctions.route();
         ConsolePage.addTo(routes, path);
         return routes.GET(path + "/state", this::state)
-                .POST(path + "/release", this::release)
+                .POST(path + "/release", request -> release(request, this::releaseLock))
+                .POST(path + "/release-permits", request -> release(request, this::releasePermits))
                 .onError(IllegalArgumentException.class, (wrong, request) -> refused(HttpStatus.BAD_REQUEST, wrong))
                 .onError(LockStoreException.class, (failed, request) -> refused(HttpStatus.SERVICE_UNAVAILABLE, failed))
                 .onError(
@@ -100,7 +101,13 @@ public final class LockConsole {
         return user == null ? ANONYMOUS : null;
     }
 
-    private ServerResponse release(ServerRequest request) {
+    /** Releases what the page showed. The token is that of the grant, so a later grant must stay untouched. */
+    private interface Release {
+
+        ServerResponse of(String name, long fencingToken, String reason);
+    }
+
+    private ServerResponse release(ServerRequest request, Release release) {
         Principal user = request.servletRequest().getUserPrincipal();
         String readOnlyBecause = readOnlyBecause(user);
         if (user == null || readOnlyBecause != null) {
@@ -109,21 +116,33 @@ public final class LockConsole {
         if (!isSentByThePage(request)) {
             return refused(HttpStatus.FORBIDDEN, "Only the console's page can release locks by force");
         }
-        String name = request.param("name").orElse("");
         String reason = request.param("reason").orElse("").strip();
         if (reason.isEmpty()) {
             return refused(HttpStatus.BAD_REQUEST, "Give a reason for the audit record");
         }
-        long fencingToken = fencingToken(request);
+        return release.of(request.param("name").orElse(""), fencingToken(request), user.getName() + ": " + reason);
+    }
+
+    private ServerResponse releaseLock(String name, long fencingToken, String reason) {
         return locks.admin()
-                .forceRelease(name, fencingToken, user.getName() + ": " + reason)
-                .map(former -> answer(HttpStatus.OK, ConsoleState.object(json -> json.add("holder", former.holder()))))
+                .forceRelease(name, fencingToken, reason)
+                .map(former -> released(former.holder()))
                 .orElseGet(() -> locks.find(name).isPresent()
                         ? refused(HttpStatus.CONFLICT, "Another holder has the lock by now: look again")
                         : refused(HttpStatus.NOT_FOUND, "Nobody holds the lock any more"));
     }
 
-    /** Returns the token of the grant that the page showed. A later grant must stay untouched. */
+    private ServerResponse releasePermits(String name, long fencingToken, String reason) {
+        return locks.admin()
+                .forceReleasePermits(name, fencingToken, reason)
+                .map(former -> released(former.holder()))
+                .orElseGet(() -> refused(HttpStatus.NOT_FOUND, "The holder no longer has these permits"));
+    }
+
+    private static ServerResponse released(@Nullable String holder) {
+        return answer(HttpStatus.OK, ConsoleState.object(json -> json.add("holder", holder)));
+    }
+
     private static long fencingToken(ServerRequest request) {
         String token = request.param("fencingToken").orElse("");
         try {

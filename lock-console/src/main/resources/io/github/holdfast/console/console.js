@@ -48,6 +48,9 @@ const nodeBadge = node =>
   node.isAlive ? badge('alive', 'good') : node.isStopped ? badge('stopped', 'over') : badge('dead', 'bad');
 const both = (first, second) => element('div', '', first, ' ', second);
 
+const isOfPermits = hold => hold.permits !== undefined;
+const permits = count => `${count} ${count === 1 ? 'permit' : 'permits'}`;
+
 /** A duration that counts on while the page is fresh. */
 function duration(millis, perMilli, suffix = '') {
   const shown = element('span', 'duration');
@@ -95,6 +98,24 @@ function instant(iso) {
   return shown;
 }
 
+const lasting = hold => both(rising(hold.heldFor), quiet(instant(hold.acquiredAt)));
+const kept = hold => hold.isKeptByNode
+  ? both(text('by its node'), quiet('lease ', falling(hold.expiresIn)))
+  : both(text('by a lease'), quiet('ends in ', falling(hold.expiresIn)));
+const token = hold => element('span', 'number', hold.fencingToken);
+const release = hold => state.readOnlyBecause === null ? releaseButton(hold) : '';
+
+/** How many permits are in use, as a bar and in words. */
+function usage(semaphore) {
+  const bar = element('meter', semaphore.used < semaphore.limit ? '' : 'full');
+  bar.max = Math.max(1, semaphore.limit);
+  bar.value = semaphore.limit === 0 ? 1 : semaphore.used;
+  bar.setAttribute('aria-label', 'Permits in use');
+  const unlisted = semaphore.unlisted === 0 ? '' : quiet(`${semaphore.unlisted} of them without a listed holder`);
+  return element('div', 'usage', name(semaphore.name), element('span', 'share', bar,
+    element('span', 'number', `${semaphore.used} of ${permits(semaphore.limit)} in use`)), unlisted);
+}
+
 /* Tables */
 
 const TABLES = {
@@ -103,12 +124,21 @@ const TABLES = {
     cells: lock => [
       name(lock.name),
       both(who(lock.holder ?? lock.owner), lock.holdCount > 1 ? quiet(`${lock.holdCount} times`) : ''),
-      both(rising(lock.heldFor), quiet(instant(lock.acquiredAt))),
-      lock.isKeptByNode
-        ? both(text('by its node'), quiet('lease ', falling(lock.expiresIn)))
-        : both(text('by a lease'), quiet('ends in ', falling(lock.expiresIn))),
-      element('span', 'number', lock.fencingToken),
-      state.readOnlyBecause === null ? releaseButton(lock) : '',
+      lasting(lock),
+      kept(lock),
+      token(lock),
+      release(lock),
+    ],
+  },
+  semaphores: {
+    key: holder => holder.fencingToken,
+    cells: holder => [
+      who(holder.holder ?? holder.owner),
+      element('span', 'number', `${holder.permits}`),
+      lasting(holder),
+      kept(holder),
+      token(holder),
+      release(holder),
     ],
   },
   waiting: {
@@ -141,7 +171,7 @@ const TABLES = {
       name(loss.name),
       text(CAUSES[loss.cause] ?? loss.cause),
       ago(loss.ago),
-      element('span', 'number', loss.fencingToken),
+      token(loss),
     ],
   },
 };
@@ -150,29 +180,70 @@ const TABLES = {
 for (const [id, table] of Object.entries(TABLES)) {
   const shown = byId(`${id}-table`);
   table.labels = [...shown.querySelectorAll('th')].map(header => header.textContent);
-  const roles = {table: [shown], rowgroup: [shown.tHead, shown.tBodies[0]], row: shown.tHead.rows,
+  const roles = {table: [shown], rowgroup: [shown.tHead, ...shown.tBodies], row: shown.tHead.rows,
     columnheader: shown.querySelectorAll('th')};
   for (const [role, elements] of Object.entries(roles)) {
     [...elements].forEach(each => each.setAttribute('role', role));
   }
 }
 
-/** Keeps the rows of entries that still exist, so that the focus on a button in such a row stays. */
-function fill(id, entries, more) {
-  const table = TABLES[id];
-  const shown = byId(`${id}-table`);
-  const body = shown.tBodies[0];
-  const old = new Map([...body.rows].map(row => [row.dataset.key, row]));
+/**
+ * Keeps the children of entries that still exist, so that the focus on a button in such a child stays. Children without a key
+ * stay in front.
+ */
+function arrange(parent, entries, keyOf, make, show) {
+  const unused = new Set([...parent.children].filter(child => child.dataset.key !== undefined));
+  const first = parent.children.length - unused.size;
+  const old = new Map([...unused].map(child => [child.dataset.key, child]));
   entries.forEach((entry, index) => {
-    const key = table.key(entry);
-    const row = old.get(key) ?? newRow(table, key);
+    const key = keyOf(entry);
+    const child = old.get(key) ?? make();
+    child.dataset.key = key;
     old.delete(key);
-    update(row, table.cells(entry));
-    if (body.rows[index] !== row) {
-      body.insertBefore(row, body.rows[index] ?? null);
+    unused.delete(child);
+    show(child, entry);
+    const there = parent.children[first + index] ?? null;
+    if (there !== child) {
+      parent.insertBefore(child, there);
     }
   });
-  old.forEach(row => row.remove());
+  unused.forEach(child => child.remove());
+}
+
+function fillBody(table, body, entries) {
+  arrange(body, entries, table.key, () => newRow(table), (row, entry) => update(row, table.cells(entry)));
+}
+
+function fill(id, entries, more) {
+  const shown = byId(`${id}-table`);
+  fillBody(TABLES[id], shown.tBodies[0], entries);
+  tellRest(shown, entries, more);
+}
+
+/** One group of rows for each semaphore, with a row for each holder. */
+function fillSemaphores({entries, more}) {
+  const table = TABLES.semaphores;
+  const shown = byId('semaphores-table');
+  arrange(shown, entries, semaphore => semaphore.name, () => newGroup(table), (group, semaphore) => {
+    group.rows[0].cells[0].replaceChildren(usage(semaphore));
+    fillBody(table, group, semaphore.holders);
+  });
+  tellRest(shown, entries, more);
+}
+
+function newGroup(table) {
+  const heading = element('th');
+  heading.scope = 'rowgroup';
+  heading.colSpan = table.labels.length;
+  heading.setAttribute('role', 'rowheader');
+  const row = element('tr', 'group', heading);
+  row.setAttribute('role', 'row');
+  const group = element('tbody', '', row);
+  group.setAttribute('role', 'rowgroup');
+  return group;
+}
+
+function tellRest(shown, entries, more) {
   shown.hidden = entries.length === 0;
   const section = shown.closest('section');
   section.querySelector('.empty').hidden = entries.length > 0;
@@ -183,10 +254,9 @@ function fill(id, entries, more) {
   }
 }
 
-function newRow(table, key) {
+function newRow(table) {
   const row = element('tr');
   row.setAttribute('role', 'row');
-  row.dataset.key = key;
   table.labels.forEach((label, index) => {
     const cell = element(index === 0 ? 'th' : 'td');
     cell.setAttribute('role', index === 0 ? 'rowheader' : 'cell');
@@ -282,6 +352,7 @@ function show() {
   readOnly.textContent = state.readOnlyBecause ?? '';
   document.body.classList.toggle('is-read-only', state.readOnlyBecause !== null);
   fill('held', state.held, 0);
+  fillSemaphores(state.semaphores);
   byId('next-page').hidden = state.nextHeld === null;
   byId('first-page').hidden = from === '';
   const sections = {waiting: state.waiters, nodes: state.nodes, tasks: state.runs, losses: state.losses};
@@ -298,6 +369,10 @@ function showCounts() {
   const alive = state.nodes.entries.filter(node => node.isAlive).length;
   const failed = state.runs.entries.filter(run => RUN_STATES[run.status] === 'bad').length;
   byId('held-count').textContent = held;
+  const full = state.semaphores.entries.filter(semaphore => semaphore.used >= semaphore.limit).length;
+  byId('semaphores-count').textContent = all(state.semaphores);
+  byId('semaphores-word').textContent =
+    (all(state.semaphores) === 1 ? 'semaphore' : 'semaphores') + (full ? `, ${full} full` : '');
   byId('waiting-count').textContent = all(state.waiters);
   byId('nodes-count').textContent = alive;
   byId('nodes-word').textContent = alive === 1 ? 'node alive' : 'nodes alive';
@@ -385,17 +460,22 @@ byId('first-page').addEventListener('click', () => turnTo(''));
 const dialog = byId('release');
 let chosen = null;
 
-function releaseButton(lock) {
-  const button = element('button', 'danger', 'Release…', element('span', 'unseen', ` ${lock.name} by force`));
+const part = hold => isOfPermits(hold) ? `${permits(hold.permits)} of ${hold.name}` : hold.name;
+
+function releaseButton(hold) {
+  // A semaphore has several holders, each with a button.
+  const whose = isOfPermits(hold) ? `, held by ${hold.holder ?? hold.owner},` : '';
+  const button = element('button', 'danger', 'Release…', element('span', 'unseen', ` ${part(hold)}${whose} by force`));
   button.type = 'button';
-  button.addEventListener('click', () => choose(lock));
+  button.addEventListener('click', () => choose(hold));
   return button;
 }
 
-function choose(lock) {
-  chosen = lock;
-  byId('release-name').textContent = lock.name;
-  byId('release-holder').textContent = lock.holder ?? lock.owner;
+function choose(hold) {
+  chosen = hold;
+  byId('release-name').textContent = part(hold);
+  byId('release-holder').textContent = hold.holder ?? hold.owner;
+  byId('release-what').textContent = isOfPermits(hold) ? 'the permits' : 'the lock';
   byId('release-user').textContent = state.user;
   byId('reason').value = '';
   complain('');
@@ -421,10 +501,10 @@ dialog.querySelector('form').addEventListener('submit', async event => {
   }
   byId('confirm').disabled = true;
   try {
-    await release(reason);
+    await releaseByForce(reason);
     dialog.close();
-    byId('held').focus();
-    announce(`${chosen.name} was released by force.`);
+    byId(isOfPermits(chosen) ? 'semaphores' : 'held').focus();
+    announce(`Released by force: ${part(chosen)}.`);
   } catch (failure) {
     complain(`Not released: ${why(failure)}.`);
     byId('reason').focus();
@@ -434,12 +514,12 @@ dialog.querySelector('form').addEventListener('submit', async event => {
   }
 });
 
-function release(reason) {
+function releaseByForce(reason) {
   const form = new URLSearchParams({name: chosen.name, fencingToken: chosen.fencingToken, reason});
   if (state.token !== null) {
     form.set(state.tokenParameter, state.token);
   }
-  return ask('release', {method: 'POST', body: form});
+  return ask(isOfPermits(chosen) ? 'release-permits' : 'release', {method: 'POST', body: form});
 }
 
 setInterval(tick, 1000);

@@ -6,8 +6,10 @@ import static org.awaitility.Awaitility.await;
 import io.github.holdfast.console.Browser.Screen;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.service.LockService;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -69,11 +71,18 @@ class ConsoleInBrowserTest {
         browser.photograph(Screen.DARK_PHONE, "console-phone-dark.png");
         assertThat(browser.text("#held-table"))
                 .contains("order:1002", "by its node", "by a lease", "shop:", "billing:");
+        assertThat(browser.text("#semaphores-table"))
+                .containsSubsequence(
+                        "exports", "3 of 5 permits in use", "shop:", "by its node", "billing:", "by a lease")
+                .containsSubsequence("payment-gateway", "1 of 1 permit in use", "shop:");
+        assertThat(browser.run("return [...document.querySelectorAll('meter')].map(bar => bar.value + '/' + bar.max)"))
+                .isEqualTo(List.of("3/5", "1/1"));
         assertThat(browser.text("#waiting-table")).contains("order:1001", "exec-3", "exec-7", "month-end");
         assertThat(browser.text("#nodes-table")).contains("alive", "stopped", "dead", "reports:", "import:");
         assertThat(browser.text("#tasks-table")).contains("succeeded", "running", "failed", "mail server refused");
         assertThat(browser.text("#losses-table")).contains("order:999", "released by force");
-        assertThat(browser.text("nav")).contains("2\nnodes alive", "3\ntasks, 1 not well", "1\nlost");
+        assertThat(browser.text("nav"))
+                .contains("2\nsemaphores, 1 full", "2\nnodes alive", "3\ntasks, 1 not well", "1\nlost");
     }
 
     @Test
@@ -160,6 +169,46 @@ class ConsoleInBrowserTest {
     }
 
     @Test
+    void permitsOfOneHolderAreTakenAway() throws Exception {
+        SemaphoreRequest request = SemaphoreRequest.of("stuck:3").limit(4);
+        LockHandle stuck = locks.semaphore(request.permits(2)).acquire();
+        try (LockHandle other = locks.semaphore(request).acquire()) {
+            open();
+            browser.tabTo("2 permits of stuck:3, held by");
+            browser.press(Keys.ENTER);
+            assertThat(browser.text("#release-name")).isEqualTo("2 permits of stuck:3");
+            assertThat(browser.text("#release-text")).contains("nobody is granted the permits");
+            browser.press("the node hangs", Keys.ENTER);
+            await().atMost(SOON).until(() -> !browser.text("#semaphores-table").contains("" + stuck.fencingToken()));
+            assertThat(browser.text("#semaphores-table"))
+                    .contains("3 of 4 permits in use", "2 of them without a listed holder", "" + other.fencingToken());
+            await().atMost(SOON).until(() -> browser.focused().equals(browser.find("#semaphores")));
+            assertThat(locks.admin().permits("stuck:3")).hasSize(1);
+        }
+        stuck.release();
+    }
+
+    @Test
+    void theFocusStaysWhenHoldersComeAndGo() throws Exception {
+        SemaphoreRequest request = SemaphoreRequest.of("busy:1").limit(4);
+        LockHandle first = locks.semaphore(request).acquire();
+        try (LockHandle second = locks.semaphore(request.permits(2)).acquire()) {
+            open();
+            browser.tabTo("2 permits of busy:1");
+            first.release();
+            try (LockHandle third = locks.semaphore(request).acquire()) {
+                await().atMost(SOON)
+                        .until(() -> browser.text("#semaphores-table").contains("" + third.fencingToken()));
+                assertThat(browser.text("#semaphores-table"))
+                        .contains("" + second.fencingToken())
+                        .doesNotContain("" + first.fencingToken());
+                assertThat(browser.focused().getDomProperty("textContent")).contains("2 permits of busy:1");
+            }
+        }
+        await().atMost(SOON).until(() -> browser.text("#semaphores-table").contains("0 of 4 permits in use"));
+    }
+
+    @Test
     void itIsAccessible() {
         for (Screen screen : Screen.values()) {
             browser.show(screen);
@@ -169,9 +218,14 @@ class ConsoleInBrowserTest {
 
     @Test
     void itFitsOnAPhone() throws Exception {
-        try (LockHandle unused = locks.acquire(LockRequest.of(ConsoleScene.LONGEST_NAME))) {
+        String semaphore = ConsoleScene.LONGEST_NAME.replace("import", "export");
+        try (LockHandle unused = locks.acquire(LockRequest.of(ConsoleScene.LONGEST_NAME));
+                LockHandle alsoUnused = locks.semaphore(
+                                SemaphoreRequest.of(semaphore).limit(Integer.MAX_VALUE))
+                        .acquire()) {
             open();
             assertThat(browser.hasRow("held", ConsoleScene.LONGEST_NAME)).isTrue();
+            assertThat(browser.text("#semaphores-table")).contains(semaphore);
             for (Screen screen : Screen.values()) {
                 browser.show(screen);
                 browser.assertFitsWidth();

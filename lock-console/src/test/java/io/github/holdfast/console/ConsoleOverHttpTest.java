@@ -101,14 +101,19 @@ class ConsoleOverHttpTest {
     }
 
     private MockMvcTester start(Map<String, Object> properties) {
+        AnnotationConfigWebApplicationContext started = start(database, properties);
+        applications.add(started);
+        return MockMvcTester.from(started);
+    }
+
+    static AnnotationConfigWebApplicationContext start(Database database, Map<String, Object> properties) {
         AnnotationConfigWebApplicationContext started = new AnnotationConfigWebApplicationContext();
         started.setServletContext(new MockServletContext());
         started.getEnvironment().getPropertySources().addFirst(new MapPropertySource("test", properties));
         started.addBeanFactoryPostProcessor(beans -> beans.registerSingleton("database", database));
         started.register(Application.class);
         started.refresh();
-        applications.add(started);
-        return MockMvcTester.from(started);
+        return started;
     }
 
     @AfterAll
@@ -125,6 +130,7 @@ class ConsoleOverHttpTest {
             assertThat(allowed.get().uri("/admin/locks" + path)).hasStatusOk();
         }
         assertThat(off.post().uri("/holdfast/release")).hasStatus(404);
+        assertThat(off.post().uri("/holdfast/release-permits")).hasStatus(404);
     }
 
     @Test

@@ -8,6 +8,7 @@ import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.task.TaskOutcome;
 import io.github.holdfast.task.TaskRequest;
@@ -18,7 +19,7 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import org.springframework.jdbc.core.JdbcTemplate;
 
-/** What there is to see: two nodes, one that was stopped and one that died, locks of all kinds, threads that wait, runs and a loss. All of it has happened. */
+/** What there is to see: two nodes, one that was stopped and one that died, locks of all kinds, semaphores, threads that wait, runs and a loss. All of it has happened. */
 final class ConsoleScene implements AutoCloseable {
 
     static final String SCRIPT = "<script>document.title = 'harmed'</script>";
@@ -40,6 +41,9 @@ final class ConsoleScene implements AutoCloseable {
         hold(billing, LockRequest.of("invoice:2026-11"));
         hold(billing, LockRequest.of("export:customers").lease(Duration.ofMinutes(15)));
         hold(shop, LockRequest.of(SCRIPT));
+        hold(shop, SemaphoreRequest.of("exports").limit(5).permits(2));
+        hold(billing, SemaphoreRequest.of("exports").limit(5).lease(Duration.ofMinutes(15)));
+        hold(shop, SemaphoreRequest.of("payment-gateway").limit(1));
         runTasks();
         waitFor("order:1001", "http-nio-8080-exec-3");
         waitFor("order:1001", "http-nio-8080-exec-7");
@@ -66,6 +70,12 @@ final class ConsoleScene implements AutoCloseable {
         LockHandle lock = service.acquire(request);
         held.add(lock);
         return lock;
+    }
+
+    LockHandle hold(LockService service, SemaphoreRequest request) throws InterruptedException {
+        LockHandle permits = service.semaphore(request).acquire();
+        held.add(permits);
+        return permits;
     }
 
     private void runTasks() {
