@@ -49,8 +49,10 @@ abstract class AdminCrashPointContract extends CrashPoints {
         "LockAdmin.held(String, int)",
         "LockAdmin.lastRuns(String, int)",
         "LockAdmin.nodes(String, int)",
+        "LockAdmin.permits(Collection, int)",
         "LockAdmin.permits(String)",
         "LockAdmin.runs(String, long, int)",
+        "LockAdmin.semaphore(String)",
         "LockAdmin.semaphores(String, int)"
     })
     void whatIsThereIsRead() {
@@ -61,6 +63,8 @@ abstract class AdminCrashPointContract extends CrashPoints {
                 admin -> assertThat(admin.lastRuns("", 1)).isNotNull(),
                 admin -> assertThat(admin.runs("read", Long.MAX_VALUE, 1)).isEmpty(),
                 admin -> assertThat(admin.semaphores("", 1)).isNotNull(),
+                admin -> assertThat(admin.semaphore("read")).isEmpty(),
+                admin -> assertThat(admin.permits(List.of("read"), 1)).isEmpty(),
                 admin -> assertThat(admin.permits("read")).isEmpty());
         LockHandle held = mine.acquireUninterruptibly(LockRequest.of("reader of all"));
         for (Crash.Use<LockAdmin> read : reads) {
