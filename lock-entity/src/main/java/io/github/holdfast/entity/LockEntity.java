@@ -36,6 +36,9 @@ import org.jspecify.annotations.Nullable;
 @ExcludeDefaultListeners
 public class LockEntity {
 
+    /** The hold count of a lock whose holders have rows of their own. Its owner begins with {@code *}. */
+    private static final int SHARED = -1;
+
     /** The longest name, in UTF-16 code units. */
     public static final int MAX_NAME_LENGTH = 255;
 
@@ -62,6 +65,7 @@ public class LockEntity {
     @Column(name = "node_id", length = 64)
     private @Nullable String nodeId;
 
+    /** The number of nested holds; {@link #SHARED} if the holders have rows of their own. */
     @Column(name = "hold_count", nullable = false)
     private int holdCount;
 
@@ -88,8 +92,8 @@ public class LockEntity {
     private @Nullable Integer permits;
 
     /**
-     * Until when an exclusive waiter keeps new shared holders out, by the database's clock; null if none does. For shared locks,
-     * which this version does not have yet: nobody writes it.
+     * Until when an exclusive waiter keeps new shared holders out, by the database's clock; null if none does. It counts only while
+     * the lock is shared.
      */
     @Column(name = "wanted_until")
     @JdbcTypeCode(SqlTypes.TIMESTAMP_UTC)
@@ -138,7 +142,20 @@ public class LockEntity {
     }
 
     /**
-     * Returns the availability of the lock for an owner.
+     * Whether the lock was last granted to shared holders. Each of them has a row of its own, which shows whether it still holds the
+     * lock. There may be none any more.
+     */
+    public boolean isShared() {
+        return holdCount == SHARED && permits == null;
+    }
+
+    /** Whether an exclusive waiter keeps new shared holders out, at this instant of the database's clock. */
+    public boolean isWanted(Instant dbNow) {
+        return isShared() && wantedUntil != null && wantedUntil.isAfter(dbNow);
+    }
+
+    /**
+     * Returns the availability of the lock for an owner. A shared lock counts as held by others.
      *
      * @param claimant the owner that wants the lock
      * @param claimantNode the node through which the claimant would hold it, or null for a lease
@@ -331,7 +348,7 @@ public class LockEntity {
         return permits;
     }
 
-    /** Returns the owner, or null if nobody holds the lock. */
+    /** Returns the owner, or null if the lock is free. For a {@linkplain #isShared shared} lock, it is nobody's owner. */
     public @Nullable String owner() {
         return owner;
     }
@@ -341,7 +358,7 @@ public class LockEntity {
         return nodeId;
     }
 
-    /** Returns the number of the owner's nested holds; 0 if the lock is free. */
+    /** Returns the number of the owner's nested holds; 0 if the lock is free, and negative if it is {@linkplain #isShared shared}. */
     public int holdCount() {
         return holdCount;
     }
@@ -357,7 +374,7 @@ public class LockEntity {
     }
 
     /**
-     * Returns the end of the lease by the database's clock; null if the lock is held through a node. For a free lock, this is the
+     * Returns the end of the lease by the database's clock; null if the lock is held through a node, or shared. For a free lock, this is the
      * time of the release, or of the row's creation.
      */
     public @Nullable Instant expiresAt() {

@@ -18,11 +18,11 @@ import org.hibernate.type.SqlTypes;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The row of one holder of a semaphore's permits: a snapshot from the time of the read. Several holders of one name have one row
- * each. The row of an exclusive lock contains its only holder.
+ * The row of one holder of a semaphore's permits, or of a shared lock: a snapshot from the time of the read. Several holders of one
+ * name have one row each. The row of an exclusive lock contains its only holder.
  *
- * <p>The owner deletes its row when it releases the permits. Everybody may delete the row of a dead holder. Instances are
- * immutable after loading.
+ * <p>The owner deletes its row at its release. Everybody may delete the row of a dead holder. Instances are immutable after
+ * loading.
  */
 @Entity(name = "HoldfastHolder")
 @Table(name = "lock_holder")
@@ -119,7 +119,7 @@ public class LockHolder {
         return nodeId != null && node != null && node.isOverdue(since) ? State.NODE_EXPIRED : State.ALIVE;
     }
 
-    /** Returns the name of the semaphore. */
+    /** Returns the name of the semaphore or the lock. */
     public String name() {
         return name;
     }
@@ -137,7 +137,7 @@ public class LockHolder {
         return owner.equals(FORCED);
     }
 
-    /** Returns the owner of the permits. */
+    /** Returns the owner. */
     public String owner() {
         return owner;
     }
@@ -147,7 +147,7 @@ public class LockHolder {
         return nodeId;
     }
 
-    /** Returns how many permits the holder has; at least 1. */
+    /** Returns how many permits the holder has; 1 for a shared lock. */
     public int permits() {
         return permits;
     }

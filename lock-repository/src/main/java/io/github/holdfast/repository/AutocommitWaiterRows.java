@@ -82,8 +82,14 @@ final class AutocommitWaiterRows implements WaiterRows {
 
     @Override
     public void add(Ticket ticket) {
-        Statement<Integer> insert =
-                with(statements.add, ticket.name(), ticket.since(), ticket.id(), ticket.nodeId(), ticket.isFair());
+        Statement<Integer> insert = with(
+                statements.add,
+                ticket.name(),
+                ticket.since(),
+                ticket.id(),
+                ticket.nodeId(),
+                ticket.mode().code(),
+                ticket.isFair());
         int unused = executor.execute(AutocommitExecutor.unlessPresent(insert), write());
     }
 

@@ -260,10 +260,29 @@ public final class CommitGuard {
                     .stream()
                     .anyMatch(row -> row.fencingToken() >= grant.fencingToken()
                             || (row.fencingToken() == grant.fencingToken() - 1
-                                    && (row.owner() == null || seen.contains(Grant.of(row)))));
+                                    && (hasNoOtherHolder(row, seen) || isOver(row, grant, beside))));
         } catch (RuntimeException thrown) {
             throw StoreException.of(SqlErrors.ofStatement(thrown), thrown);
         }
+    }
+
+    private static boolean hasNoOtherHolder(LockEntity row, Set<Grant> seen) {
+        return row.owner() == null || (!row.isShared() && seen.contains(Grant.of(row)));
+    }
+
+    /**
+     * Whether nobody who shared the lock before can still commit what the grant must see. Those who share it do not wait for each
+     * other's commits. Whoever has it alone does, so they must be gone in the snapshot.
+     */
+    private static boolean isOver(LockEntity row, Grant grant, StatelessSession beside) {
+        return row.isShared()
+                && (grant.kind() == Grant.Kind.SHARE
+                        || beside.createSelectionQuery(
+                                                "select count(h) from HoldfastHolder h where h.name = :name",
+                                                Long.class)
+                                        .setParameter("name", grant.name())
+                                        .getSingleResult()
+                                == 0);
     }
 
     private boolean isOnInnoDb() {

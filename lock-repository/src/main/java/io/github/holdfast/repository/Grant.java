@@ -16,11 +16,11 @@ public record Grant(Kind kind, String name, String owner, long fencingToken) {
 
     /** What was granted, and so which table shows it. */
     public enum Kind {
-        /** A lock. Its own row shows the grant. */
+        /** An exclusive lock. Its own row shows the grant. */
         LOCK,
 
-        /** Permits of a semaphore. A row of the holder shows the grant. */
-        PERMITS
+        /** A share: permits of a semaphore, or a shared lock. A row of the holder shows the grant. */
+        SHARE
     }
 
     /**
@@ -38,6 +38,6 @@ public record Grant(Kind kind, String name, String owner, long fencingToken) {
 
     /** Returns the grant that the row of a holder shows. */
     public static Grant of(LockHolder row) {
-        return new Grant(Kind.PERMITS, row.name(), row.owner(), row.fencingToken());
+        return new Grant(Kind.SHARE, row.name(), row.owner(), row.fencingToken());
     }
 }

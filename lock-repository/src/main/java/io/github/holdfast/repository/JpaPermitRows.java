@@ -36,6 +36,16 @@ final class JpaPermitRows implements PermitRows {
     }
 
     @Override
+    @SuppressWarnings("NullAway") // The outer join gives a snapshot without a holder if there is none.
+    public Optional<List<HolderSnapshot>> sharing(String name, long version) {
+        List<HolderSnapshot> found = queries.sharing(name, version);
+        return found.isEmpty()
+                ? Optional.empty()
+                : Optional.of(
+                        found.stream().filter(seen -> seen.holder() != null).toList());
+    }
+
+    @Override
     public Optional<HolderSnapshot> holder(String name, String owner) {
         return queries.holder(name, owner);
     }
@@ -55,18 +65,38 @@ final class JpaPermitRows implements PermitRows {
         if (queries.takeToken(claim.name(), version, version + WINDOW) == 0) {
             return Optional.empty();
         }
-        Optional<Long> token = queries.tokenIfLeft(claim.name(), claim.permits(), claim.nodeId());
-        return token.map(taken -> {
-            int unused = queries.addHolder(
-                    claim.name(),
-                    taken,
-                    claim.owner(),
-                    claim.nodeId(),
-                    claim.permits(),
-                    Micros.orNull(claim.lease()),
-                    claim.holder());
-            return new Grant(Kind.PERMITS, claim.name(), claim.owner(), taken);
-        });
+        return queries.tokenIfLeft(claim.name(), claim.permits(), claim.nodeId())
+                .map(token -> add(claim, token));
+    }
+
+    private Grant add(Claim claim, long token) {
+        int unused = queries.addHolder(
+                claim.name(),
+                token,
+                claim.owner(),
+                claim.nodeId(),
+                claim.permits(),
+                Micros.orNull(claim.lease()),
+                claim.holder());
+        return new Grant(Kind.SHARE, claim.name(), claim.owner(), token);
+    }
+
+    @Override
+    public Optional<Grant> share(Claim claim, long version) {
+        if (queries.share(claim.name(), claim.owner(), version, version + WINDOW) == 0) {
+            return Optional.empty();
+        }
+        return queries.tokenIfAlive(claim.name(), claim.nodeId()).map(token -> add(claim, token));
+    }
+
+    @Override
+    public void want(String name, Duration time) {
+        queries.want(name, Micros.of(time));
+    }
+
+    @Override
+    public void wantNoMore(String name) {
+        queries.want(name, null);
     }
 
     @Override

@@ -318,9 +318,32 @@ public interface LockTables {
          * @param since the database's clock when the waiter last read it, in microseconds since 1970
          * @param id distinguishes the waiters of the same time; at most 64 characters
          * @param nodeId the node that waits
+         * @param mode what it waits for
          * @param isFair whether the waiter has a place in {@link LockRows#firstInQueue the queue}
          */
-        record Ticket(String name, long since, String id, String nodeId, boolean isFair) {}
+        record Ticket(String name, long since, String id, String nodeId, WaitMode mode, boolean isFair) {}
+
+        /** What a waiter waits for. */
+        enum WaitMode {
+            /** A lock, alone. */
+            EXCLUSIVE("X"),
+
+            /** A lock, together with others. */
+            SHARED("S"),
+
+            /** Permits of a semaphore. */
+            PERMITS("P");
+
+            private final String code;
+
+            WaitMode(String code) {
+                this.code = code;
+            }
+
+            String code() {
+                return code;
+            }
+        }
 
         /** Adds a row. Does nothing if it is present. */
         void add(Ticket ticket);

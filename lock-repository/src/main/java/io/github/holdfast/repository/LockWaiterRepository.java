@@ -16,7 +16,7 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
     @Modifying
     @Query("""
             insert into HoldfastWaiter (name, since, id, nodeId, mode, permits, fair)
-            values (:name, :since, :id, :nodeId, 'X', 1, :fair)
+            values (:name, :since, :id, :nodeId, :mode, 1, :fair)
             on conflict do nothing
             """)
     int add(
@@ -24,6 +24,7 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
             @Param("since") long since,
             @Param("id") String id,
             @Param("nodeId") String nodeId,
+            @Param("mode") String mode,
             @Param("fair") boolean fair);
 
     /** See {@link WaiterRows#remove}. */
@@ -47,7 +48,8 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
 
     /**
      * Finds the names for which threads of a service wait, and which nobody holds. That includes the locks of dead holders, if they
-     * are available, and if their nodes were ended. It also includes semaphores that have a permit left. The names are hints.
+     * are available, and if their nodes were ended. It also includes semaphores that have a permit left, and shared locks without
+     * holders, or which nobody wants. The names are hints.
      *
      * @param bell the service's bell
      */
@@ -59,6 +61,9 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
                 and (l.owner is null
                     or (l.permits is not null
                         and l.permits > (select coalesce(sum(p.permits), 0L) from HoldfastHolder p where p.name = l.name))
+                    or (l.permits is null and l.holdCount = -1
+                        and (l.wantedUntil is null or l.wantedUntil <= db_clock()
+                            or not exists (select 1 from HoldfastHolder p where p.name = l.name)))
                     or ((l.availableAt is null or l.availableAt <= db_clock())
                         and ((l.nodeId is null and l.expiresAt <= db_clock())
                             or (l.nodeId is not null and (h.id is null or h.ended = true)))))
@@ -67,7 +72,8 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
 
     /**
      * See {@link WaiterRows#available}. The condition is that of {@link LockEntity#availability} for any other owner, but a lock
-     * of an overdue node is found only when it may be granted. A semaphore is found if holders that are alive leave a permit.
+     * of an overdue node is found only when it may be granted. A semaphore is found if holders that are alive leave a permit. A
+     * shared lock is found if nobody wants it, or if none of its holders is alive.
      */
     @Query("""
             select l.name from HoldfastLock l left join HoldfastNode n on n.id = l.nodeId
@@ -79,6 +85,13 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
                             where p.name = l.name
                                 and ((p.nodeId is null and p.expiresAt > db_begin_plus(:sinceMicros))
                                     or (m.ended = false and m.expiresAt > db_begin_plus(:sinceMicros)))))
+                    or (l.permits is null and l.holdCount = -1
+                        and (l.wantedUntil is null or l.wantedUntil <= db_begin_plus(:nowMicros)
+                            or not exists (select 1
+                                from HoldfastHolder p left join HoldfastNode m on m.id = p.nodeId
+                                where p.name = l.name
+                                    and ((p.nodeId is null and p.expiresAt > db_begin_plus(:sinceMicros))
+                                        or (m.ended = false and m.expiresAt > db_begin_plus(:sinceMicros))))))
                     or (l.nodeId is null and l.expiresAt <= db_begin_plus(:sinceMicros))
                     or (l.nodeId is not null
                         and (n.id is null or n.ended = true or n.expiresAt <= db_begin_plus(:sinceMicros))))
@@ -89,11 +102,12 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
             @Param("sinceMicros") long sinceMicros);
 
     /**
-     * Finds the bell of the service that has waited longest for a lock.
+     * Finds the bell of the service that has waited longest for a lock. Exclusive waiters come before those that would share it: only
+     * while nobody wants the lock exclusively, it can be shared by more.
      *
      * @param bell the bell of the calling service, which does not count
      * @return at most one bell; null in its place if that service polls
      */
-    @Query(NextWaiterQuery.BELL)
+    @Query(NextWaiterQuery.BELL_EXCLUSIVE_FIRST)
     List<@Nullable Long> next(@Param("name") String name, @Param("bell") long bell);
 }

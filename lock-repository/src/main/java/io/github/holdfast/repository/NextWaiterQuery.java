@@ -18,6 +18,10 @@ final class NextWaiterQuery {
     /** The bell of the one that has waited longest; null if its service polls. */
     static final String BELL = "select n.bell " + OTHERS + " order by w.since, w.id fetch first 1 rows only";
 
+    /** The same, but exclusive waiters ('X') come before shared ones ('S'). */
+    static final String BELL_EXCLUSIVE_FIRST =
+            "select n.bell " + OTHERS + " order by w.mode desc, w.since, w.id fetch first 1 rows only";
+
     /** The first place in the queue of the fair requests of all services. */
     static final String FIRST_IN_QUEUE =
             "select w.id " + ALL + " and w.fair = true order by w.since, w.id fetch first 1 rows only";

@@ -50,6 +50,14 @@ interface PermitRepository extends Repository<LockEntity, String> {
     @Query(HOLDERS + " where h.name = :name order by h.fencingToken")
     List<HolderSnapshot> holders(@Param("name") String name);
 
+    /** See {@link PermitRows#sharing}. One row without a holder if nobody shares the lock. */
+    @Query("""
+            select new io.github.holdfast.repository.PermitRows$HolderSnapshot(h, n, db_clock())
+            from HoldfastLock l left join HoldfastHolder h on h.name = l.name left join HoldfastNode n on n.id = h.nodeId
+            where l.name = :name and l.version = :version
+            """)
+    List<HolderSnapshot> sharing(@Param("name") String name, @Param("version") long version);
+
     /** See {@link PermitRows#holder}. */
     @Query(HOLDERS + " where h.name = :name and h.owner = :owner")
     Optional<HolderSnapshot> holder(@Param("name") String name, @Param("owner") String owner);
@@ -108,7 +116,42 @@ interface PermitRepository extends Repository<LockEntity, String> {
     Optional<Long> tokenIfLeft(
             @Param("name") String name, @Param("permits") int permits, @Param("nodeId") @Nullable String nodeId);
 
-    /** Grants the permits with the token that was just taken. */
+    /**
+     * Takes the next token for a shared holder, and locks the lock's row. MySQL and MariaDB assign in the order of the text, and a later
+     * assignment sees an earlier one, so the first one must read the former hold count. The lock's owner is a text that no other grant
+     * has: after a failover, another share may have the same version and token again, and a later write must not take it for this one.
+     */
+    @Modifying
+    @Query("""
+            update HoldfastLock l
+            set l.wantedUntil = case when l.holdCount = -1 then l.wantedUntil end,
+                l.owner = concat('*', :owner), l.nodeId = null, l.holder = null, l.holdCount = -1, l.fencingToken = l.fencingToken + 1,
+                l.acquiredAt = db_clock(), l.expiresAt = null, l.version = l.version + 1
+            where l.name = :name and l.permits is null and l.version >= :version and l.version < :end
+                and (l.owner is null or l.holdCount = -1)
+                and (l.availableAt is null or l.availableAt <= db_clock())
+                and (l.holdCount <> -1 or l.wantedUntil is null or l.wantedUntil <= db_clock())
+            """)
+    int share(
+            @Param("name") String name,
+            @Param("owner") String owner,
+            @Param("version") long version,
+            @Param("end") long end);
+
+    /** Returns the token that was just taken, if the node lives. */
+    @Query("""
+            select l.fencingToken from HoldfastLock l
+            where l.name = :name
+                and (:nodeId is null or (select n.ended from HoldfastNode n where n.id = :nodeId) = false)
+            """)
+    Optional<Long> tokenIfAlive(@Param("name") String name, @Param("nodeId") @Nullable String nodeId);
+
+    /** See {@link PermitRows#want} and {@link PermitRows#wantNoMore}. */
+    @Modifying
+    @Query("update HoldfastLock l set l.wantedUntil = db_clock_plus(:micros) where l.name = :name and l.holdCount = -1")
+    int want(@Param("name") String name, @Param("micros") @Nullable Long micros);
+
+    /** Grants with the token that was just taken. */
     @Modifying
     @Query("""
             insert into HoldfastHolder (name, fencingToken, owner, nodeId, permits, acquiredAt, expiresAt, holder)

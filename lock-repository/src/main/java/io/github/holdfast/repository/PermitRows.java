@@ -11,8 +11,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rows of semaphores and of the holders of their permits. A semaphore has one row beside those of the locks, with its limit.
- * Each grant of permits has a row of its own.
+ * The rows of semaphores, and of the holders of permits and of shared locks. A semaphore has one row beside those of the locks, with
+ * its limit. Each grant of permits, and each shared grant of a lock, has a row of its own.
  *
  * <p>Call the methods in a transaction on the primary; {@link LockStore#inTransaction} opens one. A grant writes the semaphore's
  * row first, so that the grants of one semaphore follow one another. A release and a renewal write only the holder's row.
@@ -154,6 +154,14 @@ public interface PermitRows {
     /** Reads the holders of a semaphore, alive and dead, in the order of their grants. One statement. */
     List<HolderSnapshot> holders(String name);
 
+    /**
+     * Reads the shared holders of a lock, alive and dead. One statement, which also compares the version of the lock's row: on a cluster,
+     * another server may not have the holders yet that the row has shown.
+     *
+     * @return empty if the row has another version
+     */
+    Optional<List<HolderSnapshot>> sharing(String name, long version);
+
     /** Reads the holder with this owner. One statement. */
     Optional<HolderSnapshot> holder(String name, String owner);
 
@@ -185,6 +193,25 @@ public interface PermitRows {
      *     the node is ended or absent
      */
     Optional<Grant> grant(Claim claim, long version);
+
+    /**
+     * Grants a lock to a shared holder, if it is free or shared, available, and not {@linkplain #want wanted}. Three statements; one or
+     * two if it grants nothing, and then the row may count as shared without a holder. It waits for another grant of the same lock, and for a transaction that protects the lock.
+     *
+     * @param claim with one permit
+     * @param version the version of the lock's row that the decision was based on
+     * @return empty if the lock cannot be granted, the row has moved on by {@link #WINDOW}, or the node is ended or absent
+     */
+    Optional<Grant> share(Claim claim, long version);
+
+    /**
+     * Keeps new shared holders out of a lock for some time, because somebody waits for it. Does nothing if it is not shared. One
+     * statement.
+     */
+    void want(String name, Duration time);
+
+    /** Ends what {@link #want} has begun. One statement. */
+    void wantNoMore(String name);
 
     /**
      * Makes a pending grant impossible that was based on this version, or on an earlier one. One statement.

@@ -104,7 +104,7 @@ enum RowGuard {
     private static Set<Grant> locked(StatelessSession session, List<Grant> grants) {
         return switch (grants.get(0).kind()) {
             case LOCK -> locked(session, grants, LockEntity.class, Grant::of);
-            case PERMITS -> locked(session, grants, LockHolder.class, Grant::of);
+            case SHARE -> locked(session, grants, LockHolder.class, Grant::of);
         };
     }
 

@@ -8,6 +8,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockStore.WakeUpChannel;
 import io.github.holdfast.repository.LockTables.WaiterRows.Ticket;
+import io.github.holdfast.repository.LockTables.WaiterRows.WaitMode;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManagerFactory;
@@ -98,7 +99,7 @@ abstract class MysqlWakeUpChannelContract {
         }
 
         Ticket waits(String name, long since) {
-            Ticket ticket = new Ticket(name, since, "waiter", nodeId, false);
+            Ticket ticket = new Ticket(name, since, "waiter", nodeId, WaitMode.EXCLUSIVE, false);
             application.store().waiters(LEASE).add(ticket);
             return ticket;
         }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import com.zaxxer.hikari.HikariConfig;
 import io.github.holdfast.entity.LockAvailability;
+import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockHolder.State;
 import io.github.holdfast.repository.PermitRows.Claim;
 import io.github.holdfast.repository.PermitRows.HolderSnapshot;
@@ -13,6 +14,7 @@ import io.github.holdfast.repository.PermitRows.Semaphore;
 import io.github.holdfast.repository.PermitRows.Usage;
 import io.github.holdfast.test.Database;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
@@ -21,6 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -186,9 +189,9 @@ abstract class PermitRowsContract {
         HolderSnapshot one = grant("one", 1).orElseThrow();
         HolderSnapshot other = grant("other", 1).orElseThrow();
         long token = one.grant().fencingToken();
-        assertThat(does(permits -> permits.release(new Grant(Grant.Kind.PERMITS, NAME, "other", token))))
+        assertThat(does(permits -> permits.release(new Grant(Grant.Kind.SHARE, NAME, "other", token))))
                 .isFalse();
-        assertThat(does(permits -> permits.release(new Grant(Grant.Kind.PERMITS, NAME, "one", token + 1))))
+        assertThat(does(permits -> permits.release(new Grant(Grant.Kind.SHARE, NAME, "one", token + 1))))
                 .isFalse();
         assertThat(usage().used()).isEqualTo(2);
         assertThat(release(one)).isTrue();
@@ -527,6 +530,98 @@ abstract class PermitRowsContract {
 
     private List<HolderSnapshot> holders(List<String> names, int limit) {
         return call(permits -> permits.holders(names, limit));
+    }
+
+    private Optional<Grant> share(String owner) {
+        return share(claim(owner, 1), application.read(NAME).row().version());
+    }
+
+    private Optional<Grant> share(Claim claim, long version) {
+        return call(permits -> permits.share(claim, version));
+    }
+
+    private void write(Consumer<PermitRows> work) {
+        Boolean unused = call(permits -> {
+            work.accept(permits);
+            return true;
+        });
+    }
+
+    @Test
+    void aLockIsSharedOnlyWhileNobodyHasItAlone() {
+        application.create(NAME);
+        long first = application.read(NAME).row().version();
+        Grant one = share("one").orElseThrow();
+        Grant other = share("other").orElseThrow();
+        assertThat(other.fencingToken()).isGreaterThan(one.fencingToken());
+        assertThat(holders()).extracting(HolderSnapshot::grant).containsExactly(one, other);
+        LockEntity shared = application.read(NAME).row();
+        assertThat(shared.isShared()).isTrue();
+        assertThat(share(claim("late", 1), first)).as("a late grant").isPresent();
+        write(permits -> permits.supersede(NAME, first));
+        assertThat(share(claim("too late", 1), first)).isEmpty();
+        database.execute("delete from lock_holder");
+        LockEntity row = application.read(NAME).row();
+        LockEntity alone = row.granted("writer", null, null);
+        boolean isGranted = application.store().inTransaction(AT_MOST, locks -> locks.grant(row, alone, LEASE, null));
+        assertThat(isGranted).isTrue();
+        assertThat(share("three")).as("while somebody has it alone").isEmpty();
+        assertThat(usage(NAME)).isEmpty();
+    }
+
+    @Test
+    void nobodySharesALockThatIsWanted() {
+        application.create(NAME);
+        write(permits -> permits.want(NAME, LEASE));
+        assertThat(application.read(NAME).row().isWanted(Instant.EPOCH))
+                .as("a free lock")
+                .isFalse();
+        assertThat(share("one")).isPresent();
+        write(permits -> permits.want(NAME, LEASE));
+        assertThat(application.read(NAME).row().isWanted(application.read(NAME).dbNow()))
+                .isTrue();
+        assertThat(share("two")).isEmpty();
+        write(permits -> permits.wantNoMore(NAME));
+        assertThat(share("three")).isPresent();
+    }
+
+    @Test
+    void thoseWhoShareALockAreReadWithTheVersionOfItsRow() {
+        application.create(NAME);
+        assertThat(share("one")).isPresent();
+        long first = application.read(NAME).row().version();
+        assertThat(sharing(first))
+                .hasValueSatisfying(holders -> assertThat(holders).hasSize(1));
+        Grant two = share("two").orElseThrow();
+        assertThat(sharing(first)).as("another share has come").isEmpty();
+        long last = application.read(NAME).row().version();
+        assertThat(sharing(last))
+                .hasValueSatisfying(holders -> assertThat(holders).hasSize(2));
+        database.execute("delete from lock_holder where owner = 'one'");
+        assertThat(sharing(last))
+                .hasValueSatisfying(holders ->
+                        assertThat(holders).extracting(HolderSnapshot::grant).containsExactly(two));
+        database.execute("delete from lock_holder");
+        assertThat(sharing(last))
+                .hasValueSatisfying(holders -> assertThat(holders).isEmpty());
+    }
+
+    private Optional<List<HolderSnapshot>> sharing(long version) {
+        return call(permits -> permits.sharing(NAME, version));
+    }
+
+    /** After a failover, the version and the token may come back. */
+    @Test
+    void noTwoSharesLeaveTheSameRow() {
+        application.create(NAME);
+        assertThat(share("one")).isPresent();
+        String owner = application.read(NAME).row().owner();
+        assertThat(share("two")).isPresent();
+        assertThat(application.read(NAME).row().owner()).isNotEqualTo(owner).isNotNull();
+        create("semaphore", 2);
+        long version = application.read("semaphore").row().version();
+        assertThat(share(new Claim("semaphore", "one", null, 1, LEASE, null), version))
+                .isEmpty();
     }
 
     private List<Semaphore> page(String after) {

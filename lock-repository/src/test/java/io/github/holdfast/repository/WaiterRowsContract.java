@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.holdfast.repository.LockTables.WaiterRows;
 import io.github.holdfast.repository.LockTables.WaiterRows.Ticket;
+import io.github.holdfast.repository.LockTables.WaiterRows.WaitMode;
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
 import java.time.Duration;
@@ -39,7 +40,7 @@ abstract class WaiterRowsContract {
     }
 
     private static Ticket ticket(String name, String nodeId) {
-        return new Ticket(name, 1_700_000_000_123_456L, "waiter of " + nodeId, nodeId, false);
+        return new Ticket(name, 1_700_000_000_123_456L, "waiter of " + nodeId, nodeId, WaitMode.EXCLUSIVE, false);
     }
 
     private void node(String id) {
@@ -61,7 +62,7 @@ abstract class WaiterRowsContract {
         assertThat(rows()).isEqualTo(1);
         assertThat(database.queryForLong("select since from lock_waiter where name = 'job' and node_id = 'node'"))
                 .isEqualTo(ticket.since());
-        waiters.remove(new Ticket("job", ticket.since() + 1, ticket.id(), ticket.nodeId(), false));
+        waiters.remove(new Ticket("job", ticket.since() + 1, ticket.id(), ticket.nodeId(), WaitMode.EXCLUSIVE, false));
         assertThat(rows()).isEqualTo(1);
         waiters.remove(ticket);
         waiters.remove(ticket);
@@ -86,7 +87,7 @@ abstract class WaiterRowsContract {
         node("two");
         waiters.add(ticket("job", "own"));
         waiters.add(ticket("job", "one"));
-        waiters.add(new Ticket("job", 5, "second", "one", false));
+        waiters.add(new Ticket("job", 5, "second", "one", WaitMode.EXCLUSIVE, false));
         waiters.add(ticket("job", "two"));
         waiters.add(ticket("another", "three"));
         assertThat(waiters.countOtherNodes("job", "own")).isEqualTo(2);

@@ -8,6 +8,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockStore.WakeUpChannel;
 import io.github.holdfast.repository.LockTables.WaiterRows.Ticket;
+import io.github.holdfast.repository.LockTables.WaiterRows.WaitMode;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManagerFactory;
@@ -74,7 +75,7 @@ abstract class WakeUpChannelContract {
             application.store().nodes().register(id, LEASE, null);
             return application.store().nodes().markWaiting(id, LEASE, listening.bell());
         });
-        application.store().waiters(LEASE).add(new Ticket(name, 1, "waiter", id, false));
+        application.store().waiters(LEASE).add(new Ticket(name, 1, "waiter", id, WaitMode.EXCLUSIVE, false));
     }
 
     private boolean release(LockEntity held, LockEntity after) {
@@ -169,7 +170,7 @@ abstract class WakeUpChannelContract {
                 application.store().nodes().register("first", LEASE, null);
                 return application.store().nodes().markWaiting("first", LEASE, 77L);
             });
-            Ticket first = new Ticket("job", 0, "waiter", "first", false);
+            Ticket first = new Ticket("job", 0, "waiter", "first", WaitMode.EXCLUSIVE, false);
             application.store().waiters(LEASE).add(first);
             LockEntity held = held("job");
             assertThat(release(held, held.withHoldCount(0))).isTrue();

@@ -34,6 +34,9 @@ public interface LockHandle extends AutoCloseable {
      */
     String owner();
 
+    /** Returns how the lock is held. A shared request of a thread that holds the lock exclusively gets an exclusive handle. */
+    LockMode mode();
+
     /**
      * Returns the fencing token of the grant. Each grant of a name has a greater token than all earlier grants of the name.
      * Nested acquisitions have the same token. A resource can remember the greatest token that it has seen, and refuse a late

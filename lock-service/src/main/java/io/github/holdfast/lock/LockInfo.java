@@ -2,7 +2,9 @@ package io.github.holdfast.lock;
 
 import io.github.holdfast.entity.LockAvailability;
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.LockHolder;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
+import io.github.holdfast.repository.PermitRows.HolderSnapshot;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
@@ -31,12 +33,15 @@ public record LockInfo(
         Instant acquiredAt,
         Duration expiresIn) {
 
-    /** Returns the holder of the lock that was read; empty if the lock is not held. */
+    /** Returns the exclusive holder of the lock that was read; empty if the lock is not held, or shared. */
     public static Optional<LockInfo> ofHeld(LockSnapshot seen) {
         LockEntity row = seen.row();
         String owner = row.owner();
         Instant acquiredAt = row.acquiredAt();
-        if (owner == null || acquiredAt == null || !isHeld(seen.availability(owner, row.nodeId(), Duration.ZERO))) {
+        if (row.isShared()
+                || owner == null
+                || acquiredAt == null
+                || !isHeld(seen.availability(owner, row.nodeId(), Duration.ZERO))) {
             return Optional.empty();
         }
         return Optional.of(new LockInfo(
@@ -47,6 +52,23 @@ public record LockInfo(
                 row.fencingToken(),
                 row.holdCount(),
                 acquiredAt,
+                seen.timeUntilOver()));
+    }
+
+    /** Returns a shared holder of a lock that was read; empty if it is dead. */
+    public static Optional<LockInfo> ofSharing(HolderSnapshot seen) {
+        if (!seen.isHeld()) {
+            return Optional.empty();
+        }
+        LockHolder row = seen.holder();
+        return Optional.of(new LockInfo(
+                row.name(),
+                row.owner(),
+                row.holder(),
+                row.nodeId(),
+                row.fencingToken(),
+                1,
+                row.acquiredAt(),
                 seen.timeUntilOver()));
     }
 

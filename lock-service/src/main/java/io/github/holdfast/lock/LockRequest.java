@@ -35,6 +35,7 @@ public final class LockRequest {
     private final Fence fence;
     private final Way way;
     private final Order order;
+    private final LockMode mode;
 
     /** Whether a request may re-enter a hold that its owner already has. */
     private enum Reentrancy {
@@ -77,7 +78,14 @@ public final class LockRequest {
             OnLoss onLoss,
             Fence fence,
             Way way,
-            Order order) {
+            Order order,
+            LockMode mode) {
+        if (mode == LockMode.SHARED
+                && (way == Way.ROW || owner != null || minimumHold != null || order == Order.OF_ARRIVAL)) {
+            throw new IllegalArgumentException("Shared lock '" + name
+                    + "' has several holders: it cannot be a row lock, cannot have a chosen owner or a minimum hold, and"
+                    + " cannot be fair");
+        }
         if (way == Way.ROW
                 && (lease != null
                         || owner != null
@@ -99,6 +107,7 @@ public final class LockRequest {
         this.fence = fence;
         this.way = way;
         this.order = order;
+        this.mode = mode;
     }
 
     /**
@@ -121,7 +130,8 @@ public final class LockRequest {
                 OnLoss.TELL,
                 Fence.IF_POSSIBLE,
                 Way.LEASE,
-                Order.NONE);
+                Order.NONE,
+                LockMode.EXCLUSIVE);
     }
 
     /**
@@ -134,7 +144,7 @@ public final class LockRequest {
      */
     public LockRequest lease(Duration lease) {
         return new LockRequest(
-                name, checkedLease(lease), waitTime, owner, minimumHold, reentrancy, onLoss, fence, way, order);
+                name, checkedLease(lease), waitTime, owner, minimumHold, reentrancy, onLoss, fence, way, order, mode);
     }
 
     /**
@@ -154,7 +164,8 @@ public final class LockRequest {
                 onLoss,
                 fence,
                 way,
-                order);
+                order,
+                mode);
     }
 
     /** Waits for the lock without a limit (more precisely, for {@link #LONGEST_DURATION}). */
@@ -172,7 +183,7 @@ public final class LockRequest {
      * has succeeded. The hold count can therefore be too high until the lease is over, but never too low.
      *
      * @param owner 1 to 128 characters, as for a {@linkplain #of name}
-     * @throws IllegalArgumentException if the owner breaks these rules
+     * @throws IllegalArgumentException if the owner breaks these rules, or this requests a shared lock
      */
     public LockRequest owner(String owner) {
         return new LockRequest(
@@ -185,13 +196,14 @@ public final class LockRequest {
                 onLoss,
                 fence,
                 way,
-                order);
+                order,
+                mode);
     }
 
     /** Disables re-entry. The request waits even for a hold of its own thread or {@linkplain #owner}. */
     public LockRequest notReentrant() {
         return new LockRequest(
-                name, lease, waitTime, owner, minimumHold, Reentrancy.REFUSED, onLoss, fence, way, order);
+                name, lease, waitTime, owner, minimumHold, Reentrancy.REFUSED, onLoss, fence, way, order, mode);
     }
 
     /**
@@ -200,7 +212,7 @@ public final class LockRequest {
      * not shorten it.
      *
      * @param minimumHold zero (none) to {@link #LONGEST_DURATION}
-     * @throws IllegalArgumentException if it is negative or longer
+     * @throws IllegalArgumentException if it is negative or longer, or this requests a shared lock
      */
     public LockRequest minimumHold(Duration minimumHold) {
         return new LockRequest(
@@ -213,7 +225,8 @@ public final class LockRequest {
                 onLoss,
                 fence,
                 way,
-                order);
+                order,
+                mode);
     }
 
     /**
@@ -222,7 +235,7 @@ public final class LockRequest {
      */
     public LockRequest interruptOnLoss() {
         return new LockRequest(
-                name, lease, waitTime, owner, minimumHold, reentrancy, OnLoss.INTERRUPT, fence, way, order);
+                name, lease, waitTime, owner, minimumHold, reentrancy, OnLoss.INTERRUPT, fence, way, order, mode);
     }
 
     /**
@@ -234,14 +247,15 @@ public final class LockRequest {
      */
     public LockRequest requireFence() {
         return new LockRequest(
-                name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, Fence.REQUIRED, way, order);
+                name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, Fence.REQUIRED, way, order, mode);
     }
 
     /**
      * Does not fence transactions: they commit even if the lock is lost. Use it for locks that protect nothing in the database.
      */
     public LockRequest withoutFence() {
-        return new LockRequest(name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, Fence.NONE, way, order);
+        return new LockRequest(
+                name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, Fence.NONE, way, order, mode);
     }
 
     /**
@@ -257,14 +271,15 @@ public final class LockRequest {
      * name that a lease or a node holds. Avoid mixing the kinds for a name with much contention.
      *
      * <p>The same thread can re-enter a row lock. You cannot combine it with {@link #lease}, {@link #owner}, {@link
-     * #minimumHold}, {@link #notReentrant}, {@link #interruptOnLoss} or {@link #fair}. In a cluster with several writable servers, row locks
+     * #minimumHold}, {@link #notReentrant}, {@link #interruptOnLoss}, {@link #fair} or {@link #shared}. In a cluster with several writable servers, row locks
      * are refused, unless the application {@linkplain io.github.holdfast.service.LockServiceBuilder#singleWriter writes to one
      * of them}.
      *
      * @throws IllegalArgumentException if one of these was set
      */
     public LockRequest rowLock() {
-        return new LockRequest(name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, Way.ROW, order);
+        return new LockRequest(
+                name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, Way.ROW, order, mode);
     }
 
     /**
@@ -279,13 +294,36 @@ public final class LockRequest {
      *
      * <p>An acquisition costs one statement more, and always reads the row. If it must wait, it costs two more, which insert and
      * delete a row of {@code lock_waiter}. Threads of one service do not hand the lock on to each other. You cannot combine this
-     * with {@link #rowLock}.
+     * with {@link #rowLock} or {@link #shared}.
      *
-     * @throws IllegalArgumentException if this requests a row lock
+     * @throws IllegalArgumentException if this requests a row lock or a shared lock
      */
     public LockRequest fair() {
         return new LockRequest(
-                name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, way, Order.OF_ARRIVAL);
+                name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, way, Order.OF_ARRIVAL, mode);
+    }
+
+    /**
+     * Shares the lock with other shared requests. It excludes only exclusive ones: while shared holders have the lock, nobody gets it
+     * exclusively, and the other way round. Each shared holder has a fencing token of its own, and ends with its own lease or process.
+     *
+     * <p>An exclusive request that waits keeps new shared holders out, so that it gets the lock after the present ones. A thread that
+     * holds the lock exclusively can also acquire it shared; that is a nested hold of the exclusive lock. The other way round fails with
+     * a {@link LockUpgradeException}.
+     *
+     * <p>An acquisition costs four statements in two transactions, and a release costs one, and one more in the background. You cannot
+     * combine this with {@link #rowLock}, {@link #owner}, {@link #minimumHold} or {@link #fair}.
+     *
+     * @throws IllegalArgumentException if one of these was set
+     */
+    public LockRequest shared() {
+        return new LockRequest(
+                name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, way, order, LockMode.SHARED);
+    }
+
+    /** Returns how the lock is to be held. */
+    public LockMode mode() {
+        return mode;
     }
 
     /** Returns whether the request is granted in the order of arrival, among those that say so. */
@@ -381,7 +419,7 @@ public final class LockRequest {
 
     @Override
     public String toString() {
-        return "LockRequest[name=%s, lease=%s, waitTime=%s, owner=%s, minimumHold=%s, reentrancy=%s, onLoss=%s, fence=%s, way=%s, order=%s]"
-                .formatted(name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, way, order);
+        return "LockRequest[name=%s, lease=%s, waitTime=%s, owner=%s, minimumHold=%s, reentrancy=%s, onLoss=%s, fence=%s, way=%s, order=%s, mode=%s]"
+                .formatted(name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, way, order, mode);
     }
 }

@@ -3,6 +3,7 @@ package io.github.holdfast.lock;
 import java.util.Collection;
 import java.util.Optional;
 import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReadWriteLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -122,6 +123,16 @@ public interface Locks {
      * @throws IllegalArgumentException if the name is not valid
      */
     Lock asLock(String name);
+
+    /**
+     * Returns a view of a lock as a {@link ReadWriteLock}. Its read lock {@linkplain LockRequest#shared shares} the lock, and its write
+     * lock is that of {@link #asLock}. A thread that has the write lock can also get the read lock. A thread that has only the read lock
+     * gets a {@link LockUpgradeException} from the write lock. Thread-safe; all views of one name are the same lock.
+     *
+     * @param name as for {@link LockRequest#of}
+     * @throws IllegalArgumentException if the name is not valid
+     */
+    ReadWriteLock asReadWriteLock(String name);
 
     /**
      * Returns the holder of a lock.

@@ -55,7 +55,7 @@ public final class LockAdmin {
     }
 
     /**
-     * Returns the locks that are held, one page at a time.
+     * Returns the locks that somebody holds alone, one page at a time. Shared locks are not among them.
      *
      * @param afterName the last name of the previous page; the empty string for the first page
      * @param limit 1 to {@link #MAX_PAGE_SIZE}
@@ -180,7 +180,7 @@ public final class LockAdmin {
     }
 
     /**
-     * Releases a lock by force, even if its holder is alive. The holder's fencing token is void from now on. If the lock lives
+     * Releases a lock by force, even if its holder is alive. It does nothing to a shared lock. The holder's fencing token is void from now on. If the lock lives
      * as long as its node, the holder notices at the next heartbeat. If it has a lease, the holder notices at its next
      * statement for the lock.
      *

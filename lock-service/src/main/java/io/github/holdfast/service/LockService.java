@@ -8,6 +8,7 @@ import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.Locks;
 import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.semaphore.Semaphore;
 import io.github.holdfast.semaphore.SemaphoreRequest;
@@ -23,6 +24,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReadWriteLock;
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.ConfigurableTransactionManager;
 
@@ -181,13 +183,20 @@ public final class LockService implements Locks, AutoCloseable {
 
     @Override
     public Lock asLock(String name) {
-        return new LockView(this, views, name);
+        return new LockView(this, views, LockRequest.of(name));
+    }
+
+    @Override
+    public ReadWriteLock asReadWriteLock(String name) {
+        return new ReadWriteLockView(
+                new LockView(this, views, LockRequest.of(name).shared()),
+                new LockView(this, views, LockRequest.of(name)));
     }
 
     /**
      * {@inheritDoc}
      *
-     * <p>It costs one statement. The database's clock decides whether the lock is held.
+     * <p>It costs one statement, and one more if the lock was last shared. The database's clock decides whether the lock is held.
      *
      * @see Locks#find for the exceptions
      */
@@ -196,13 +205,27 @@ public final class LockService implements Locks, AutoCloseable {
         String lockName = LockRequest.of(name).name();
         engine.checkOpen();
         try {
-            return engine.untilDecided(
-                            FIND_LIMIT,
-                            () -> engine.store().autocommit(FIND_LIMIT).read(lockName))
-                    .flatMap(LockInfo::ofHeld);
+            Optional<LockSnapshot> seen = engine.untilDecided(
+                    FIND_LIMIT, () -> engine.store().autocommit(FIND_LIMIT).read(lockName));
+            return seen.filter(lock -> lock.row().isShared()).isPresent()
+                    ? oldestSharing(lockName)
+                    : seen.flatMap(LockInfo::ofHeld);
         } catch (StoreException failed) {
             throw new LockStoreException(lockName, "could not be read", failed);
         }
+    }
+
+    private Optional<LockInfo> oldestSharing(String lockName) {
+        return engine
+                .untilDecided(
+                        FIND_LIMIT,
+                        () -> engine.store()
+                                .inTransaction(
+                                        FIND_LIMIT,
+                                        () -> engine.store().permits().holders(lockName)))
+                .stream()
+                .flatMap(holder -> LockInfo.ofSharing(holder).stream())
+                .findFirst();
     }
 
     /**

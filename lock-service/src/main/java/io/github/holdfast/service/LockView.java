@@ -1,6 +1,7 @@
 package io.github.holdfast.service;
 
 import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.lock.LockRequest;
 import java.time.Duration;
@@ -15,32 +16,41 @@ import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A view of a lock as a {@code java.util.concurrent} lock. A thread holds it, not a handle. All views of one name are one lock.
+ * A view of a lock as a {@code java.util.concurrent} lock. A thread holds it, not a handle. All views of one name and mode are one
+ * lock.
  */
 final class LockView implements Lock {
 
     /**
-     * The handles that a thread acquired through views: per name, the innermost first. They become garbage when the thread
+     * The handles that a thread acquired through views: per view, the innermost first. They become garbage when the thread
      * ends.
      */
     static final class OfThread {
 
-        private final ThreadLocal<Map<String, Deque<LockHandle>>> handles = ThreadLocal.withInitial(HashMap::new);
+        private record View(String name, LockMode mode) {
 
-        private void push(LockHandle handle) {
+            static View of(LockRequest request) {
+                return new View(request.name(), request.mode());
+            }
+        }
+
+        private final ThreadLocal<Map<View, Deque<LockHandle>>> handles = ThreadLocal.withInitial(HashMap::new);
+
+        private void push(LockRequest request, LockHandle handle) {
             handles.get()
-                    .computeIfAbsent(handle.name(), name -> new ArrayDeque<>())
+                    .computeIfAbsent(View.of(request), view -> new ArrayDeque<>())
                     .push(handle);
         }
 
-        private @Nullable LockHandle pop(String name) {
-            Deque<LockHandle> ofName = handles.get().get(name);
-            if (ofName == null) {
+        private @Nullable LockHandle pop(LockRequest request) {
+            View view = View.of(request);
+            Deque<LockHandle> ofView = handles.get().get(view);
+            if (ofView == null) {
                 return null;
             }
-            LockHandle handle = ofName.pop();
-            if (ofName.isEmpty()) {
-                handles.get().remove(name);
+            LockHandle handle = ofView.pop();
+            if (ofView.isEmpty()) {
+                handles.get().remove(view);
             }
             return handle;
         }
@@ -50,26 +60,26 @@ final class LockView implements Lock {
     private final OfThread ofThread;
     private final LockRequest request;
 
-    LockView(LockService locks, OfThread ofThread, String name) {
+    LockView(LockService locks, OfThread ofThread, LockRequest request) {
         this.locks = locks;
         this.ofThread = ofThread;
-        this.request = LockRequest.of(name);
+        this.request = request;
     }
 
     @Override
     public void lock() {
-        ofThread.push(locks.acquireUninterruptibly(request.waitForever()));
+        ofThread.push(request, locks.acquireUninterruptibly(request.waitForever()));
     }
 
     @Override
     public void lockInterruptibly() throws InterruptedException {
-        ofThread.push(locks.acquire(request.waitForever()));
+        ofThread.push(request, locks.acquire(request.waitForever()));
     }
 
     @Override
     public boolean tryLock() {
         Optional<LockHandle> handle = locks.tryAcquire(request);
-        handle.ifPresent(ofThread::push);
+        handle.ifPresent(granted -> ofThread.push(request, granted));
         return handle.isPresent();
     }
 
@@ -78,7 +88,7 @@ final class LockView implements Lock {
         Duration wait = Duration.ofNanos(Math.max(0, unit.toNanos(time)));
         boolean isLonger = wait.compareTo(LockRequest.LONGEST_DURATION) > 0;
         try {
-            ofThread.push(locks.acquire(request.waitAtMost(isLonger ? LockRequest.LONGEST_DURATION : wait)));
+            ofThread.push(request, locks.acquire(request.waitAtMost(isLonger ? LockRequest.LONGEST_DURATION : wait)));
             return true;
         } catch (LockNotAcquiredException heldByAnother) {
             return false;
@@ -87,7 +97,7 @@ final class LockView implements Lock {
 
     @Override
     public void unlock() {
-        LockHandle handle = ofThread.pop(request.name());
+        LockHandle handle = ofThread.pop(request);
         if (handle == null) {
             throw new IllegalMonitorStateException("Lock '" + request.name() + "' is not locked by this thread");
         }
@@ -101,6 +111,6 @@ final class LockView implements Lock {
 
     @Override
     public String toString() {
-        return "Lock[name=" + request.name() + "]";
+        return "Lock[name=" + request.name() + ", mode=" + request.mode() + "]";
     }
 }

@@ -11,6 +11,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReadWriteLock;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
@@ -79,6 +80,11 @@ class LocksTest {
         }
 
         @Override
+        public ReadWriteLock asReadWriteLock(String name) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
         public Optional<LockInfo> find(String name) {
             return Optional.empty();
         }
@@ -90,6 +96,11 @@ class LocksTest {
 
         Handle(String name) {
             this.name = name;
+        }
+
+        @Override
+        public LockMode mode() {
+            return LockMode.EXCLUSIVE;
         }
 
         @Override

@@ -90,6 +90,7 @@ abstract class StatementCountContract {
             countRowLocks(mine, services.open(), counting);
             countTasks(mine, theirs, counting);
             countPermits(mine, counting);
+            countShares(mine, theirs, counting);
         }
         assertThat(document()).contains(String.join("\n", table));
     }
@@ -163,6 +164,29 @@ abstract class StatementCountContract {
         row("permits, too few left", counting, 2, 2);
         releaseOfPermits(permit, counting);
         table.add("| permits, release | 1 | 1 |");
+    }
+
+    private void countShares(LockService mine, LockService theirs, CountingDataSource counting) {
+        LockRequest shared = LockRequest.of("shared").lease(ofSeconds(60)).shared();
+        theirs.tryAcquire(shared).orElseThrow().close();
+        counting.reset();
+        LockHandle first = mine.tryAcquire(shared).orElseThrow();
+        row("shared lock, acquire", counting, 4, 1);
+        LockHandle nested = mine.tryAcquire(shared).orElseThrow();
+        row("shared lock, nested in the same thread", counting, 1, 1);
+        nested.close();
+        row("shared lock, nested release", counting, 0, 0);
+        // This thread could not ask for more than it has.
+        first.detach();
+        LockRequest alone = LockRequest.of("shared").lease(ofSeconds(60));
+        assertThat(mine.tryAcquire(alone)).isEmpty();
+        row("acquire, shared by others", counting, 2, 1);
+        releaseOfPermits(first, counting);
+        table.add("| shared lock, release | 1 | 1 |");
+        LockHandle exclusive = mine.tryAcquire(alone).orElseThrow();
+        row("acquire after the last share", counting, 3, 1);
+        exclusive.close();
+        counting.reset();
     }
 
     /** Where releases wake waiters, the release of permits looks for one in the background. That look is not in the table. */

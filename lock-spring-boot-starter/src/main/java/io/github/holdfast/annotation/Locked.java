@@ -1,5 +1,6 @@
 package io.github.holdfast.annotation;
 
+import io.github.holdfast.lock.LockMode;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Repeatable;
@@ -98,6 +99,14 @@ public @interface Locked {
      * @see io.github.holdfast.lock.LockRequest#lease
      */
     String lease() default "";
+
+    /**
+     * Whether the method needs the lock alone, or shares it with others that share it. You cannot combine a shared lock with a {@link
+     * #rowLock} or {@link #fair}.
+     *
+     * @see io.github.holdfast.lock.LockRequest#shared
+     */
+    LockMode mode() default LockMode.EXCLUSIVE;
 
     /**
      * Holds the lock by locking its row. If the caller has an active transaction, the row is locked in that transaction.

@@ -1,9 +1,10 @@
 package io.github.holdfast.annotation;
 
+import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.LockRequest;
 
 /** The content of one {@link Locked}: the lock, and how the method holds it. Immutable. */
-record LockedSpec(LockName name, HoldSpec hold, boolean rowLock, boolean fair, Reentry reentry) {
+record LockedSpec(LockName name, HoldSpec hold, LockMode mode, boolean rowLock, boolean fair, Reentry reentry) {
 
     private static final HoldSpec.Setters<LockRequest> SETTERS = new HoldSpec.Setters<>(
             LockRequest::waitAtMost, LockRequest::lease, LockRequest::requireFence, LockRequest::withoutFence);
@@ -23,6 +24,7 @@ record LockedSpec(LockName name, HoldSpec hold, boolean rowLock, boolean fair, R
         LockedSpec spec = new LockedSpec(
                 site.name(locked.name(), DefaultName::ofLock),
                 HoldSpec.of(locked.waitAtMost(), locked.lease(), locked.fence(), site),
+                locked.mode(),
                 locked.rowLock(),
                 locked.fair(),
                 MethodChecks.returnsStage(site.method()) ? Reentry.NONE : Reentry.BY_THREAD);
@@ -47,6 +49,9 @@ record LockedSpec(LockName name, HoldSpec hold, boolean rowLock, boolean fair, R
         }
         if (fair) {
             request = request.fair();
+        }
+        if (mode == LockMode.SHARED) {
+            request = request.shared();
         }
         return rowLock ? request.rowLock() : request;
     }

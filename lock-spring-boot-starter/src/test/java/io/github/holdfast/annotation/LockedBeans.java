@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 import io.github.holdfast.annotation.Locked.OnContention;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.LockListener;
+import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.LockNotAcquiredException;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
@@ -122,6 +123,11 @@ class LockedBeans {
 
         @Locked(name = "row", rowLock = true)
         public String byRow(Callable<String> work) throws Exception {
+            return work.call();
+        }
+
+        @Locked(name = "shared", mode = LockMode.SHARED, waitAtMost = "0s")
+        public String together(Callable<String> work) throws Exception {
             return work.call();
         }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.holdfast.annotation.Locked.Fence;
 import io.github.holdfast.annotation.Locked.OnContention;
+import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.service.LockService;
 import java.util.Map;
@@ -68,6 +69,7 @@ class LockedStartupTest {
                 Arguments.of(BadName.class, "name"),
                 Arguments.of(LeasedRow.class, "it cannot have a lease"),
                 Arguments.of(FairRow.class, "cannot be notReentrant, interruptOnLoss or fair"),
+                Arguments.of(SharedRow.class, "it cannot be a row lock"),
                 Arguments.of(StagedRow.class, "remove rowLock"),
                 Arguments.of(PrivateMethod.class, "call it from another bean"),
                 Arguments.of(StaticMethod.class, "call it from another bean"),
@@ -195,6 +197,11 @@ class LockedStartupTest {
 
     static class FairRow {
         @Locked(fair = true, rowLock = true)
+        public void work() {}
+    }
+
+    static class SharedRow {
+        @Locked(mode = LockMode.SHARED, rowLock = true)
         public void work() {}
     }
 

@@ -243,6 +243,19 @@ class LockedTest {
     }
 
     @Test
+    void sharedLockIsHeldTogetherWithOthersThatShareIt() throws Exception {
+        LockRequest request = LockRequest.of("shared");
+        desk.together(() -> {
+            second.tryAcquire(request.shared()).orElseThrow().close();
+            assertThat(second.tryAcquire(request)).isEmpty();
+            return "done";
+        });
+        try (LockHandle alone = second.tryAcquire(request).orElseThrow()) {
+            assertThatThrownBy(() -> desk.together(() -> alone.name())).isInstanceOf(LockNotAcquiredException.class);
+        }
+    }
+
+    @Test
     void fairLockIsNotTakenWhileAnotherFairRequestWaits() throws Exception {
         desk.inOrder(() -> "the row is there");
         database.execute(

@@ -8,8 +8,10 @@ import io.github.holdfast.service.engine.AttemptResult.LimitTooLow;
 import io.github.holdfast.service.engine.AttemptResult.NotDue;
 import io.github.holdfast.service.engine.AttemptResult.PermitsUsed;
 import io.github.holdfast.service.engine.AttemptResult.RowLockedByOther;
+import io.github.holdfast.service.engine.AttemptResult.SharedByOthers;
 import io.github.holdfast.service.engine.AttemptResult.TooLate;
 import io.github.holdfast.service.engine.AttemptResult.Unavailable;
+import io.github.holdfast.service.engine.AttemptResult.WantedByOther;
 import java.time.Duration;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -46,6 +48,12 @@ public record AcquireResult(
         if (last instanceof PermitsUsed refused) {
             return because("%d of its %d permits are in use"
                     .formatted(refused.usage().used(), refused.usage().limit()));
+        }
+        if (last instanceof SharedByOthers refused) {
+            return because("%d holders share it".formatted(refused.holders()));
+        }
+        if (last instanceof WantedByOther) {
+            return because("another owner waits for it, so nobody shares it any more");
         }
         if (last instanceof LimitTooLow refused) {
             return because("the request wants %d permits, and the semaphore has %d"

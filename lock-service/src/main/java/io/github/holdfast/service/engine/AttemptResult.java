@@ -45,15 +45,12 @@ sealed interface AttemptResult {
         }
     }
 
-    /** Permits were granted to the claimant. */
-    record PermitsGranted(Grant grant, GrantTerm term) implements Success {
-
-        /** {@inheritDoc} Other holders have permits at the same time, so a holder need not see what they commit. */
-        @Override
-        public boolean isFirst() {
-            return true;
-        }
-    }
+    /**
+     * A share was granted to the claimant: permits, or a shared lock.
+     *
+     * @param isFirst always true for permits: other holders have some at the same time, so a holder need not see what they commit
+     */
+    record ShareGranted(Grant grant, GrantTerm term, boolean isFirst) implements Success {}
 
     /** Nothing is granted for now, because of others. */
     sealed interface Refusal extends AttemptResult {
@@ -94,6 +91,44 @@ sealed interface AttemptResult {
      * @param limit how many the semaphore has; at least 1
      */
     record LimitTooLow(int wanted, int limit) implements AttemptResult {}
+
+    /**
+     * Others share the lock.
+     *
+     * @param holders how many
+     * @param timeUntilFree how long no lease of a holder ends; null if none is known
+     */
+    record SharedByOthers(
+            LockSnapshot seen, int holders, @Nullable Duration timeUntilFree) implements Refusal {
+
+        @Override
+        public Instant seenAt() {
+            return seen.dbNow();
+        }
+
+        /** {@inheritDoc} The waiter must keep new shared holders out. */
+        @Override
+        public Duration lookWithin() {
+            return WaiterNotifier.LONGEST_PAUSE;
+        }
+    }
+
+    /** Somebody waits for the shared lock exclusively, so nobody shares it any more. */
+    record WantedByOther(Instant seenAt) implements Refusal {
+
+        @Override
+        public @Nullable Duration timeUntilFree() {
+            return null;
+        }
+
+        @Override
+        public Duration lookWithin() {
+            return Waiter.LONGEST_PAUSE;
+        }
+    }
+
+    /** The lock was shared. Its holders, if it has any, have rows of their own, which are not read yet. */
+    record Shared(LockSnapshot seen) implements AttemptResult {}
 
     /** Nobody holds the lock, as this row shows. */
     record Free(LockEntity row) implements AttemptResult {}
@@ -176,7 +211,7 @@ sealed interface AttemptResult {
         }
     }
 
-    /** Dead holders had permits, and have just lost their rows. */
+    /** Dead holders had shares, and have just lost their rows. */
     record DeadHoldersRemoved() implements Obstacle {}
 
     /** The lease of the holder's node is over. The node must be ended before another owner can take the lock. */

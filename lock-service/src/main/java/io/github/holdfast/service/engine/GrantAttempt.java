@@ -13,6 +13,7 @@ import io.github.holdfast.service.engine.AttemptResult.LostRace;
 import io.github.holdfast.service.engine.AttemptResult.NotDue;
 import io.github.holdfast.service.engine.AttemptResult.PermanentFailure;
 import io.github.holdfast.service.engine.AttemptResult.RowMissing;
+import io.github.holdfast.service.engine.AttemptResult.Shared;
 import io.github.holdfast.service.engine.AttemptResult.Unavailable;
 import io.github.holdfast.service.engine.FreeRowCache.Origin;
 import java.time.Duration;
@@ -178,6 +179,9 @@ final class GrantAttempt {
         }
         LockEntity row = seen.get().row();
         checkIsLock(row);
+        if (row.isShared()) {
+            return new Shared(seen.get());
+        }
         return switch (seen.get().availability(claim.owner(), nodeId(), policy.clockTolerance())) {
             case FREE -> take(locks, seen.get());
             case HELD_BY_CLAIMANT ->
@@ -210,7 +214,8 @@ final class GrantAttempt {
         return new HolderNodeExpired(Objects.requireNonNull(row.nodeId(), "a lock of an expired node names its node"));
     }
 
-    private AttemptResult take(LockRows locks, LockSnapshot seen) {
+    /** Takes the lock, which is free, or whose holders are dead, or which was shared and has no holder any more. */
+    AttemptResult take(LockRows locks, LockSnapshot seen) {
         if (!claim.step().isWanted(seen)) {
             return new NotDue();
         }
@@ -238,7 +243,7 @@ final class GrantAttempt {
 
     /** Whether a dead holder left the lock. The lock delay protects the next holder from late writes of the dead one. */
     private boolean isToBeDelayed(LockEntity row) {
-        return row.owner() != null && !policy.lockDelay().isZero();
+        return row.owner() != null && !row.isShared() && !policy.lockDelay().isZero();
     }
 
     private AttemptResult grant(LockRows locks, LockEntity row) {

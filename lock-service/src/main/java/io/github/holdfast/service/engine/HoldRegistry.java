@@ -1,5 +1,6 @@
 package io.github.holdfast.service.engine;
 
+import io.github.holdfast.lock.LockUpgradeException;
 import io.github.holdfast.repository.Grant;
 import io.github.holdfast.service.engine.PendingAcquisitions.NameAndOwner;
 import java.util.Collection;
@@ -48,7 +49,7 @@ final class HoldRegistry {
      */
     void add(LeaseHold hold, Thread thread, Reentry reentry) {
         holds.add(hold);
-        if (hold.isOfLock() && !hold.isOwnerChosen()) {
+        if (hold.isExclusive() && !hold.isOwnerChosen()) {
             byName.put(hold.name(), hold);
         }
         hold.acquiredBy(thread);
@@ -136,6 +137,21 @@ final class HoldRegistry {
             throw new IllegalStateException("This thread already holds '" + name
                     + "', until its release and the end of its transactions: a row lock would wait for this thread"
                     + " itself");
+        }
+    }
+
+    /**
+     * Checks that an exclusive acquisition would not wait for a share of the calling thread itself.
+     *
+     * @throws LockUpgradeException if it would
+     */
+    void checkNotSharedByCurrentThread(String name) {
+        if (ofCurrentThread().stream()
+                .anyMatch(hold -> hold.name().equals(name)
+                        && !hold.isExclusive()
+                        && !hold.lifetime().isLost()
+                        && (hold.isOpen() || hold.holdTransactions().isUnfinished()))) {
+            throw new LockUpgradeException(name);
         }
     }
 

@@ -11,7 +11,7 @@ import java.util.Optional;
 import java.util.function.IntUnaryOperator;
 import java.util.function.Predicate;
 
-/** The row of a holder of permits. Its writes name the grant, so they are safe to repeat, and harmless if they come late. */
+/** The row of a holder of permits, or of a shared lock. Its writes name the grant, so they are safe to repeat, and harmless if they come late. */
 final class HolderRow implements HoldRow {
 
     private final LockAccess access;
@@ -33,7 +33,7 @@ final class HolderRow implements HoldRow {
         return grant.owner();
     }
 
-    /** {@inheritDoc} Permits are not re-entered. */
+    /** {@inheritDoc} Only the process counts nested holds of a share. */
     @Override
     public int holdCount() {
         return isReleased ? 0 : 1;
@@ -46,6 +46,9 @@ final class HolderRow implements HoldRow {
 
     @Override
     public ReleaseOutcome giveBack(int left) {
+        if (left > 0) {
+            return ReleaseOutcome.STILL_HELD;
+        }
         boolean[] isUnanswered = new boolean[1];
         try {
             boolean isDeleted = Deadline.uninterruptibly(

@@ -132,32 +132,34 @@ final class InDoubtWrites implements AutoCloseable {
         return row.isEmpty() || locks.release(row.get(), row.get().released());
     }
 
-    /** Gives permits back that this owner may have, and makes later grants to it impossible that are based on this version. */
-    void abandonPermits(String name, String owner, long version) {
-        settlePermits(name, permits -> {
+    /** Gives a share back that this owner may have, and makes later grants to it impossible that are based on this version. */
+    void abandonShare(String name, String owner, long version) {
+        settleShares(name, permits -> {
             permits.supersede(name, version);
             permits.holder(name, owner).ifPresent(holder -> permits.release(holder.grant()));
         });
     }
 
-    /** Gives the permits of a grant back. */
+    /** Gives the share of a grant back. */
     void release(Grant granted) {
-        settlePermits(granted.name(), permits -> permits.release(granted));
+        settleShares(granted.name(), permits -> permits.release(granted));
     }
 
-    /** Gives permits back whose holder does not know of them. */
+    /** Gives a share back whose holder does not know of it. */
     void free(LockHolder orphan) {
-        settlePermits(orphan.name(), permits -> {
+        settleShares(orphan.name(), permits -> {
             if (permits.release(Grant.of(orphan))) {
                 LogEvent.LOCK_FREED
                         .of(orphan.name(), LOG.atInfo())
-                        .log("Semaphore '{}' had permits without a holder, and got them back", orphan.name());
+                        .log(
+                                "Lock or semaphore '{}' had a holder that no longer exists, and is freed of it",
+                                orphan.name());
             }
         });
     }
 
     /** Settles writes that name a grant or its owner, so that they can be repeated. */
-    private void settlePermits(String name, Consumer<PermitRows> writes) {
+    private void settleShares(String name, Consumer<PermitRows> writes) {
         settle(new Task(
                 name,
                 locks -> {

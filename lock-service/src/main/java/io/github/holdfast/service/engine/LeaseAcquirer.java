@@ -1,7 +1,10 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockUpgradeException;
+import io.github.holdfast.repository.LockTables.WaiterRows.WaitMode;
 import io.github.holdfast.service.engine.AttemptResult.NotDue;
 import io.github.holdfast.service.engine.HoldRegistry.Reentry;
 import java.util.Optional;
@@ -35,19 +38,29 @@ final class LeaseAcquirer {
      * @return empty if there is no such hold, or it is lost
      */
     Optional<LockHandle> reenter(LockRequest request, Deadline deadline) throws InterruptedException {
-        Optional<LeaseHold> outer = outer(request);
+        Optional<LeaseHold> outer = outer(request).filter(hold -> isEnough(hold, request));
         return outer.isPresent() && outer.get().reenter(request, deadline)
                 ? outer.map(LeaseHold::handle)
                 : Optional.empty();
     }
 
+    /** Whether the hold gives what the request wants. A share is not enough for an exclusive request. */
+    private static boolean isEnough(LeaseHold hold, LockRequest request) {
+        return hold.isExclusive() || request.mode() == LockMode.SHARED;
+    }
+
     /**
      * Returns the acquisition of a lock that the calling thread does not hold.
      *
-     * @param step the additional step in the transaction of the grant
+     * @param step the additional step in the transaction of the grant; none for a shared lock
+     * @throws LockUpgradeException if the calling thread shares the lock, and the request is exclusive
      */
     Acquisition acquisition(LockRequest request, GrantStep step) {
         rowLocks.checkNotHeldByCurrentThread(request.name());
+        if (request.mode() == LockMode.SHARED) {
+            return new SharedAcquisition(context, request, newOwner(), holders.current());
+        }
+        context.holds().checkNotSharedByCurrentThread(request.name());
         return new LeaseAcquisition(context, claim(request, step));
     }
 
@@ -92,8 +105,9 @@ final class LeaseAcquirer {
     private LeaseClaim claim(LockRequest request, GrantStep step) {
         String owner = request.owner().orElseGet(this::newOwner);
         WaiterNotifier waiters = context.access().waiterNotifier();
-        WaiterTickets.Place place =
-                request.isFair() ? waiters.fairPlace(request.name()) : waiters.place(request.name());
+        WaiterTickets.Place place = request.isFair()
+                ? waiters.fairPlace(request.name())
+                : waiters.place(request.name(), WaitMode.EXCLUSIVE);
         return new LeaseClaim(request, owner, holders.current(), step, place);
     }
 

@@ -10,6 +10,8 @@ import io.github.holdfast.service.engine.AttemptResult.Failed;
 import io.github.holdfast.service.engine.AttemptResult.Granted;
 import io.github.holdfast.service.engine.AttemptResult.LostRace;
 import io.github.holdfast.service.engine.AttemptResult.PermanentFailure;
+import io.github.holdfast.service.engine.AttemptResult.Shared;
+import io.github.holdfast.service.engine.AttemptResult.SharedByOthers;
 import io.github.holdfast.service.engine.AttemptResult.TransientFailure;
 import java.time.Duration;
 import java.util.Objects;
@@ -30,6 +32,7 @@ final class LeaseAcquisition implements Acquisition, HandOffWaiter.Candidate, Ac
     private final LockAccess access;
     private final LeaseClaim claim;
     private final AcquireLoop loop;
+    private final SharedHolders sharedHolders;
     private final long begunAt;
 
     /** The row that the last unanswered grant was based on. */
@@ -52,6 +55,7 @@ final class LeaseAcquisition implements Acquisition, HandOffWaiter.Candidate, Ac
         this.claim = claim;
         this.loop =
                 new AcquireLoop(access, context.phase(), context.listeners(), context.policy(), claim.place(), this);
+        this.sharedHolders = new SharedHolders(context, claim.name());
         this.begunAt = access.ticker().nanoTime();
     }
 
@@ -63,6 +67,9 @@ final class LeaseAcquisition implements Acquisition, HandOffWaiter.Candidate, Ac
         } finally {
             if (unanswered != null && !(last instanceof Granted)) {
                 access.inDoubtWrites().abandon(claim.name(), claim.ownOwner(), unanswered.version());
+            }
+            if (!(last instanceof Granted)) {
+                sharedHolders.giveUp();
             }
         }
         if (last instanceof Granted granted) {
@@ -166,6 +173,9 @@ final class LeaseAcquisition implements Acquisition, HandOffWaiter.Candidate, Ac
         try {
             current.prepare(deadline);
             AttemptResult result = execute(current, deadline.forOneStatement());
+            if (result instanceof Shared shared) {
+                result = takeFromShared(current, shared, deadline);
+            }
             wasOvertaken = result instanceof LostRace;
             if (current.hasMovedOn()) {
                 unanswered = null;
@@ -189,6 +199,21 @@ final class LeaseAcquisition implements Acquisition, HandOffWaiter.Candidate, Ac
             }
             throw thrown;
         }
+    }
+
+    /** Takes a lock that was shared, unless it has holders. Any shared grant since the look would have changed the row's version. */
+    private AttemptResult takeFromShared(GrantAttempt current, Shared shared, Deadline deadline) {
+        Optional<AttemptResult> holders = sharedHolders.inTheWay(shared.seen(), deadline);
+        if (holders.isPresent()) {
+            if (holders.get() instanceof SharedByOthers refused) {
+                sharedHolders.want(refused, deadline);
+            }
+            return holders.get();
+        }
+        Duration atMost = deadline.forOneStatement();
+        return claim.step() == GrantStep.NONE
+                ? current.take(access.autocommit(atMost), shared.seen())
+                : access.store().inTransaction(atMost, locks -> current.take(locks, shared.seen()));
     }
 
     private AttemptResult execute(GrantAttempt current, Duration atMost) {
@@ -231,7 +256,7 @@ final class LeaseAcquisition implements Acquisition, HandOffWaiter.Candidate, Ac
 
     private void tellIfTakenOver(Grant grant) {
         LockEntity left = attempt == null ? null : attempt.replaced();
-        if (left != null && left.owner() != null && left.fencingToken() != grant.fencingToken()) {
+        if (left != null && left.owner() != null && !left.isShared() && left.fencingToken() != grant.fencingToken()) {
             context.listeners().tell(l -> l.takenOver(grant.name(), grant.fencingToken(), left.holder()));
         }
     }

@@ -83,8 +83,8 @@ final class LeaseHold {
         return granted.term().node() == null;
     }
 
-    /** Whether this is the hold of a lock. Otherwise, it is one of the holds of a semaphore's permits. */
-    boolean isOfLock() {
+    /** Whether the hold excludes all others. Otherwise, it is a share: a shared lock, or permits of a semaphore. */
+    boolean isExclusive() {
         return granted.grant().kind() == Grant.Kind.LOCK;
     }
 

@@ -53,12 +53,12 @@ final class Node {
     }
 
     /** Notes that permits of a semaphore may be held through this node from now on. */
-    void expectPermits() {
+    void expectShares() {
         mayHoldPermits = true;
     }
 
     /** Whether permits of a semaphore may be held through this node. */
-    boolean mayHoldPermits() {
+    boolean mayHoldShares() {
         return mayHoldPermits;
     }
 

@@ -69,7 +69,7 @@ final class Reconciliation implements NodeHolds {
             // Before the rows are read: a hold that is added in between may have no row in these reads.
             List<LeaseHold> holds = held.through(node);
             Set<Grant> rows = this.<LockEntity>read(after -> locks(node, after), Grant::of, inDoubtWrites::free);
-            if (node.mayHoldPermits()) {
+            if (node.mayHoldShares()) {
                 rows.addAll(this.<LockHolder>read(after -> permits(node, after), Grant::of, inDoubtWrites::free));
             }
             for (LeaseHold hold : holds) {

@@ -38,6 +38,7 @@ final class RowAcquirer {
      */
     AcquireResult acquire(LockRequest request, Deadline deadline) throws InterruptedException {
         String name = request.name();
+        context.holds().checkNotSharedByCurrentThread(name);
         context.holds().checkNotHeldByCurrentThread(name);
         context.transactions().checkNotLost(name);
         Optional<TransactionScope> scope = context.transactions().scopeForRowLock(request);

@@ -8,6 +8,7 @@ import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.LockStore.RowTransaction;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.repository.LockTables.TransactionalLockRows;
+import io.github.holdfast.repository.LockTables.WaiterRows.WaitMode;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.AcquireLoop.RowListener;
 import io.github.holdfast.service.engine.AttemptResult.Failed;
@@ -17,11 +18,15 @@ import io.github.holdfast.service.engine.AttemptResult.LostRace;
 import io.github.holdfast.service.engine.AttemptResult.RowLockAcquired;
 import io.github.holdfast.service.engine.AttemptResult.RowLockedByOther;
 import io.github.holdfast.service.engine.AttemptResult.RowMissing;
+import io.github.holdfast.service.engine.AttemptResult.Shared;
+import io.github.holdfast.service.engine.AttemptResult.SharedByOthers;
 import io.github.holdfast.service.engine.AttemptResult.Unavailable;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One acquisition of a row lock. It first reads the lock without locking the row, so that a holder with a lease can write the
@@ -30,6 +35,8 @@ import org.jspecify.annotations.Nullable;
  */
 abstract sealed class RowAcquisition permits OwnRowAcquisition, CallersRowAcquisition {
 
+    private static final Logger LOG = LoggerFactory.getLogger(RowAcquisition.class);
+
     /** The shortest time that is worth a wait: the databases wait for whole seconds, which may be one second too long. */
     private static final Duration SHORTEST_WAIT = Duration.ofMillis(100);
 
@@ -37,18 +44,20 @@ abstract sealed class RowAcquisition permits OwnRowAcquisition, CallersRowAcquis
     private final TakeoverPolicy policy;
     private final String name;
     private final AcquireLoop loop;
+    private final SharedHolders sharedHolders;
     private @Nullable AttemptResult last;
 
     RowAcquisition(HoldContext context, String name) {
         this.store = context.access().store();
         this.policy = context.policy();
         this.name = name;
+        this.sharedHolders = new SharedHolders(context, name);
         this.loop = new AcquireLoop(
                 context.access(),
                 context.phase(),
                 context.listeners(),
                 policy,
-                context.access().waiterNotifier().place(name),
+                context.access().waiterNotifier().place(name, WaitMode.EXCLUSIVE),
                 RowListener.NONE);
     }
 
@@ -82,7 +91,13 @@ abstract sealed class RowAcquisition permits OwnRowAcquisition, CallersRowAcquis
      * @throws InterruptedException if the deadline is interruptible and the thread was interrupted; nothing is locked then
      */
     Optional<RowLockAcquired> within(Deadline deadline) throws InterruptedException {
-        last = loop.repeat(deadline, this::attempt);
+        try {
+            last = loop.repeat(deadline, this::attempt);
+        } finally {
+            if (!(last instanceof RowLockAcquired)) {
+                sharedHolders.giveUp();
+            }
+        }
         if (last instanceof Failed failed) {
             throw notLocked(failed.why());
         }
@@ -91,12 +106,29 @@ abstract sealed class RowAcquisition permits OwnRowAcquisition, CallersRowAcquis
 
     private AttemptResult attempt(Deadline deadline) {
         AttemptResult look = look(deadline);
+        if (look instanceof SharedByOthers refused) {
+            want(refused, deadline);
+        }
         return look instanceof Free free ? lock(free.row(), deadline) : look;
+    }
+
+    private void want(SharedByOthers refused, Deadline deadline) {
+        try {
+            sharedHolders.want(refused, deadline);
+        } catch (StoreException failed) {
+            LOG.debug("Could not keep new shared holders of lock '{}' out", name, failed);
+        }
     }
 
     final AttemptResult look(Deadline deadline) {
         try {
-            return store.inTransaction(deadline.forOneStatement(), this::judge);
+            AttemptResult seen = store.inTransaction(deadline.forOneStatement(), this::judge);
+            // A share in between would change the version, which is compared again when the row is locked.
+            return seen instanceof Shared shared
+                    ? sharedHolders
+                            .inTheWay(shared.seen(), deadline)
+                            .orElseGet(() -> new Free(shared.seen().row()))
+                    : seen;
         } catch (StoreException failed) {
             return loop.failed(failed, deadline);
         }
@@ -109,6 +141,9 @@ abstract sealed class RowAcquisition permits OwnRowAcquisition, CallersRowAcquis
         }
         LockEntity row = seen.get().row();
         GrantAttempt.checkIsLock(row);
+        if (row.isShared()) {
+            return new Shared(seen.get());
+        }
         return switch (seen.get().availability(PendingAcquisition.NOBODY, null, policy.clockTolerance())) {
             case FREE -> row.owner() == null ? new Free(row) : takeFromHolder(locks, row);
             case HOLDER_NODE_EXPIRED ->

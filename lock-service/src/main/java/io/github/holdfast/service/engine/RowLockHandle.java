@@ -3,6 +3,7 @@ package io.github.holdfast.service.engine;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockLost;
 import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.ReleaseOutcome;
@@ -33,6 +34,11 @@ final class RowLockHandle extends HoldHandle {
     @Override
     public String owner() {
         return hold.owner();
+    }
+
+    @Override
+    public LockMode mode() {
+        return LockMode.EXCLUSIVE;
     }
 
     @Override

@@ -1,7 +1,7 @@
 package io.github.holdfast.service.engine;
 
-import io.github.holdfast.service.engine.AttemptResult.PermitsGranted;
 import io.github.holdfast.service.engine.AttemptResult.Refusal;
+import io.github.holdfast.service.engine.AttemptResult.ShareGranted;
 import io.github.holdfast.service.engine.AttemptResult.Success;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
@@ -72,11 +72,11 @@ final class Waiter implements AutoCloseable {
     }
 
     /**
-     * Notes that the lock or the permits were granted. If a notification has arrived during the attempt, more permits may have been
-     * released than the attempt has seen, so the next one is woken.
+     * Notes that the lock or a share was granted. If a notification has arrived during the attempt, more shares may be free than the
+     * attempt has seen, so the next one is woken.
      */
     void granted(Success success) {
-        if (isNotified && success instanceof PermitsGranted) {
+        if (isNotified && success instanceof ShareGranted) {
             waiterNotifier.wakeNext(name());
         }
         isGranted = true;

@@ -6,6 +6,7 @@ import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.LockStore.WakeUpChannel;
 import io.github.holdfast.repository.LockTables.LockRows;
+import io.github.holdfast.repository.LockTables.WaiterRows.WaitMode;
 import io.github.holdfast.service.engine.ServiceSettings.WakeUp;
 import java.time.Duration;
 import java.time.Instant;
@@ -92,8 +93,8 @@ final class WaiterNotifier implements AutoCloseable {
     }
 
     /** See {@link WaiterTickets#place}. */
-    WaiterTickets.Place place(String name) {
-        return tickets.place(name);
+    WaiterTickets.Place place(String name, WaitMode mode) {
+        return tickets.place(name, mode);
     }
 
     /** See {@link WaiterTickets#fairPlace}. */

@@ -2,6 +2,7 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.LockTables.WaiterRows.Ticket;
+import io.github.holdfast.repository.LockTables.WaiterRows.WaitMode;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import java.time.Instant;
@@ -70,6 +71,7 @@ final class WaiterTickets {
     final class Place {
 
         private final String name;
+        private final WaitMode mode;
         private final Order order;
         private volatile @Nullable Ticket ticket;
         private volatile boolean isVisible;
@@ -84,8 +86,9 @@ final class WaiterTickets {
         /** When the place could not be taken, by local time; null if that has not happened. */
         private @Nullable Long failedAt;
 
-        private Place(String name, Order order) {
+        private Place(String name, WaitMode mode, Order order) {
             this.name = name;
+            this.mode = mode;
             this.order = order;
         }
 
@@ -140,7 +143,7 @@ final class WaiterTickets {
                 if (earlier != null && !isOfNode) {
                     store.waiters(limit).remove(earlier);
                 }
-                Ticket added = new Ticket(name, since, id, node.id(), isFair());
+                Ticket added = new Ticket(name, since, id, node.id(), mode, isFair());
                 ticket = added;
                 live.add(id);
                 store.waiters(limit).add(added);
@@ -239,13 +242,13 @@ final class WaiterTickets {
     }
 
     /** A place that is not taken yet. */
-    Place place(String name) {
-        return new Place(name, Order.NONE);
+    Place place(String name, WaitMode mode) {
+        return new Place(name, mode, Order.NONE);
     }
 
     /** A place in the queue of the fair requests, which is not taken yet. */
     Place fairPlace(String name) {
-        return new Place(name, Order.OF_ARRIVAL);
+        return new Place(name, WaitMode.EXCLUSIVE, Order.OF_ARRIVAL);
     }
 
     /** Removes a ticket, even if its insert had no answer. */

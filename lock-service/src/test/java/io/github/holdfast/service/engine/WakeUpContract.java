@@ -16,6 +16,7 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.LockTables.WaiterRows.WaitMode;
 import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.service.CapturedLog;
 import io.github.holdfast.service.LockService;
@@ -629,7 +630,7 @@ abstract class WakeUpContract {
         LockHandle held = theirs.acquire(REQUEST);
         WaiterNotifier notifier = engine.access().waiterNotifier();
         awaitListening(engine);
-        Waiter first = notifier.waiter(notifier.place(NAME));
+        Waiter first = notifier.waiter(notifier.place(NAME, WaitMode.EXCLUSIVE));
         Instant seen = engine.access().autocommit(SOON).read(NAME).orElseThrow().dbNow();
         soon().until(() -> notifier.announce(first, seen, SOON));
         Future<LockHandle> second = acquiring(sleeper(), REQUEST);
@@ -649,7 +650,7 @@ abstract class WakeUpContract {
         LockHandle other = theirs.acquire(LockRequest.of("other"));
         WaiterNotifier notifier = engine.access().waiterNotifier();
         awaitListening(engine);
-        Waiter waiting = notifier.waiter(notifier.place("other"));
+        Waiter waiting = notifier.waiter(notifier.place("other", WaitMode.EXCLUSIVE));
         Instant seen =
                 engine.access().autocommit(SOON).read("other").orElseThrow().dbNow();
         soon().until(() -> notifier.announce(waiting, seen, SOON));

@@ -1,0 +1,10 @@
+package io.github.holdfast.lock;
+
+/** How a lock is held. */
+public enum LockMode {
+    /** By one owner alone. */
+    EXCLUSIVE,
+
+    /** Together with other owners that share it. Permits of a semaphore are held in this mode too. */
+    SHARED
+}

@@ -1,0 +1,249 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.entity.LockHolder;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.repository.Grant;
+import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.LockTables.WaiterRows.WaitMode;
+import io.github.holdfast.repository.PermitRows;
+import io.github.holdfast.repository.PermitRows.Claim;
+import io.github.holdfast.repository.PermitRows.HolderSnapshot;
+import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.service.engine.AcquireLoop.RowListener;
+import io.github.holdfast.service.engine.AttemptResult.Failed;
+import io.github.holdfast.service.engine.AttemptResult.LostRace;
+import io.github.holdfast.service.engine.AttemptResult.Refusal;
+import io.github.holdfast.service.engine.AttemptResult.ShareGranted;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.BiFunction;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One acquisition of a share: of permits, or of a shared lock. Each attempt looks whether it can be granted, and then writes the
+ * grant. Not thread-safe.
+ *
+ * <p>A grant without an answer may have happened, or may still happen. The next attempt makes it impossible, and then looks whether
+ * it has happened. When the loop gives up, {@link InDoubtWrites} does the same.
+ */
+abstract sealed class ShareAcquisition implements Acquisition permits PermitAcquisition, SharedAcquisition {
+
+    private final HoldContext context;
+    private final LockAccess access;
+    private final LockRequest request;
+    private final String owner;
+    private final String holder;
+    private final AcquireLoop loop;
+    private final long begunAt;
+
+    /** The node of the present attempt; null if the share gets a lease. */
+    private @Nullable Node node;
+
+    /** The number of reconciliations that had begun before the present attempt. */
+    private long reconciliations;
+
+    /** The version that an unanswered grant was based on; null if there is none. */
+    private @Nullable Long unanswered;
+
+    /** Whether no earlier holder can have committed what the holder of this grant must see. */
+    private Predicate<Grant> isFirst = granted -> false;
+
+    private boolean wasOvertaken;
+
+    private boolean hasWaited;
+
+    private @Nullable AttemptResult last;
+
+    /**
+     * An acquisition that has not begun.
+     *
+     * @param owner generated for this acquisition
+     * @param holder a readable description of the holder
+     */
+    ShareAcquisition(HoldContext context, LockRequest request, WaitMode mode, String owner, String holder) {
+        this.context = context;
+        this.access = context.access();
+        this.request = request;
+        this.owner = owner;
+        this.holder = holder;
+        this.loop = new AcquireLoop(
+                access,
+                context.phase(),
+                context.listeners(),
+                context.policy(),
+                access.waiterNotifier().place(request.name(), mode),
+                RowListener.NONE);
+        this.begunAt = access.ticker().nanoTime();
+    }
+
+    @Override
+    public String name() {
+        return request.name();
+    }
+
+    @Override
+    public String owner() {
+        return owner;
+    }
+
+    @Override
+    public String holder() {
+        return holder;
+    }
+
+    @Override
+    public @Nullable AttemptResult last() {
+        return last;
+    }
+
+    @Override
+    public Optional<LeaseHold> within(Deadline deadline) throws InterruptedException {
+        try {
+            last = loop.repeat(deadline, this::attempt);
+        } finally {
+            Long version = unanswered;
+            if (version != null) {
+                access.inDoubtWrites().abandonShare(name(), owner, version);
+            }
+        }
+        if (last instanceof ShareGranted granted) {
+            HolderRow row = new HolderRow(access, granted.grant());
+            LeaseHold hold = new LeaseHold(context, request, granted, row, Succession.NOBODY);
+            return Optional.of(Acquisition.stillValid(hold, granted.term()));
+        }
+        if (last instanceof Failed failed) {
+            throw new LockStoreException(name(), "was not acquired, and no other holder was seen", failed.why());
+        }
+        return Optional.empty();
+    }
+
+    private AttemptResult attempt(Deadline deadline) {
+        try {
+            node = node(deadline);
+            reconciliations = context.heartbeat().reconciliations();
+            Optional<ShareGranted> settled = settle(deadline);
+            AttemptResult result = settled.isPresent() ? settled.get() : decide(deadline);
+            wasOvertaken = result instanceof LostRace;
+            hasWaited |= result instanceof Refusal;
+            return result;
+        } catch (StoreException failed) {
+            // If a grant is unanswered, its own transaction may have locked the row.
+            return unanswered == null ? loop.failed(failed, deadline) : AttemptResult.failed(failed);
+        }
+    }
+
+    /** The node through which the share is to be held; null if it gets a lease. Registers one if there is none. */
+    private @Nullable Node node(Deadline deadline) {
+        if (request.lease().isPresent()) {
+            return null;
+        }
+        Node living = context.heartbeat().living(deadline.forOneStatement());
+        living.expectShares();
+        return living;
+    }
+
+    /** Looks, and then grants or refuses. */
+    abstract AttemptResult decide(Deadline deadline);
+
+    /**
+     * Writes a grant.
+     *
+     * @param permits how many permits
+     * @param version the version of the row that the decision was based on
+     * @param first whether no earlier holder can have committed what the holder of this grant must see
+     * @param write writes the grant, in a transaction
+     */
+    final AttemptResult grant(
+            int permits,
+            long version,
+            Predicate<Grant> first,
+            BiFunction<Claim, Long, Optional<Grant>> write,
+            Deadline deadline) {
+        Node through = node;
+        Duration lease = request.lease().orElse(null);
+        Claim claim = new Claim(name(), owner, through == null ? null : through.id(), permits, lease, holder);
+        isFirst = first;
+        long sentAt = access.ticker().nanoTime();
+        Optional<Grant> granted;
+        try {
+            granted = store().inTransaction(deadline.forOneStatement(), () -> write.apply(claim, version));
+        } catch (StoreException failed) {
+            if (failed.failure().isAmbiguous()) {
+                unanswered = version;
+            }
+            throw failed;
+        } catch (RuntimeException | Error thrown) {
+            // The database may have executed the commit, whatever the driver has thrown.
+            unanswered = version;
+            throw thrown;
+        }
+        if (granted.isPresent()) {
+            Duration validFor =
+                    Objects.requireNonNull(through == null ? lease : through.lease(), "a share has a node or a lease");
+            return granted(granted.get(), new GrantTerm(through, sentAt, validFor, reconciliations));
+        }
+        return wasOvertaken && through != null
+                ? store().inTransaction(
+                                deadline.forOneStatement(),
+                                () -> GrantAttempt.lostRaceThrough(through, store(), context.heartbeat(), begunAt))
+                : new LostRace();
+    }
+
+    /** Wakes the next one, if this one has waited: a release may have made room for several, but wakes only one service. */
+    final void wakeNext() {
+        if (hasWaited) {
+            access.waiterNotifier().wakeNext(name());
+        }
+    }
+
+    /**
+     * Settles a grant without an answer, if there is one: makes it impossible, and then looks whether it has happened. A failover could
+     * undo what a read shows, so the holder's row is written.
+     *
+     * @return the grant; empty if it has not happened, or its holder is dead
+     */
+    private Optional<ShareGranted> settle(Deadline deadline) {
+        Long version = unanswered;
+        if (version == null) {
+            return Optional.empty();
+        }
+        long askedAt = access.ticker().nanoTime();
+        Optional<HolderSnapshot> granted = store().inTransaction(deadline.forOneStatement(), () -> {
+            permits().supersede(name(), version);
+            Optional<HolderSnapshot> mine = permits().holder(name(), owner);
+            if (mine.isPresent() && !isUsable(mine.get())) {
+                permits().release(mine.get().grant());
+                return Optional.<HolderSnapshot>empty();
+            }
+            return mine.filter(seen -> permits().touch(seen.grant()));
+        });
+        unanswered = null;
+        return granted.map(
+                seen -> granted(seen.grant(), new GrantTerm(node, askedAt, seen.timeUntilOver(), reconciliations)));
+    }
+
+    private ShareGranted granted(Grant grant, GrantTerm term) {
+        return new ShareGranted(grant, term, isFirst.test(grant));
+    }
+
+    private boolean isUsable(HolderSnapshot seen) {
+        Node through = node;
+        return seen.state(Duration.ZERO) == LockHolder.State.ALIVE
+                && Objects.equals(seen.holder().nodeId(), through == null ? null : through.id());
+    }
+
+    final HoldContext context() {
+        return context;
+    }
+
+    final LockStore store() {
+        return access.store();
+    }
+
+    final PermitRows permits() {
+        return access.store().permits();
+    }
+}

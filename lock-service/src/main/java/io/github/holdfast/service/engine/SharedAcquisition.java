@@ -1,0 +1,72 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.repository.LockTables.LockSnapshot;
+import io.github.holdfast.repository.LockTables.WaiterRows.WaitMode;
+import io.github.holdfast.service.engine.AttemptResult.HolderNodeExpired;
+import io.github.holdfast.service.engine.AttemptResult.LeftByDeadHolder;
+import io.github.holdfast.service.engine.AttemptResult.RowMissing;
+import io.github.holdfast.service.engine.AttemptResult.ShareGranted;
+import io.github.holdfast.service.engine.AttemptResult.Unavailable;
+import io.github.holdfast.service.engine.AttemptResult.WantedByOther;
+import java.util.Objects;
+import java.util.Optional;
+
+/** One outermost acquisition of a shared lock. Each attempt looks whether the lock is free or shared. Not thread-safe. */
+final class SharedAcquisition extends ShareAcquisition {
+
+    private final TakeoverPolicy policy;
+
+    /**
+     * An acquisition that has not begun.
+     *
+     * @param owner generated for this acquisition
+     * @param holder a readable description of the holder
+     */
+    SharedAcquisition(HoldContext context, LockRequest request, String owner, String holder) {
+        super(context, request, WaitMode.SHARED, owner, holder);
+        this.policy = context.policy();
+    }
+
+    @Override
+    AttemptResult decide(Deadline deadline) {
+        Optional<LockSnapshot> look =
+                context().access().autocommit(deadline.forOneStatement()).read(name());
+        if (look.isEmpty()) {
+            return new RowMissing();
+        }
+        LockSnapshot seen = look.get();
+        LockEntity row = seen.row();
+        GrantAttempt.checkIsLock(row);
+        if (row.isWanted(seen.dbNow())) {
+            return new WantedByOther(seen.dbNow());
+        }
+        if (row.isShared()) {
+            return share(row, deadline);
+        }
+        return switch (seen.availability(owner(), null, policy.clockTolerance())) {
+            // A lock that a dead holder left is freed first, in a statement that waits for the holder's transactions.
+            case FREE -> row.owner() == null ? share(row, deadline) : new LeftByDeadHolder(row);
+            case HOLDER_NODE_EXPIRED ->
+                new HolderNodeExpired(Objects.requireNonNull(row.nodeId(), "a lock of an expired node names its node"));
+            case HELD_BY_CLAIMANT, HELD_BY_OTHER, NOT_YET_AVAILABLE ->
+                new Unavailable(seen, policy.clockTolerance(), Waiter.LONGEST_PAUSE);
+        };
+    }
+
+    private AttemptResult share(LockEntity row, Deadline deadline) {
+        // Another grant may have come in between, because this one matches later versions too.
+        boolean isNew = row.acquiredAt() == null;
+        AttemptResult granted = grant(
+                1,
+                row.version(),
+                grant -> isNew && grant.fencingToken() == row.fencingToken() + 1,
+                permits()::share,
+                deadline);
+        if (granted instanceof ShareGranted) {
+            wakeNext();
+        }
+        return granted;
+    }
+}

@@ -1,0 +1,300 @@
+package io.github.holdfast.service;
+
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.test.Database;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Many threads of two services hold shares of one name, and note from when to when they believe so. At no time do they believe in more
+ * than there is, at any isolation level.
+ */
+abstract class ShareHistoryContract {
+
+    private static final int THREADS = 4;
+    private static final Duration LENGTH = ofSeconds(4);
+    private static final Duration SOON = ofSeconds(20);
+
+    /** Renewals begin when less than this is left of the lease. */
+    private static final Duration LATE = ofMillis(60);
+
+    /** What a worker does with its share. */
+    enum Use {
+        RELEASE_LEASE,
+        LET_LEASE_RUN_OUT,
+        RENEW_LEASE_LATE,
+        RELEASE_FROM_NODE,
+        DIE;
+
+        /** The lease; empty if the process keeps the share. */
+        Optional<Duration> lease() {
+            return switch (this) {
+                case RELEASE_LEASE -> Optional.of(ofMinutes(1));
+                case LET_LEASE_RUN_OUT, RENEW_LEASE_LATE -> Optional.of(atRandom(100, 300));
+                case RELEASE_FROM_NODE, DIE -> Optional.empty();
+            };
+        }
+    }
+
+    /** How much can be held at once. */
+    abstract int limit();
+
+    /** How much a worker acquires at once for this use, at random. */
+    abstract int weight(Use use);
+
+    /** Acquires. Waits for long. */
+    abstract LockHandle acquire(LockService service, String name, int weight, Use use) throws InterruptedException;
+
+    /**
+     * A grant in the history, by the local clock.
+     *
+     * @param calledAt when the acquisition began
+     * @param from when it had returned
+     * @param until when the holder last saw that it held them
+     */
+    record Belief(Use use, int weight, long token, long calledAt, long from, long until) {}
+
+    /** A change of what all holders together believe to have. */
+    private record Change(long at, int weight, Belief belief) {}
+
+    /** One holder, until it stops believing. */
+    private static final class Holder {
+
+        private final LockHandle handle;
+        private final long from;
+        private long until;
+
+        Holder(LockHandle handle) {
+            this.handle = handle;
+            this.from = System.nanoTime();
+            this.until = from;
+        }
+
+        /** Looks at the clock first: who holds the permits later has held them then. */
+        boolean isHolding() {
+            long now = System.nanoTime();
+            boolean isHeld = handle.state() == LockState.HELD;
+            until = isHeld ? now : until;
+            return isHeld;
+        }
+
+        void holdUntil(BooleanSupplier isOver) {
+            await().pollInSameThread()
+                    .pollDelay(Duration.ZERO)
+                    .pollInterval(ofMillis(1))
+                    .atMost(SOON)
+                    .until(() -> !isHolding() || isOver.getAsBoolean());
+        }
+
+        void holdFor(Duration time) {
+            holdUntil(() -> System.nanoTime() - from >= time.toNanos());
+        }
+
+        void release() {
+            isHolding();
+            assertThat(handle.release()).isIn(ReleaseOutcome.RELEASED, ReleaseOutcome.LOST);
+        }
+    }
+
+    private static Duration atRandom(int fromMillis, int toMillis) {
+        return ofMillis(ThreadLocalRandom.current().nextInt(fromMillis, toMillis));
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"READ_COMMITTED", "REPEATABLE_READ", "SERIALIZABLE"})
+    void atNoTimeIsMoreHeldThanThereIs(Isolation isolation, Database database) throws Exception {
+        String name = "history " + isolation;
+        List<Belief> history = new ArrayList<>();
+        ExecutorService threads = Executors.newFixedThreadPool(2 * THREADS);
+        try (Services services = Services.on(database)) {
+            List<LockService> both =
+                    List.of(service(services, database, isolation), service(services, database, isolation));
+            long end = System.nanoTime() + LENGTH.toNanos();
+            List<Callable<List<Belief>>> workers = new ArrayList<>();
+            for (LockService service : both) {
+                for (int thread = 0; thread < THREADS; thread++) {
+                    workers.add(new Worker(
+                            database, service, name, end, Use.values()[workers.size() % Use.values().length]));
+                }
+            }
+            for (Future<List<Belief>> worker : threads.invokeAll(workers)) {
+                history.addAll(worker.get());
+            }
+            acquire(both.get(0), name, limit(), Use.RELEASE_LEASE).close();
+        } finally {
+            threads.shutdownNow();
+        }
+        System.out.printf("%s, %s: %d grants%n", database.kind().label(), isolation, history.size());
+        assertThat(history).hasSizeGreaterThan(12);
+        assertThat(history).extracting(Belief::use).contains(Use.values());
+        assertThat(greatestSum(history)).isEqualTo(limit());
+        checkVariety(history);
+        assertTokensGrow(history);
+    }
+
+    /** Checks that different things have happened. */
+    void checkVariety(List<Belief> history) {}
+
+    private static LockService service(Services services, Database database, Isolation isolation) {
+        return services.build(
+                services.opened(database.pool(isolation::set)),
+                builder -> builder.withoutHousekeeping().clockTolerance(Duration.ZERO));
+    }
+
+    /** Returns the most that was believed to be held at one time; fails if that is above the limit. */
+    private int greatestSum(List<Belief> history) {
+        List<Change> changes = history.stream()
+                .flatMap(belief -> Stream.of(
+                        new Change(belief.from(), belief.weight(), belief),
+                        new Change(belief.until(), -belief.weight(), belief)))
+                .sorted(Comparator.comparingLong(Change::at).thenComparingInt(Change::weight))
+                .toList();
+        List<Belief> now = new ArrayList<>();
+        int greatest = 0;
+        for (Change change : changes) {
+            if (change.weight() < 0) {
+                now.remove(change.belief());
+            } else if (change.belief().until() > change.belief().from()) {
+                now.add(change.belief());
+            }
+            int sum = now.stream().mapToInt(Belief::weight).sum();
+            assertThat(sum).as("held at once: %s", now).isLessThanOrEqualTo(limit());
+            greatest = Math.max(greatest, sum);
+        }
+        return greatest;
+    }
+
+    /** A grant has a greater token than every one that was known before its acquisition began. */
+    private static void assertTokensGrow(List<Belief> history) {
+        assertThat(history).extracting(Belief::token).doesNotHaveDuplicates();
+        for (Belief later : history) {
+            assertThat(history)
+                    .filteredOn(earlier -> earlier.from() < later.calledAt())
+                    .as("earlier than %s", later)
+                    .allMatch(earlier -> earlier.token() < later.token());
+        }
+    }
+
+    /** A thread that acquires again and again. */
+    private final class Worker implements Callable<List<Belief>> {
+
+        /** Few die, because those who wait may need a second to find that out. */
+        private static final List<Use> USES = List.of(
+                Use.RELEASE_LEASE,
+                Use.RELEASE_LEASE,
+                Use.RELEASE_LEASE,
+                Use.RELEASE_LEASE,
+                Use.RELEASE_FROM_NODE,
+                Use.RELEASE_FROM_NODE,
+                Use.RELEASE_FROM_NODE,
+                Use.RELEASE_FROM_NODE,
+                Use.LET_LEASE_RUN_OUT,
+                Use.LET_LEASE_RUN_OUT,
+                Use.RENEW_LEASE_LATE,
+                Use.RENEW_LEASE_LATE,
+                Use.DIE);
+
+        private final Database database;
+        private final LockService service;
+        private final String name;
+        private final long end;
+        private final Use first;
+        private final List<Belief> history = new ArrayList<>();
+
+        /** Keeps the handles of the dead: the process would otherwise release what nobody can release any more. */
+        private final List<LockHandle> dead = new ArrayList<>();
+
+        Worker(Database database, LockService service, String name, long end, Use first) {
+            this.database = database;
+            this.service = service;
+            this.name = name;
+            this.end = end;
+            this.first = first;
+        }
+
+        @Override
+        public List<Belief> call() throws Exception {
+            Use use = first;
+            while (System.nanoTime() < end) {
+                hold(use, weight(use));
+                use = USES.get(ThreadLocalRandom.current().nextInt(USES.size()));
+            }
+            return history;
+        }
+
+        private void hold(Use use, int weight) throws Exception {
+            long calledAt = System.nanoTime();
+            Holder holder;
+            try {
+                holder = new Holder(acquire(service, name, weight, use));
+            } catch (LockLostException slow) {
+                // The lease was over before the database had answered.
+                return;
+            }
+            use(use, holder);
+            history.add(new Belief(use, weight, holder.handle.fencingToken(), calledAt, holder.from, holder.until));
+        }
+
+        private void use(Use use, Holder holder) {
+            switch (use) {
+                case RELEASE_LEASE, RELEASE_FROM_NODE -> {
+                    holder.holdFor(atRandom(0, 30));
+                    holder.release();
+                }
+                case LET_LEASE_RUN_OUT -> holder.holdUntil(() -> false);
+                case RENEW_LEASE_LATE -> {
+                    holder.holdUntil(() -> holder.handle.remaining().compareTo(LATE) < 0);
+                    renew(holder);
+                    holder.release();
+                }
+                case DIE -> {
+                    holder.holdFor(atRandom(0, 30));
+                    die(holder);
+                }
+            }
+        }
+
+        private void renew(Holder holder) {
+            try {
+                holder.handle.renew(ofMillis(100));
+                holder.holdFor(ofMillis(400));
+            } catch (LockLostException late) {
+                assertThat(holder.isHolding()).isFalse();
+            }
+        }
+
+        /** Leaves the row as if its process were dead: with a node whose lease is over. */
+        private void die(Holder holder) {
+            LockHandle handle = holder.handle;
+            dead.add(handle);
+            String node = "dead " + handle.owner();
+            TestRows.of(database).node(node, false, ofMinutes(1));
+            await("death").ignoreExceptions().atMost(SOON).until(() -> {
+                database.execute("update lock_holder set node_id = '" + node + "' where name = '" + handle.name()
+                        + "' and fencing_token = " + handle.fencingToken());
+                return true;
+            });
+        }
+    }
+}

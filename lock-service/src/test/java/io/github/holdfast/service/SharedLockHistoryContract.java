@@ -1,0 +1,48 @@
+package io.github.holdfast.service;
+
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+
+/** Whoever has a lock alone has all of it, and whoever shares it has one part. So nobody shares what somebody has alone. */
+abstract class SharedLockHistoryContract extends ShareHistoryContract {
+
+    /** More than there are threads. */
+    private static final int ALL = 100;
+
+    @Override
+    int limit() {
+        return ALL;
+    }
+
+    @Override
+    int weight(Use use) {
+        // How a holder of the whole dies is tested elsewhere.
+        return use == Use.DIE || ThreadLocalRandom.current().nextInt(4) > 0 ? 1 : ALL;
+    }
+
+    @Override
+    LockHandle acquire(LockService service, String name, int weight, Use use) throws InterruptedException {
+        LockRequest all = LockRequest.of(name).waitAtMost(ofSeconds(20));
+        LockRequest request = weight == ALL ? all : all.shared();
+        // A thread whose share is dead does not know yet, and would re-enter it.
+        return service.acquire(use.lease().map(request::lease).orElse(request)).detach();
+    }
+
+    @Override
+    void checkVariety(List<Belief> history) {
+        assertThat(history).extracting(Belief::weight).contains(1, ALL);
+        assertThat(history)
+                .as("several share the lock at once")
+                .anyMatch(one -> history.stream()
+                        .anyMatch(other -> other.token() != one.token()
+                                && other.weight() == 1
+                                && one.weight() == 1
+                                && other.from() < one.until()
+                                && one.from() < other.until()));
+    }
+}
