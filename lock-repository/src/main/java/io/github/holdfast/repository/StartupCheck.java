@@ -13,7 +13,6 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import javax.sql.DataSource;
 import org.hibernate.Session;
@@ -38,9 +37,6 @@ final class StartupCheck {
 
     /** At SERIALIZABLE, conflicts with other nodes can make the check fail, so it is repeated. */
     private static final int ATTEMPTS = 10;
-
-    /** The pause after the first of them. H2 needs some time to end the transaction of a session that was killed. */
-    private static final Duration PAUSE = Duration.ofMillis(20);
 
     private static final String NAME_COLUMN =
             "the column distributed_lock.name needs the collation utf8mb4_0900_bin (MySQL), utf8mb4_nopad_bin (MariaDB) or"
@@ -150,7 +146,6 @@ final class StartupCheck {
                 if (!failed.failure().isConflict() || attempt == ATTEMPTS) {
                     throw failed;
                 }
-                LockSupport.parkNanos(PAUSE.multipliedBy(attempt).toNanos());
             }
         }
     }
