@@ -358,7 +358,7 @@ public class LockEntity {
         return nodeId;
     }
 
-    /** Returns the number of the owner's nested holds; 0 if the lock is free, and negative if it is {@linkplain #isShared shared}. */
+    /** Returns the number of the owner's nested holds; 0 if the lock is free, negative if it is {@linkplain #isShared shared}. */
     public int holdCount() {
         return holdCount;
     }
@@ -374,8 +374,8 @@ public class LockEntity {
     }
 
     /**
-     * Returns the end of the lease by the database's clock; null if the lock is held through a node, or shared. For a free lock, this is the
-     * time of the release, or of the row's creation.
+     * Returns the end of the lease by the database's clock; null if the lock is held through a node, or shared. For a free
+     * lock, this is the time of the release, or of the row's creation.
      */
     public @Nullable Instant expiresAt() {
         return expiresAt;

@@ -12,6 +12,14 @@ import org.springframework.data.repository.query.Param;
 /** The queries of the rows of the waiters. {@link WaiterRows} describes them. Each query is one statement. */
 interface LockWaiterRepository extends Repository<LockEntity, String> {
 
+    /** The shares of {@code l} whose holders are alive. */
+    String LIVING_HOLDERS = """
+            from HoldfastHolder p left join HoldfastNode m on m.id = p.nodeId
+            where p.name = l.name
+                and ((p.nodeId is null and p.expiresAt > db_begin_plus(:sinceMicros))
+                    or (m.ended = false and m.expiresAt > db_begin_plus(:sinceMicros)))
+            """;
+
     /** See {@link WaiterRows#add}. */
     @Modifying
     @Query("""
@@ -81,17 +89,13 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
                 and (l.owner is null
                     or (l.permits is not null
                         and l.permits > (select coalesce(sum(p.permits), 0L)
-                            from HoldfastHolder p left join HoldfastNode m on m.id = p.nodeId
-                            where p.name = l.name
-                                and ((p.nodeId is null and p.expiresAt > db_begin_plus(:sinceMicros))
-                                    or (m.ended = false and m.expiresAt > db_begin_plus(:sinceMicros)))))
+            """ + LIVING_HOLDERS + """
+                            ))
                     or (l.permits is null and l.holdCount = -1
                         and (l.wantedUntil is null or l.wantedUntil <= db_begin_plus(:nowMicros)
                             or not exists (select 1
-                                from HoldfastHolder p left join HoldfastNode m on m.id = p.nodeId
-                                where p.name = l.name
-                                    and ((p.nodeId is null and p.expiresAt > db_begin_plus(:sinceMicros))
-                                        or (m.ended = false and m.expiresAt > db_begin_plus(:sinceMicros))))))
+            """ + LIVING_HOLDERS + """
+                                )))
                     or (l.nodeId is null and l.expiresAt <= db_begin_plus(:sinceMicros))
                     or (l.nodeId is not null
                         and (n.id is null or n.ended = true or n.expiresAt <= db_begin_plus(:sinceMicros))))

@@ -28,6 +28,10 @@ interface PermitRepository extends Repository<LockEntity, String> {
             from HoldfastHolder h left join HoldfastNode n on n.id = h.nodeId
             """;
 
+    /** The condition that the holder's node lives, if it has one. */
+    String IF_NODE_LIVES =
+            " and (:nodeId is null or (select n.ended from HoldfastNode n where n.id = :nodeId) = false)";
+
     /** See {@link PermitRows#createIfMissing}. The owner says that the holders have rows of their own. */
     @Modifying
     @Query("""
@@ -111,8 +115,7 @@ interface PermitRepository extends Repository<LockEntity, String> {
             where l.name = :name
                 and l.permits >= :permits
                     + (select coalesce(sum(h.permits), 0L) from HoldfastHolder h where h.name = :name)
-                and (:nodeId is null or (select n.ended from HoldfastNode n where n.id = :nodeId) = false)
-            """)
+            """ + IF_NODE_LIVES)
     Optional<Long> tokenIfLeft(
             @Param("name") String name, @Param("permits") int permits, @Param("nodeId") @Nullable String nodeId);
 
@@ -139,11 +142,7 @@ interface PermitRepository extends Repository<LockEntity, String> {
             @Param("end") long end);
 
     /** Returns the token that was just taken, if the node lives. */
-    @Query("""
-            select l.fencingToken from HoldfastLock l
-            where l.name = :name
-                and (:nodeId is null or (select n.ended from HoldfastNode n where n.id = :nodeId) = false)
-            """)
+    @Query("select l.fencingToken from HoldfastLock l where l.name = :name" + IF_NODE_LIVES)
     Optional<Long> tokenIfAlive(@Param("name") String name, @Param("nodeId") @Nullable String nodeId);
 
     /** See {@link PermitRows#want} and {@link PermitRows#wantNoMore}. */

@@ -196,7 +196,8 @@ public interface PermitRows {
 
     /**
      * Grants a lock to a shared holder, if it is free or shared, available, and not {@linkplain #want wanted}. Three statements; one or
-     * two if it grants nothing, and then the row may count as shared without a holder. It waits for another grant of the same lock, and for a transaction that protects the lock.
+     * two if it grants nothing, and then the row may count as shared without a holder. It waits for another grant of the same lock, and
+     * for a transaction that protects the lock.
      *
      * @param claim with one permit
      * @param version the version of the lock's row that the decision was based on

@@ -222,12 +222,7 @@ public final class LockAdmin {
     private Optional<LockInfo> forceRelease(String name, Predicate<LockInfo> isMeant, String reason) {
         String lockName = LockRequest.of(name).name();
         String checked = checkedReason(reason);
-        engine.checkOpen();
-        try {
-            return engine.forceRelease(lockName, isMeant, checked);
-        } catch (StoreException failed) {
-            throw new LockStoreException(lockName, "was not released by force", failed);
-        }
+        return changed(lockName, "was not released by force", () -> engine.forceRelease(lockName, isMeant, checked));
     }
 
     /**
@@ -330,12 +325,7 @@ public final class LockAdmin {
         if (limit < 0) {
             throw new IllegalArgumentException("A semaphore has 0 permits or more, not " + limit);
         }
-        engine.checkOpen();
-        try {
-            return engine.setLimit(semaphore, limit, checked);
-        } catch (StoreException failed) {
-            throw new LockStoreException(semaphore, "did not get a new limit", failed);
-        }
+        return changed(semaphore, "did not get a new limit", () -> engine.setLimit(semaphore, limit, checked));
     }
 
     /**
@@ -354,11 +344,19 @@ public final class LockAdmin {
     public Optional<PermitInfo> forceReleasePermits(String name, long fencingToken, String reason) {
         String semaphore = LockRequest.of(name).name();
         String checked = checkedReason(reason);
+        return changed(
+                semaphore,
+                "did not get its permits back by force",
+                () -> engine.forceReleasePermits(semaphore, fencingToken, checked)
+                        .flatMap(PermitInfo::ofHeld));
+    }
+
+    private <T> T changed(String name, String problem, Supplier<T> change) {
         engine.checkOpen();
         try {
-            return engine.forceReleasePermits(semaphore, fencingToken, checked).flatMap(PermitInfo::ofHeld);
+            return change.get();
         } catch (StoreException failed) {
-            throw new LockStoreException(semaphore, "did not get its permits back by force", failed);
+            throw new LockStoreException(name, problem, failed);
         }
     }
 

@@ -2,7 +2,6 @@ package io.github.holdfast.service;
 
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofMinutes;
-import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -20,69 +19,34 @@ import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.semaphore.PermitInfo;
 import io.github.holdfast.semaphore.SemaphoreInfo;
 import io.github.holdfast.semaphore.SemaphoreRequest;
-import io.github.holdfast.test.Database;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.TestInstance.Lifecycle;
 
 /** What operators see of semaphores, and what they change. */
-@TestInstance(Lifecycle.PER_CLASS) // Two services for all tests.
-abstract class SemaphoreAdminContract {
+abstract class SemaphoreAdminContract extends TwoServicesContract {
 
-    private static final Duration SOON = ofSeconds(20);
     private static final SemaphoreRequest REQUEST =
             SemaphoreRequest.of("exports").limit(2).waitAtMost(SOON);
     private static final SemaphoreRequest WITH_LEASE = REQUEST.lease(ofMinutes(1));
 
-    private final ExecutorService threads = Executors.newCachedThreadPool(Daemons.named("contender"));
-    private Database database;
-    private Ledger ledger;
-    private Bookkeeper books;
-    private LockService mine;
-    private Bookkeeper others;
-    private LockService theirs;
     private LockAdmin admin;
 
     @BeforeAll
-    void open(Database database) {
-        this.database = database;
-        Services.on(database);
-        ledger = Ledger.create(database);
-        books = Bookkeeper.on(database.pool(pool -> {}), SemaphoreAdminContract::settings);
-        others = Bookkeeper.on(database.pool(pool -> {}), SemaphoreAdminContract::settings);
-        mine = books.locks();
-        theirs = others.locks();
+    void openAdmin() {
         admin = theirs.admin();
-    }
-
-    private static LockServiceBuilder settings(LockServiceBuilder builder) {
-        return builder.nodeLease(ofSeconds(3)).clockTolerance(Duration.ZERO);
     }
 
     @AfterEach
     void empty() {
         database.execute("delete from lock_holder", "delete from distributed_lock", "delete from lock_audit");
-    }
-
-    @AfterAll
-    void close() {
-        threads.shutdownNow();
-        books.close();
-        others.close();
     }
 
     private LockHandle acquire(SemaphoreRequest request) {
@@ -91,10 +55,6 @@ abstract class SemaphoreAdminContract {
 
     private Future<LockHandle> acquiring(SemaphoreRequest request) {
         return threads.submit(() -> mine.semaphore(request).acquire());
-    }
-
-    private static LockHandle get(Future<LockHandle> acquired) throws Exception {
-        return acquired.get(SOON.toSeconds(), TimeUnit.SECONDS);
     }
 
     private long records(String condition) {
@@ -187,7 +147,7 @@ abstract class SemaphoreAdminContract {
         for (int i = 0; i < 3; i++) {
             waiting.add(acquiring(REQUEST));
         }
-        await().atMost(SOON).until(() -> mine.admin().waiters().size() == 3);
+        awaitWaiting(mine, 3);
         assertThat(admin.setPermits("exports", 5, "a new printer")).hasValue(2);
         for (Future<LockHandle> granted : waiting) {
             get(granted).close();
@@ -213,7 +173,7 @@ abstract class SemaphoreAdminContract {
         acquire(REQUEST).close();
         assertThat(admin.setPermits("exports", 0, "none")).hasValue(1);
         Future<LockHandle> waiting = acquiring(REQUEST);
-        await().atMost(SOON).until(() -> mine.admin().waiters().size() == 1);
+        awaitWaiting(mine, 1);
         assertThat(mine.semaphore(REQUEST).tryAcquire()).isEmpty();
         assertThat(admin.setPermits("exports", 1, "again")).hasValue(0);
         get(waiting).close();

@@ -15,78 +15,28 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.semaphore.SemaphoreRequest;
-import io.github.holdfast.test.Database;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.TestInstance.Lifecycle;
 
 /** What a semaphore promises to the holders of its permits, and to those who want some. */
-@TestInstance(Lifecycle.PER_CLASS) // Two services for all tests.
-abstract class SemaphoreContract {
+abstract class SemaphoreContract extends TwoServicesContract {
 
-    private static final Duration SOON = ofSeconds(20);
     private static final SemaphoreRequest REQUEST =
             SemaphoreRequest.of("exports").limit(2).waitAtMost(SOON);
     private static final SemaphoreRequest WITH_LEASE = REQUEST.lease(ofMinutes(1));
-
-    private final ExecutorService threads = Executors.newCachedThreadPool(Daemons.named("contender"));
-    private Database database;
-    private Ledger ledger;
-    private Bookkeeper books;
-    private LockService mine;
-    private Bookkeeper others;
-    private LockService theirs;
-
-    @BeforeAll
-    void open(Database database) {
-        this.database = database;
-        Services.on(database);
-        ledger = Ledger.create(database);
-        books = Bookkeeper.on(database.pool(pool -> {}), SemaphoreContract::settings);
-        others = Bookkeeper.on(database.pool(pool -> {}), SemaphoreContract::settings);
-        mine = books.locks();
-        theirs = others.locks();
-    }
-
-    private static LockServiceBuilder settings(LockServiceBuilder builder) {
-        return builder.nodeLease(ofSeconds(3)).clockTolerance(Duration.ZERO);
-    }
-
-    @BeforeEach
-    void clear() {
-        ledger.clear();
-    }
 
     @AfterEach
     void empty() {
         long left = holders();
         database.execute("delete from lock_holder", "delete from distributed_lock");
         assertThat(left).as("holders that are left").isZero();
-    }
-
-    @AfterAll
-    void close() {
-        threads.shutdownNow();
-        books.close();
-        others.close();
-    }
-
-    private long holders() {
-        return database.queryForLong("select count(*) from lock_holder");
     }
 
     private static LockHandle acquire(LockService service, SemaphoreRequest request) throws Exception {
@@ -99,16 +49,6 @@ abstract class SemaphoreContract {
 
     private Future<LockHandle> acquiring(LockService service, SemaphoreRequest request) {
         return threads.submit(() -> acquire(service, request));
-    }
-
-    private static <T> T get(Future<T> future) throws Exception {
-        return future.get(SOON.toSeconds(), TimeUnit.SECONDS);
-    }
-
-    private static void awaitWaiting(LockService service, int count) {
-        await().pollInterval(ofMillis(5))
-                .atMost(SOON)
-                .until(() -> service.admin().waiters().size() == count);
     }
 
     /** Ends all nodes, as somebody who finds their leases over does. */

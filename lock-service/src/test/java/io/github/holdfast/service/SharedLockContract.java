@@ -21,62 +21,23 @@ import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.task.TaskOutcome;
 import io.github.holdfast.task.TaskRequest;
-import io.github.holdfast.test.Database;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReadWriteLock;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.TestInstance.Lifecycle;
 
 /** What a shared lock promises to those who share it, and to those who want it alone. */
-@TestInstance(Lifecycle.PER_CLASS) // Two services for all tests.
-abstract class SharedLockContract {
+abstract class SharedLockContract extends TwoServicesContract {
 
-    private static final Duration SOON = ofSeconds(20);
     private static final LockRequest ALONE = LockRequest.of("prices");
     private static final LockRequest SHARED = ALONE.shared();
     private static final LockRequest SHARED_BY_LEASE = SHARED.lease(ofMinutes(1));
-
-    private final ExecutorService threads = Executors.newCachedThreadPool(Daemons.named("contender"));
-    private Database database;
-    private Ledger ledger;
-    private Bookkeeper books;
-    private LockService mine;
-    private Bookkeeper others;
-    private LockService theirs;
-
-    @BeforeAll
-    void open(Database database) {
-        this.database = database;
-        Services.on(database);
-        ledger = Ledger.create(database);
-        books = Bookkeeper.on(database.pool(pool -> {}), SharedLockContract::settings);
-        others = Bookkeeper.on(database.pool(pool -> {}), SharedLockContract::settings);
-        mine = books.locks();
-        theirs = others.locks();
-    }
-
-    private static LockServiceBuilder settings(LockServiceBuilder builder) {
-        return builder.nodeLease(ofSeconds(3)).clockTolerance(Duration.ZERO);
-    }
-
-    @BeforeEach
-    void clear() {
-        ledger.clear();
-    }
 
     @AfterEach
     void empty() {
@@ -85,17 +46,6 @@ abstract class SharedLockContract {
         } finally {
             database.execute("delete from lock_holder", "delete from distributed_lock");
         }
-    }
-
-    @AfterAll
-    void close() {
-        threads.shutdownNow();
-        books.close();
-        others.close();
-    }
-
-    private long holders() {
-        return database.queryForLong("select count(*) from lock_holder");
     }
 
     private static LockHandle tryAcquire(LockService service, LockRequest request) {
@@ -112,16 +62,6 @@ abstract class SharedLockContract {
             acquired.ifPresent(LockHandle::close);
             return acquired.isEmpty();
         }));
-    }
-
-    private static <T> T get(Future<T> future) throws Exception {
-        return future.get(SOON.toSeconds(), TimeUnit.SECONDS);
-    }
-
-    private static void awaitWaiting(LockService service, int count) {
-        await().pollInterval(ofMillis(5))
-                .atMost(SOON)
-                .until(() -> service.admin().waiters().size() == count);
     }
 
     private void awaitWanted() {

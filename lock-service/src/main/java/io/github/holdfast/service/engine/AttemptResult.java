@@ -9,6 +9,7 @@ import io.github.holdfast.repository.PermitRows.Usage;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** The result of one attempt to acquire a lock. */
@@ -215,7 +216,13 @@ sealed interface AttemptResult {
     record DeadHoldersRemoved() implements Obstacle {}
 
     /** The lease of the holder's node is over. The node must be ended before another owner can take the lock. */
-    record HolderNodeExpired(String nodeId) implements Obstacle {}
+    record HolderNodeExpired(String nodeId) implements Obstacle {
+
+        /** The obstacle that a row shows which refers to this node. */
+        static HolderNodeExpired of(@Nullable String nodeId) {
+            return new HolderNodeExpired(Objects.requireNonNull(nodeId, "what an expired node holds names the node"));
+        }
+    }
 
     /** A dead holder left the lock. Its row must be freed first: the lock becomes available after the lock delay. */
     record LeftByDeadHolder(LockEntity row) implements Obstacle {}

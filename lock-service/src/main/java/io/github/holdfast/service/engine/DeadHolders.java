@@ -9,7 +9,6 @@ import io.github.holdfast.service.engine.AttemptResult.HolderNodeExpired;
 import io.github.holdfast.service.engine.AttemptResult.Obstacle;
 import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 
 /** Removes the rows of dead holders of shares for one acquisition, which they are in the way of. Not thread-safe. */
@@ -54,8 +53,7 @@ final class DeadHolders {
         }
         for (HolderSnapshot holding : holders) {
             if (holding.state(tolerance) == LockHolder.State.NODE_EXPIRED) {
-                return Optional.of(new HolderNodeExpired(Objects.requireNonNull(
-                        holding.holder().nodeId(), "a holder of an expired node names its node")));
+                return Optional.of(HolderNodeExpired.of(holding.holder().nodeId()));
             }
         }
         List<LockHolder> dead = holders.stream()

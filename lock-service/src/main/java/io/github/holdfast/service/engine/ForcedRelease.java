@@ -47,11 +47,7 @@ final class ForcedRelease {
      * @throws StoreException if the database failed
      */
     Optional<LockInfo> release() {
-        Optional<LockInfo> holder = Deadline.uninterruptibly(
-                access.ticker(),
-                LIMIT,
-                deadline ->
-                        deadline.repeat(() -> access.store().inTransaction(deadline.forOneStatement(), this::attempt)));
+        Optional<LockInfo> holder = access.untilAnswered(LIMIT, this::attempt);
         holder.ifPresent(info -> LockLog.forced(info, reason));
         return holder;
     }

@@ -211,7 +211,7 @@ final class GrantAttempt {
     }
 
     private static AttemptResult overdue(LockEntity row) {
-        return new HolderNodeExpired(Objects.requireNonNull(row.nodeId(), "a lock of an expired node names its node"));
+        return HolderNodeExpired.of(row.nodeId());
     }
 
     /** Takes the lock, which is free, or whose holders are dead, or which was shared and has no holder any more. */

@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Keeps the holds of one service, and finds the hold that a thread re-enters. Thread-safe. */
 final class HoldRegistry {
@@ -130,10 +131,7 @@ final class HoldRegistry {
      * @throws IllegalStateException if it would
      */
     void checkNotHeldByCurrentThread(String name) {
-        if (ofCurrentThread().stream()
-                .filter(hold -> hold.name().equals(name))
-                .anyMatch(hold -> !hold.lifetime().isLost()
-                        && (hold.isOpen() || hold.holdTransactions().isUnfinished()))) {
+        if (inUseByCurrentThread(name).findAny().isPresent()) {
             throw new IllegalStateException("This thread already holds '" + name
                     + "', until its release and the end of its transactions: a row lock would wait for this thread"
                     + " itself");
@@ -146,13 +144,17 @@ final class HoldRegistry {
      * @throws LockUpgradeException if it would
      */
     void checkNotSharedByCurrentThread(String name) {
-        if (ofCurrentThread().stream()
-                .anyMatch(hold -> hold.name().equals(name)
-                        && !hold.isExclusive()
-                        && !hold.lifetime().isLost()
-                        && (hold.isOpen() || hold.holdTransactions().isUnfinished()))) {
+        if (inUseByCurrentThread(name).anyMatch(hold -> !hold.isExclusive())) {
             throw new LockUpgradeException(name);
         }
+    }
+
+    /** The holds of this name that end only by a release of the current thread, or with its transactions. */
+    private Stream<LeaseHold> inUseByCurrentThread(String name) {
+        return ofCurrentThread().stream()
+                .filter(hold -> hold.name().equals(name)
+                        && !hold.lifetime().isLost()
+                        && (hold.isOpen() || hold.holdTransactions().isUnfinished()));
     }
 
     /** Stops the acquiring thread from re-entering the hold. */

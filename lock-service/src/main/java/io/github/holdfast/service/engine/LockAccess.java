@@ -2,7 +2,10 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.LockTables.LockRows;
+import io.github.holdfast.repository.LockTables.TransactionalLockRows;
+import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
+import java.util.function.Function;
 
 /**
  * The components with which one service reads and writes the rows of locks, and keeps their waiters.
@@ -25,6 +28,18 @@ record LockAccess(
     /** The rows of the locks. Each call is a transaction of its own. */
     LockRows autocommit(Duration atMost) {
         return store.autocommit(atMost);
+    }
+
+    /**
+     * Does work in a transaction, and repeats it until the database answers. Not interruptible.
+     *
+     * @throws StoreException if the database refused, or did not answer within the limit
+     */
+    <T> T untilAnswered(Duration limit, Function<TransactionalLockRows, T> work) {
+        return Deadline.uninterruptibly(
+                ticker,
+                limit,
+                deadline -> deadline.repeat(() -> store.inTransaction(deadline.forOneStatement(), work)));
     }
 
     /** Wakes the waiting threads of this process after it has released their lock. */

@@ -301,10 +301,7 @@ public final class LockEngine implements AutoCloseable {
      * @throws StoreException if the database refused, or did not answer within the limit
      */
     public <T> T untilAnswered(Duration limit, Supplier<T> work) {
-        return Deadline.uninterruptibly(
-                access().ticker(),
-                limit,
-                deadline -> deadline.repeat(() -> store().inTransaction(deadline.forOneStatement(), work)));
+        return access().untilAnswered(limit, locks -> work.get());
     }
 
     /** Does work soon, on the thread that settles writes in doubt; see {@link InDoubtWrites#later}. */

@@ -11,6 +11,7 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.spi.LoggingEventBuilder;
 
 /** Logs lock events for operators. It takes no mutex, and a slow log does not delay the report of a loss. */
 final class LockLog implements LockListener {
@@ -38,7 +39,7 @@ final class LockLog implements LockListener {
 
     @Override
     public void takenOver(String lockName, long fencingToken, @Nullable String formerHolder) {
-        String left = formerHolder == null ? "an unknown holder" : formerHolder;
+        String left = nameOf(formerHolder);
         LogEvent.LOCK_TAKEN_OVER
                 .of(lockName, LOG.atInfo())
                 .addKeyValue(LogEvent.TOKEN, fencingToken)
@@ -75,28 +76,32 @@ final class LockLog implements LockListener {
     }
 
     static void forced(LockInfo from, String reason) {
-        String holder = from.holder() == null ? "an unknown holder" : from.holder();
-        LogEvent.LOCK_FORCED
-                .of(from.name(), LOG.atWarn())
-                .addKeyValue(LogEvent.TOKEN, from.fencingToken())
-                .addKeyValue(LogEvent.HOLDER, holder)
-                .addKeyValue(LogEvent.REASON, reason)
+        String holder = nameOf(from.holder());
+        forced(from.name(), from.fencingToken(), holder, reason)
                 .log("Lock '{}' was taken from {} by force: {}", from.name(), holder, reason);
     }
 
     static void forced(LockHolder from, String reason) {
-        String holder = from.holder() == null ? "an unknown holder" : from.holder();
-        LogEvent.LOCK_FORCED
-                .of(from.name(), LOG.atWarn())
-                .addKeyValue(LogEvent.TOKEN, from.fencingToken())
-                .addKeyValue(LogEvent.HOLDER, holder)
-                .addKeyValue(LogEvent.REASON, reason)
+        String holder = nameOf(from.holder());
+        forced(from.name(), from.fencingToken(), holder, reason)
                 .log(
                         "{} permits of semaphore '{}' were taken from {} by force: {}",
                         from.permits(),
                         from.name(),
                         holder,
                         reason);
+    }
+
+    private static LoggingEventBuilder forced(String name, long fencingToken, String holder, String reason) {
+        return LogEvent.LOCK_FORCED
+                .of(name, LOG.atWarn())
+                .addKeyValue(LogEvent.TOKEN, fencingToken)
+                .addKeyValue(LogEvent.HOLDER, holder)
+                .addKeyValue(LogEvent.REASON, reason);
+    }
+
+    private static String nameOf(@Nullable String holder) {
+        return holder == null ? "an unknown holder" : holder;
     }
 
     static void limitChanged(LimitChange change, int before) {

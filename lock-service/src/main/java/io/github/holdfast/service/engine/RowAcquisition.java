@@ -22,7 +22,6 @@ import io.github.holdfast.service.engine.AttemptResult.Shared;
 import io.github.holdfast.service.engine.AttemptResult.SharedByOthers;
 import io.github.holdfast.service.engine.AttemptResult.Unavailable;
 import java.time.Duration;
-import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -146,8 +145,7 @@ abstract sealed class RowAcquisition permits OwnRowAcquisition, CallersRowAcquis
         }
         return switch (seen.get().availability(PendingAcquisition.NOBODY, null, policy.clockTolerance())) {
             case FREE -> row.owner() == null ? new Free(row) : takeFromHolder(locks, row);
-            case HOLDER_NODE_EXPIRED ->
-                new HolderNodeExpired(Objects.requireNonNull(row.nodeId(), "a lock of an expired node names its node"));
+            case HOLDER_NODE_EXPIRED -> HolderNodeExpired.of(row.nodeId());
             case HELD_BY_CLAIMANT, HELD_BY_OTHER, NOT_YET_AVAILABLE ->
                 new Unavailable(seen.get(), policy.clockTolerance(), Waiter.LONGEST_PAUSE);
         };

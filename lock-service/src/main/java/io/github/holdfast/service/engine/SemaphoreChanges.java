@@ -1,6 +1,6 @@
 package io.github.holdfast.service.engine;
 
-import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.LockTables.TransactionalLockRows;
 import io.github.holdfast.repository.PermitRows;
 import io.github.holdfast.repository.PermitRows.HolderSnapshot;
 import io.github.holdfast.repository.PermitRows.LimitChange;
@@ -10,7 +10,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.UUID;
-import java.util.function.Supplier;
+import java.util.function.Function;
 
 /**
  * What operators change in semaphores. Each change is repeated until the database answers. If an unanswered attempt took effect, its
@@ -41,7 +41,7 @@ final class SemaphoreChanges {
     OptionalInt setLimit(String name, int limit, String reason) {
         LimitChange change = new LimitChange(UUID.randomUUID().toString(), name, limit, identity.current(), reason);
         int[] sentBefore = new int[1];
-        OptionalInt before = repeated(() -> {
+        OptionalInt before = access.untilAnswered(LIMIT, locks -> {
             if (permits().isRecorded(change)) {
                 return OptionalInt.of(sentBefore[0]);
             }
@@ -71,13 +71,13 @@ final class SemaphoreChanges {
      * @throws StoreException if the database failed
      */
     Optional<HolderSnapshot> forceRelease(String name, long fencingToken, String reason) {
-        Optional<HolderSnapshot> former = repeated(new Attempt(name, fencingToken, reason));
+        Optional<HolderSnapshot> former = access.untilAnswered(LIMIT, new Attempt(name, fencingToken, reason));
         former.ifPresent(seen -> LockLog.forced(seen.holder(), reason));
         return former;
     }
 
     /** One forced release. */
-    private final class Attempt implements Supplier<Optional<HolderSnapshot>> {
+    private final class Attempt implements Function<TransactionalLockRows, Optional<HolderSnapshot>> {
 
         private final String name;
         private final long fencingToken;
@@ -91,7 +91,7 @@ final class SemaphoreChanges {
         }
 
         @Override
-        public Optional<HolderSnapshot> get() {
+        public Optional<HolderSnapshot> apply(TransactionalLockRows locks) {
             if (sent.filter(holder -> permits().wasForced(holder.grant())).isEmpty()) {
                 sent = permits().holders(name).stream()
                         .filter(seen -> seen.holder().fencingToken() == fencingToken && seen.isHeld())
@@ -113,14 +113,6 @@ final class SemaphoreChanges {
                 throw StoreException.overtaken();
             }
         }
-    }
-
-    private <T> T repeated(Supplier<T> work) {
-        LockStore store = access.store();
-        return Deadline.uninterruptibly(
-                access.ticker(),
-                LIMIT,
-                deadline -> deadline.repeat(() -> store.inTransaction(deadline.forOneStatement(), work)));
     }
 
     private PermitRows permits() {

@@ -10,7 +10,6 @@ import io.github.holdfast.service.engine.AttemptResult.RowMissing;
 import io.github.holdfast.service.engine.AttemptResult.ShareGranted;
 import io.github.holdfast.service.engine.AttemptResult.Unavailable;
 import io.github.holdfast.service.engine.AttemptResult.WantedByOther;
-import java.util.Objects;
 import java.util.Optional;
 
 /** One outermost acquisition of a shared lock. Each attempt looks whether the lock is free or shared. Not thread-safe. */
@@ -48,8 +47,7 @@ final class SharedAcquisition extends ShareAcquisition {
         return switch (seen.availability(owner(), null, policy.clockTolerance())) {
             // A lock that a dead holder left is freed first, in a statement that waits for the holder's transactions.
             case FREE -> row.owner() == null ? share(row, deadline) : new LeftByDeadHolder(row);
-            case HOLDER_NODE_EXPIRED ->
-                new HolderNodeExpired(Objects.requireNonNull(row.nodeId(), "a lock of an expired node names its node"));
+            case HOLDER_NODE_EXPIRED -> HolderNodeExpired.of(row.nodeId());
             case HELD_BY_CLAIMANT, HELD_BY_OTHER, NOT_YET_AVAILABLE ->
                 new Unavailable(seen, policy.clockTolerance(), Waiter.LONGEST_PAUSE);
         };
