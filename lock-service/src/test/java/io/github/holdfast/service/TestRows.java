@@ -21,7 +21,7 @@ final class TestRows {
 
     private TestRows(Database database) {
         this.database = database;
-        this.jdbc = new JdbcTemplate(database.dataSource());
+        this.jdbc = new JdbcTemplate(database.pool(config -> config.setMaximumPoolSize(1)));
     }
 
     static TestRows of(Database database) {

@@ -14,7 +14,7 @@ public final class TaskRows {
 
     public TaskRows(Database database) {
         this.database = database;
-        this.jdbc = new JdbcTemplate(database.dataSource());
+        this.jdbc = new JdbcTemplate(database.pool(config -> config.setMaximumPoolSize(1)));
     }
 
     /** How many runs of a task are said to be running. */

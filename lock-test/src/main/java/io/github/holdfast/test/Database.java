@@ -6,6 +6,7 @@ import java.sql.ResultSet;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
@@ -19,9 +20,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Database implements AutoCloseable {
 
+    /** The beginning of a statement that changes nothing in its session. */
+    private static final Pattern CHANGE = Pattern.compile("\\s*(insert|update|delete)\\s");
+
     private final DatabaseServer server;
     private final String name;
     private final DataSource dataSource;
+    private final KeptConnections kept;
     private final List<HikariDataSource> pools = new CopyOnWriteArrayList<>();
     private boolean closed;
 
@@ -30,6 +35,15 @@ public final class Database implements AutoCloseable {
         this.server = server;
         this.name = server.newDatabase();
         this.dataSource = DataSources.of(server.kind(), url(), user(), password());
+        this.kept = new KeptConnections(dataSource, mostKept(server.kind()));
+    }
+
+    /** A connection inside this JVM would keep its database open, and costs little. */
+    private static int mostKept(TestDatabase kind) {
+        return switch (kind) {
+            case H2_MEMORY, H2_FILE -> 0;
+            case H2_TCP, POSTGRESQL, MARIADB, MYSQL -> 2;
+        };
     }
 
     /**
@@ -122,10 +136,15 @@ public final class Database implements AutoCloseable {
     /**
      * Executes statements as {@link #user()}.
      *
-     * @param statements the statements, executed on a fresh autocommit connection
+     * @param statements the statements, executed on an autocommit connection. It is a fresh one, unless all of them insert, update
+     *     or delete
      */
     public void execute(String... statements) {
-        Sql.execute(dataSource, statements);
+        if (Stream.of(statements).allMatch(statement -> CHANGE.matcher(statement).lookingAt())) {
+            kept.use(Sql.executing(statements));
+        } else {
+            Sql.execute(dataSource, statements);
+        }
     }
 
     /**
@@ -180,6 +199,7 @@ public final class Database implements AutoCloseable {
         }
         closed = true;
         pools.forEach(HikariDataSource::close);
+        kept.close();
         try {
             server.drop(name);
         } catch (IllegalStateException e) {
@@ -189,7 +209,7 @@ public final class Database implements AutoCloseable {
     }
 
     private <T extends @Nullable Object> T first(String sql, Sql.Work<ResultSet, T> row) {
-        List<T> rows = Sql.list(dataSource, sql, row);
+        List<T> rows = kept.use(Sql.querying(sql, row));
         if (rows.isEmpty()) {
             throw new IllegalStateException("No row: " + sql);
         }

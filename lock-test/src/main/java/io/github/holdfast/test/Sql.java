@@ -15,7 +15,15 @@ final class Sql {
     private Sql() {}
 
     static void execute(DataSource dataSource, String... statements) {
-        onConnection(dataSource, connection -> {
+        onConnection(dataSource, executing(statements));
+    }
+
+    static <T extends @Nullable Object> List<T> list(DataSource dataSource, String sql, Work<ResultSet, T> row) {
+        return onConnection(dataSource, querying(sql, row));
+    }
+
+    static Work<Connection, Boolean> executing(String... statements) {
+        return connection -> {
             for (String sql : statements) {
                 try (Statement statement = connection.createStatement()) {
                     statement.execute(sql);
@@ -24,11 +32,11 @@ final class Sql {
                 }
             }
             return true;
-        });
+        };
     }
 
-    static <T extends @Nullable Object> List<T> list(DataSource dataSource, String sql, Work<ResultSet, T> row) {
-        return onConnection(dataSource, connection -> {
+    static <T extends @Nullable Object> Work<Connection, List<T>> querying(String sql, Work<ResultSet, T> row) {
+        return connection -> {
             try (Statement statement = connection.createStatement();
                     ResultSet rows = statement.executeQuery(sql)) {
                 List<T> list = new ArrayList<>();
@@ -37,7 +45,7 @@ final class Sql {
                 }
                 return list;
             }
-        });
+        };
     }
 
     static <T extends @Nullable Object> T onConnection(DataSource dataSource, Work<Connection, T> work) {
