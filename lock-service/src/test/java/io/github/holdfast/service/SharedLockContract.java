@@ -11,6 +11,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockHandles;
+import io.github.holdfast.lock.LockLost;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.LockNotAcquiredException;
@@ -21,12 +22,17 @@ import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.task.TaskOutcome;
 import io.github.holdfast.task.TaskRequest;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReadWriteLock;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
@@ -130,7 +136,7 @@ abstract class SharedLockContract extends TwoServicesContract {
         LockHandle one = tryAcquire(mine, SHARED);
         Future<LockHandle> waiting = onAnotherThread(() -> theirs.acquire(ALONE));
         awaitWanted();
-        assertThat(isRefused(mine, SHARED)).isTrue();
+        await().atMost(SOON).until(() -> isRefused(mine, SHARED));
         assertThat(isRefused(theirs, SHARED)).isTrue();
         Future<LockHandle> late = onAnotherThread(() -> mine.acquire(SHARED));
         awaitWaiting(mine, 1);
@@ -212,13 +218,96 @@ abstract class SharedLockContract extends TwoServicesContract {
     }
 
     @Test
-    void whatIsNotReentrantTakesAnotherShare() {
+    void whatIsNotReentrantIsHeldByItself() {
         LockHandle one = tryAcquire(mine, SHARED);
         LockHandle other = tryAcquire(mine, SHARED.notReentrant());
-        assertThat(other.fencingToken()).isGreaterThan(one.fencingToken());
+        LockHandle byLease = tryAcquire(mine, SHARED_BY_LEASE.notReentrant());
+        assertThat(List.of(one.holdCount(), other.holdCount(), byLease.holdCount()))
+                .containsOnly(1);
+        assertThat(byLease.fencingToken()).isGreaterThan(one.fencingToken());
         assertThat(holders()).isEqualTo(2);
         one.close();
+        byLease.close();
+        assertThat(other.state()).isEqualTo(LockState.HELD);
+        assertThat(holders()).isOne();
         other.close();
+    }
+
+    // Threads of one service
+
+    @Test
+    void threadsOfOneServiceShareOneGrant() throws Exception {
+        List<LockHandle> shares = new ArrayList<>();
+        for (int thread = 0; thread < 5; thread++) {
+            shares.add(get(onAnotherThread(() -> mine.acquire(SHARED).detach())));
+        }
+        LockHandle others = tryAcquire(theirs, SHARED);
+        assertThat(holders()).isEqualTo(2);
+        assertThat(shares)
+                .extracting(LockHandle::fencingToken)
+                .containsOnly(shares.get(0).fencingToken());
+        Collections.shuffle(shares);
+        for (LockHandle share : shares) {
+            assertThat(share.state()).isEqualTo(LockState.HELD);
+            assertThat(share.holdCount()).isEqualTo(1);
+            assertThat(share.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        }
+        assertThat(holders()).isOne();
+        others.close();
+        tryAcquire(mine, ALONE).close();
+    }
+
+    @Test
+    void threadsThatJoinAgainAndAgainLetInWhoWantsItAlone() throws Exception {
+        AtomicBoolean isOver = new AtomicBoolean();
+        List<Future<?>> readers = new ArrayList<>();
+        for (int thread = 0; thread < 4; thread++) {
+            readers.add(threads.submit(() -> {
+                while (!isOver.get()) {
+                    try (LockHandle share = mine.acquire(SHARED)) {
+                        await().atMost(SOON).during(ofMillis(5)).until(() -> share.state() == LockState.HELD);
+                    }
+                }
+                return null;
+            }));
+        }
+        try {
+            for (LockService service : List.of(theirs, mine, theirs, mine)) {
+                LockHandle alone = get(onAnotherThread(() -> service.acquire(ALONE.waitAtMost(SOON))));
+                assertThat(holders()).isZero();
+                alone.close();
+            }
+        } finally {
+            isOver.set(true);
+            for (Future<?> reader : readers) {
+                get(reader);
+            }
+        }
+    }
+
+    @Test
+    void aThreadOfTheServiceThatWantsItAloneStopsTheOthersFromJoiningAtOnce() throws Exception {
+        LockHandle share = tryAcquire(mine, SHARED);
+        Future<LockHandle> waiting = onAnotherThread(() -> mine.acquire(ALONE));
+        awaitWanted();
+        await().atMost(ofMillis(500)).until(() -> isRefused(mine, SHARED));
+        share.close();
+        get(waiting).close();
+    }
+
+    @Test
+    void whoHasJoinedLosesTheShareWithItsRow() throws Exception {
+        LockHandle first = tryAcquire(mine, SHARED);
+        Queue<LockLost> losses = new ConcurrentLinkedQueue<>();
+        LockHandle joined =
+                get(onAnotherThread(() -> tryAcquire(mine, SHARED).detach().onLost(losses::add)));
+        first.close();
+        database.execute("delete from lock_holder", "update lock_node set version = version + 1");
+        await().atMost(SOON).until(() -> joined.state() == LockState.LOST && losses.size() == 1);
+        assertThat(joined.release()).isEqualTo(ReleaseOutcome.LOST);
+        LockHandle next = tryAcquire(mine, SHARED);
+        assertThat(next.fencingToken()).isGreaterThan(joined.fencingToken());
+        next.close();
     }
 
     @Test

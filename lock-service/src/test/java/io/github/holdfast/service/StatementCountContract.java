@@ -187,6 +187,20 @@ abstract class StatementCountContract {
         row("acquire after the last share", counting, 3, 1);
         exclusive.close();
         counting.reset();
+        countJoins(mine, LockRequest.of("shared").shared(), counting);
+    }
+
+    private void countJoins(LockService mine, LockRequest shared, CountingDataSource counting) {
+        LockHandle first = mine.tryAcquire(shared).orElseThrow().detach();
+        row("shared lock without a lease, acquire", counting, 4, 1);
+        LockHandle joined = mine.tryAcquire(shared).orElseThrow();
+        row("shared lock without a lease, another thread of the process shares it", counting, 0, 0);
+        LockHandle nested = mine.tryAcquire(shared).orElseThrow();
+        row("shared lock without a lease, nested in the same thread", counting, 0, 0);
+        nested.release();
+        first.release();
+        row("shared lock without a lease, release, another thread of the process shares it", counting, 0, 0);
+        releaseOfPermits(joined, counting);
     }
 
     /** Where releases wake waiters, the release of permits looks for one in the background. That look is not in the table. */

@@ -140,7 +140,8 @@ public final class Database implements AutoCloseable {
      *     or delete
      */
     public void execute(String... statements) {
-        if (Stream.of(statements).allMatch(statement -> CHANGE.matcher(statement).lookingAt())) {
+        if (Stream.of(statements)
+                .allMatch(statement -> CHANGE.matcher(statement).lookingAt())) {
             kept.use(Sql.executing(statements));
         } else {
             Sql.execute(dataSource, statements);

@@ -25,7 +25,7 @@ final class GrantCheck {
     static void check(Collection<LeaseHold> holds, Function<Collection<Grant>, List<Grant>> check) {
         List<Grant> gone;
         try {
-            gone = check.apply(holds.stream().map(LeaseHold::grant).toList());
+            gone = check.apply(holds.stream().map(LeaseHold::grant).distinct().toList());
         } catch (StoreException failed) {
             throw failed(holds.iterator().next().name(), failed);
         }

@@ -35,11 +35,18 @@ final class HoldRegistry {
 
     private final Set<LeaseHold> holds = ConcurrentHashMap.newKeySet();
 
+    private final JoinableShares shares = new JoinableShares();
+
     private volatile int sweepAt = FIRST_SWEEP;
     private final ServicePhase phase;
 
     HoldRegistry(ServicePhase phase) {
         this.phase = phase;
+    }
+
+    /** The shares that several threads hold together. */
+    JoinableShares shares() {
+        return shares;
     }
 
     /**
@@ -67,6 +74,7 @@ final class HoldRegistry {
             holds.stream()
                     .filter(other -> other.lifetime().isLost() && other.isForgotten())
                     .forEach(this::remove);
+            shares.removeLost();
             sweepAt = Math.max(FIRST_SWEEP, 2 * holds.size());
         }
         // After the hold was added: either the closing thread sees the hold, or this thread sees the closed service.
@@ -85,6 +93,7 @@ final class HoldRegistry {
                 .filter(hold -> !hold.lifetime().isLost())
                 .map(LeaseHold::grant)
                 .collect(Collectors.toSet());
+        known.addAll(shares.grants());
         return rows.stream()
                 .filter(row -> {
                     Grant grant = shown.apply(row);

@@ -110,14 +110,17 @@ abstract sealed class ShareAcquisition implements Acquisition permits PermitAcqu
             }
         }
         if (last instanceof ShareGranted granted) {
-            HolderRow row = new HolderRow(access, granted.grant());
-            LeaseHold hold = new LeaseHold(context, request, granted, row, Succession.NOBODY);
-            return Optional.of(Acquisition.stillValid(hold, granted.term()));
+            return Optional.of(Acquisition.stillValid(hold(granted), granted.term()));
         }
         if (last instanceof Failed failed) {
             throw new LockStoreException(name(), "was not acquired, and no other holder was seen", failed.why());
         }
         return Optional.empty();
+    }
+
+    /** Makes the hold of a share that was just granted. */
+    LeaseHold hold(ShareGranted granted) {
+        return new LeaseHold(context, request, granted, new HolderRow(access, granted.grant()), Succession.NOBODY);
     }
 
     private AttemptResult attempt(Deadline deadline) {

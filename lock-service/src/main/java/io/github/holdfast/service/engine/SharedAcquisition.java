@@ -16,6 +16,7 @@ import java.util.Optional;
 final class SharedAcquisition extends ShareAcquisition {
 
     private final TakeoverPolicy policy;
+    private final LockRequest request;
 
     /**
      * An acquisition that has not begun.
@@ -26,6 +27,27 @@ final class SharedAcquisition extends ShareAcquisition {
     SharedAcquisition(HoldContext context, LockRequest request, String owner, String holder) {
         super(context, request, WaitMode.SHARED, owner, holder);
         this.policy = context.policy();
+        this.request = request;
+    }
+
+    /** {@inheritDoc} A share that this process has already is joined. Nobody joins a share with a lease: it ends with the lease. */
+    @Override
+    public Optional<LeaseHold> within(Deadline deadline) throws InterruptedException {
+        Optional<LeaseHold> joined = hasLease() ? Optional.empty() : shares().join(request, deadline);
+        return joined.isPresent() ? joined : super.within(deadline);
+    }
+
+    @Override
+    LeaseHold hold(ShareGranted granted) {
+        return hasLease() ? super.hold(granted) : shares().open(context(), request, granted);
+    }
+
+    private boolean hasLease() {
+        return request.lease().isPresent();
+    }
+
+    private JoinableShares shares() {
+        return context().holds().shares();
     }
 
     @Override

@@ -28,6 +28,7 @@ final class SharedHolders {
     private static final Duration AFTER_PROTECTED = Duration.ofSeconds(1);
 
     private final LockAccess access;
+    private final JoinableShares shares;
     private final Duration tolerance;
     private final DeadHolders deadHolders;
     private final String name;
@@ -35,6 +36,7 @@ final class SharedHolders {
 
     SharedHolders(HoldContext context, String name) {
         this.access = context.access();
+        this.shares = context.holds().shares();
         this.tolerance = context.policy().clockTolerance();
         this.deadHolders = new DeadHolders(context, AFTER_PROTECTED);
         this.name = name;
@@ -90,6 +92,7 @@ final class SharedHolders {
                 return true;
             });
             hasWanted = true;
+            shares.close(name);
         }
     }
 

@@ -1,0 +1,223 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.repository.LockTables.LockSnapshot;
+import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.service.engine.AttemptResult.ShareGranted;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.function.IntUnaryOperator;
+
+/**
+ * A share of a lock, held through a node, that other threads of this process can join without a statement. Each thread has a hold of
+ * its own. The last hold that ends gives the share back. Thread-safe.
+ */
+final class JoinableShare {
+
+    /** How long threads join without asking the database whether somebody wants the lock alone. */
+    private static final Duration FRESH = Duration.ofSeconds(1);
+
+    private final HoldContext context;
+    private final ShareGranted granted;
+    private final HolderRow row;
+    private final Runnable whenGivenBack;
+    private final LeaseHold first;
+    private int holds = 1;
+    private boolean isClosed;
+
+    /** The local time before the last look that showed nobody who wants the lock alone. */
+    private volatile long lookedAt;
+
+    /** How many reconciliations had begun before the last look that showed the share. */
+    private volatile long reconciliations;
+
+    /**
+     * A share that has the hold of one thread.
+     *
+     * @param request the request of that thread; without a lease
+     * @param whenGivenBack called when the last hold has ended
+     */
+    JoinableShare(HoldContext context, LockRequest request, ShareGranted granted, Runnable whenGivenBack) {
+        this.context = context;
+        this.granted = granted;
+        this.row = new HolderRow(context.access(), granted.grant());
+        this.whenGivenBack = whenGivenBack;
+        this.first = hold(request, granted);
+        this.lookedAt = granted.term().validFrom();
+        this.reconciliations = granted.term().reconciliations();
+    }
+
+    /** The hold of the thread that the share was granted to. */
+    LeaseHold first() {
+        return first;
+    }
+
+    /** Stops further threads from joining. */
+    synchronized void close() {
+        isClosed = true;
+    }
+
+    /**
+     * Adds a hold. Costs a statement if the last look is a second old, and another one after a reconciliation.
+     *
+     * @return empty if no thread can join any more
+     * @throws LockLostException if the share was lost meanwhile
+     */
+    Optional<LeaseHold> join(LockRequest request, Deadline deadline) {
+        if (!isValid() || !(isFresh() || look(deadline)) || !enter()) {
+            return Optional.empty();
+        }
+        long seen = reconciliations;
+        long now = context.access().ticker().nanoTime();
+        GrantTerm term =
+                new GrantTerm(granted.term().node(), now, first.lifetime().remaining(), seen);
+        return Optional.of(Acquisition.stillValid(hold(request, new ShareGranted(granted.grant(), term, false)), term));
+    }
+
+    private LeaseHold hold(LockRequest request, ShareGranted joined) {
+        return new LeaseHold(context, request, joined, new Part(), Succession.NOBODY);
+    }
+
+    /** Whether the first hold is valid, or would be without its release. */
+    private boolean isValid() {
+        return first.lifetime().state() == LockState.HELD;
+    }
+
+    boolean isLost() {
+        return first.lifetime().isLost();
+    }
+
+    private boolean isFresh() {
+        return context.access().ticker().nanoTime() - lookedAt < FRESH.toNanos()
+                && context.heartbeat().reconciliations() == reconciliations;
+    }
+
+    /** Asks the database whether threads may go on to join. A failure is left to the acquisition that follows. */
+    private boolean look(Deadline deadline) {
+        long now = context.access().ticker().nanoTime();
+        long begun = context.heartbeat().reconciliations();
+        try {
+            Optional<LockSnapshot> seen =
+                    context.access().autocommit(deadline.forOneStatement()).read(row.name());
+            boolean isOpen = seen.filter(JoinableShare::isOpen).isPresent()
+                    && (begun == reconciliations || row.whyGone().isEmpty());
+            if (isOpen) {
+                reconciliations = begun;
+                lookedAt = now;
+            } else {
+                close();
+            }
+            return isOpen;
+        } catch (StoreException failed) {
+            return false;
+        }
+    }
+
+    private static boolean isOpen(LockSnapshot seen) {
+        LockEntity row = seen.row();
+        return row.isShared() && !row.isWanted(seen.dbNow());
+    }
+
+    private synchronized boolean enter() {
+        if (isClosed) {
+            return false;
+        }
+        holds++;
+        return true;
+    }
+
+    /** Returns whether the last hold has left. */
+    private synchronized boolean leave() {
+        holds--;
+        isClosed |= holds == 0;
+        return holds == 0;
+    }
+
+    /** The part of one hold. Only the last one gives the row back, and only the process counts nested acquisitions. */
+    private final class Part implements HoldRow {
+
+        private volatile boolean hasLeft;
+        private volatile boolean isLast;
+
+        @Override
+        public String name() {
+            return row.name();
+        }
+
+        @Override
+        public String owner() {
+            return row.owner();
+        }
+
+        @Override
+        public int holdCount() {
+            return isReleased() ? 0 : 1;
+        }
+
+        @Override
+        public boolean isReleased() {
+            return hasLeft && (!isLast || row.isReleased());
+        }
+
+        @Override
+        public ReleaseOutcome giveBack(int left) {
+            if (left > 0) {
+                return ReleaseOutcome.STILL_HELD;
+            }
+            leaveOnce();
+            if (!isLast) {
+                return ReleaseOutcome.RELEASED;
+            }
+            ReleaseOutcome outcome = row.giveBack(0);
+            whenGivenBack.run();
+            return outcome;
+        }
+
+        @Override
+        public void abandon() {
+            leaveOnce();
+            if (isLast) {
+                row.abandon();
+                whenGivenBack.run();
+            }
+        }
+
+        private void leaveOnce() {
+            if (!hasLeft) {
+                isLast = leave();
+                hasLeft = true;
+            }
+        }
+
+        @Override
+        public void touch() {
+            row.touch();
+        }
+
+        @Override
+        public boolean recount(IntUnaryOperator count, Node node, Deadline deadline) {
+            return true;
+        }
+
+        @Override
+        public boolean extend(IntUnaryOperator count, Duration atLeast, Runnable sending, Deadline deadline)
+                throws InterruptedException {
+            return row.extend(count, atLeast, sending, deadline);
+        }
+
+        @Override
+        public Optional<Duration> left() {
+            return row.left();
+        }
+
+        @Override
+        public Optional<LossCause> whyGone() {
+            return row.whyGone();
+        }
+    }
+}
