@@ -68,7 +68,7 @@ public final class PriceListExample {
         ExecutorService threads = Executors.newCachedThreadPool();
         try (ConfigurableApplicationContext north = start("north", database);
                 ConfigurableApplicationContext south = start("south", database);
-                ConfigurableApplicationContext hasty = start("hasty", database, "shop.order-lease=1s")) {
+                ConfigurableApplicationContext hasty = start("hasty", database, "--shop.order-lease=1s")) {
             Shop first = new Shop(north);
             Shop second = new Shop(south);
             Replacements replacements = new Replacements(first, second, threads);
@@ -84,10 +84,9 @@ public final class PriceListExample {
     }
 
     /** The example runs all instances in one process, to keep it simple. They share only the database. */
-    private static ConfigurableApplicationContext start(String shop, String database, String... properties) {
+    private static ConfigurableApplicationContext start(String shop, String database, String... arguments) {
         return new SpringApplicationBuilder(ShopApplication.class)
                 .properties("spring.application.name=" + shop, "spring.datasource.url=" + database)
-                .properties(properties)
-                .run();
+                .run(arguments);
     }
 }
