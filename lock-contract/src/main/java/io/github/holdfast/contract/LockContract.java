@@ -1,7 +1,6 @@
 package io.github.holdfast.contract;
 
 import static java.time.Duration.ofDays;
-import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -30,14 +29,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -64,14 +60,11 @@ import org.junit.jupiter.api.TestInstance.Lifecycle;
  * the first test says so.
  */
 @TestInstance(Lifecycle.PER_CLASS) // Services are expensive to open.
-public abstract class LockContract extends WaitingContract {
+public abstract class LockContract extends SharingContract {
 
-    private static final Duration SOON = ofSeconds(30);
-    private static final Duration SHORT = ofMillis(500);
     private static final int THREADS = 6;
     private static final int ROUNDS = 8;
 
-    private final Queue<LockHandle> handles = new ConcurrentLinkedQueue<>();
     private @Nullable DatabaseUnderTest opened;
     private @Nullable LockService otherService;
 
@@ -111,16 +104,6 @@ public abstract class LockContract extends WaitingContract {
         otherService = opened.open();
     }
 
-    /**
-     * Releases the locks, even after a failed test. Otherwise the thread could keep a lost lock, and then no transaction commits
-     * on it.
-     */
-    @AfterEach
-    void release() {
-        handles.forEach(LockHandle::release);
-        handles.clear();
-    }
-
     @AfterAll
     void close() throws Exception {
         if (opened != null) {
@@ -133,47 +116,20 @@ public abstract class LockContract extends WaitingContract {
         return Objects.requireNonNull(opened, "opened");
     }
 
-    private LockService one() {
+    @Override
+    LockService one() {
         return database().fenced();
     }
 
-    private LockService other() {
+    @Override
+    LockService other() {
         return Objects.requireNonNull(otherService, "otherService");
-    }
-
-    @Override
-    LockService service(int number) {
-        return number % 2 == 0 ? one() : other();
-    }
-
-    @Override
-    LockRequest request(String name) {
-        return LockRequest.of(database().name(name));
     }
 
     private LockEntity row(LockRequest request) {
         return database()
                 .row(request.name())
                 .orElseThrow(() -> new AssertionError("What was committed is not there: the row of " + request));
-    }
-
-    @Override
-    LockHandle take(LockService locks, LockRequest request) {
-        LockHandle lock = locks.tryAcquire(request)
-                .orElseThrow(() -> new AssertionError("Not granted although nobody holds it: " + request));
-        handles.add(lock);
-        return lock;
-    }
-
-    /** Acquires a lock that becomes free soon. */
-    private LockHandle await(LockService locks, LockRequest request) {
-        try {
-            LockHandle lock = locks.acquire(request);
-            handles.add(lock);
-            return lock;
-        } catch (InterruptedException thrown) {
-            throw new IllegalStateException(thrown);
-        }
     }
 
     @Test
@@ -218,7 +174,7 @@ public abstract class LockContract extends WaitingContract {
             LockRequest request = request("new " + round).lease(ofMinutes(1));
             List<Optional<LockHandle>> locks =
                     Threads.together(THREADS, thread -> () -> service(thread).tryAcquire(request));
-            locks.forEach(lock -> lock.ifPresent(handles::add));
+            locks.forEach(lock -> lock.ifPresent(this::keep));
             assertEquals(1, locks.stream().filter(Optional::isPresent).count(), "Owners of a lock that was new");
         }
     }

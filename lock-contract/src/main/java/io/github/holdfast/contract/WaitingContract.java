@@ -15,6 +15,7 @@ import io.github.holdfast.service.LockService;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -24,20 +25,18 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** The tests of {@link LockContract} for threads that wait for a lock of another service. */
-abstract class WaitingContract {
-
-    private static final Duration SOON = ofSeconds(20);
+abstract class WaitingContract extends TwoServices {
 
     /** Longer than a test waits. Otherwise, a thread that gave up would look like a database that does not answer. */
-    private static final Duration LONG = ofMinutes(2);
+    static final Duration LONG = ofMinutes(2);
 
     /** Enough for the waiter's row to be seen, also in a slow database. */
-    private static final Duration SHORT = ofSeconds(5);
+    private static final Duration UNTIL_SEEN = ofSeconds(5);
 
     /** A waiter attempts by itself until a moment after its row is there. */
     private static final Duration SETTLED = ofSeconds(1);
 
-    private static final Duration LOOK_AGAIN = ofMillis(20);
+    static final Duration LOOK_AGAIN = ofMillis(20);
     private static final int FAIR_REQUESTS = 6;
 
     /** A thread needs a connection when it begins to wait, and when it is granted the lock. In between, it needs none. */
@@ -47,16 +46,6 @@ abstract class WaitingContract {
 
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private final List<Future<Long>> waiting = new ArrayList<>();
-
-    abstract DatabaseUnderTest database();
-
-    /** Returns one of two services. */
-    abstract LockService service(int number);
-
-    abstract LockRequest request(String name);
-
-    /** Acquires a free lock. */
-    abstract LockHandle take(LockService locks, LockRequest request);
 
     /** Ends the waits of a failed test. */
     @AfterEach
@@ -72,8 +61,13 @@ abstract class WaitingContract {
 
     /** Lets a thread acquire the lock, and release it. Its result is the token. */
     private Future<Long> waitFor(LockService locks, LockRequest request, Duration atMost) {
+        return waitFor(() -> locks.acquire(request.waitAtMost(atMost)));
+    }
+
+    /** As {@link #waitFor(LockService, LockRequest, Duration)}, for any acquisition. */
+    final Future<Long> waitFor(Callable<LockHandle> acquisition) {
         Future<Long> waiter = threads.submit(() -> {
-            try (LockHandle lock = locks.acquire(request.waitAtMost(atMost))) {
+            try (LockHandle lock = acquisition.call()) {
                 return lock.fencingToken();
             }
         });
@@ -97,7 +91,7 @@ abstract class WaitingContract {
     }
 
     /** Returns when the waiter has been there for so long that it no longer attempts by itself. */
-    private void awaitLongWait(String name) {
+    final void awaitLongWait(String name) {
         awaitWaiting(1, name);
         long end = System.nanoTime() + SETTLED.toNanos();
         while (System.nanoTime() - end < 0) {
@@ -110,11 +104,11 @@ abstract class WaitingContract {
         awaitWaiters(0, name, "Rows in lock_waiter that are not deleted although nobody waits");
     }
 
-    private static void giveBack(LockHandle lock) {
+    static void giveBack(LockHandle lock) {
         assertEquals(ReleaseOutcome.RELEASED, lock.release());
     }
 
-    private static long tokenOf(Future<Long> waiter) throws Exception {
+    static long tokenOf(Future<Long> waiter) throws Exception {
         return Threads.resultOf(waiter, SOON, "A thread still waits for a lock that another service has released");
     }
 
@@ -152,8 +146,8 @@ abstract class WaitingContract {
     void aWaiterThatGivesUpLeavesNoRow() {
         LockRequest request = request("given up");
         LockHandle lock = take(service(0), request);
-        Future<Long> waiter = waitFor(service(1), request, SHORT);
-        Future<Long> fair = waitFor(service(1), request.fair(), SHORT);
+        Future<Long> waiter = waitFor(service(1), request, UNTIL_SEEN);
+        Future<Long> fair = waitFor(service(1), request.fair(), UNTIL_SEEN);
         awaitWaiting(2, request.name());
         assertThrows(LockNotAcquiredException.class, () -> tokenOf(waiter));
         assertThrows(LockNotAcquiredException.class, () -> tokenOf(fair));

@@ -53,6 +53,21 @@ final class BrokenDataSource extends DelegatingDataSource {
                 return sql.startsWith("delete from lock_waiter") && !sql.contains(" like ") ? sql + " and 1=0" : sql;
             }
         },
+        ROWS_OF_HOLDERS_ARE_NOT_DELETED {
+            @Override
+            String sent(String sql) {
+                return sql.startsWith("delete from lock_holder") && !sql.contains(" like ") ? sql + " and 1=0" : sql;
+            }
+        },
+        /** A server that is behind, and answers queries for ever as if it had nothing. */
+        ROWS_OF_HOLDERS_ARE_NOT_SEEN {
+            @Override
+            String sent(String sql) {
+                return sql.startsWith("select")
+                        ? sql.replaceAll("(join lock_holder \\w+ on|from lock_holder \\w+ where) ", "$1 1=0 and ")
+                        : sql;
+            }
+        },
         /** A pool that gives connections which nobody commits. */
         AUTO_COMMIT_IS_SAID_TO_BE_ON {
             @Override

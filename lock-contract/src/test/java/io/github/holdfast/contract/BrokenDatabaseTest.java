@@ -44,6 +44,10 @@ class BrokenDatabaseTest {
         "ROWS_ARE_NOT_LOCKED, aRowLockExcludesOthersUntilItIsReleased, has locked a row that is locked",
         "ROWS_OF_WAITERS_ARE_NOT_DELETED, aWaiterThatGivesUpLeavesNoRow, that are not deleted although nobody waits",
         "ROWS_OF_WAITERS_ARE_NOT_DELETED, fairRequestsOfTwoServicesAreGrantedInTheOrderOfTheirArrival, A thread still waits",
+        "ROWS_ARE_NOT_LOCKED, nobodyHasALockAloneBetweenTheGuardUnderAShareAndTheCommit, Granted before the commit",
+        "ROWS_OF_HOLDERS_ARE_NOT_DELETED, permitsAreGrantedTogetherOrNotAtAllAndAReleaseMakesRoom, was: <LOST>",
+        "ROWS_OF_HOLDERS_ARE_NOT_SEEN, manyShareALockAndNobodyHasItAloneUntilTheLastHasReleasedIt, Granted alone although others",
+        "ROWS_OF_HOLDERS_ARE_NOT_SEEN, permitsAreGrantedTogetherOrNotAtAllAndAReleaseMakesRoom, Granted although one permit",
         "READS_ARE_DIRTY, whatIsNotCommittedIsNotSeen, Seen to be released before that was committed"
     })
     void isFound(Defect defect, String test, String message) {

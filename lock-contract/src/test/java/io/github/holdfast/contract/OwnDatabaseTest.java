@@ -88,7 +88,7 @@ class OwnDatabaseTest {
         }
 
         private static List<String> tests() {
-            return Stream.of(LockContract.class, WaitingContract.class)
+            return Stream.of(LockContract.class, SharingContract.class, WaitingContract.class)
                     .flatMap(contract -> Arrays.stream(contract.getDeclaredMethods()))
                     .filter(method -> method.isAnnotationPresent(Test.class))
                     .map(Method::getName)
