@@ -67,7 +67,7 @@ class SharesModelTest {
             exclusive());
 
     private static final Scenario SYNCHRONOUS = Scenario.of(
-            "a synchronous standby becomes the primary, two writes cancelled",
+            "a reader and a writer, a synchronous standby becomes the primary, two writes cancelled",
             Budget.ofAcquisitions(3).cancellations(2).failovers(1),
             shared(),
             exclusive());
