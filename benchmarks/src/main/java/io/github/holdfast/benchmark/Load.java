@@ -72,13 +72,18 @@ record Load(int threads, IntFunction<String> name, Duration hold) {
             }
             waits.add(System.nanoTime() - before);
             gaps.accept(exclusion.enter());
-            long until = System.nanoTime() + hold.toNanos();
-            for (long left = hold.toNanos(); left > 0; left = until - System.nanoTime()) {
-                LockSupport.parkNanos(left);
-            }
+            pause(hold);
             exclusion.leave();
             held.release();
         }
         return waits;
+    }
+
+    /** Returns after this time, and never earlier. */
+    static void pause(Duration time) {
+        long until = System.nanoTime() + time.toNanos();
+        for (long left = time.toNanos(); left > 0; left = until - System.nanoTime()) {
+            LockSupport.parkNanos(left);
+        }
     }
 }

@@ -86,13 +86,13 @@ public final class LockBenchmark {
         }
     }
 
-    private Results compare(Arena arena, Workload workload) throws Exception {
+    private Results<Kind, Measurement> compare(Arena arena, Workload workload) throws Exception {
         return workload.processes() == 1
                 ? compare(workload, (kind, time) -> arena.run(workload.load(), kind, time))
                 : compareClusters(arena, workload);
     }
 
-    private Results compareClusters(Arena arena, Workload workload) throws Exception {
+    private Results<Kind, Measurement> compareClusters(Arena arena, Workload workload) throws Exception {
         Map<Kind, Cluster> clusters = new EnumMap<>(Kind.class);
         try {
             for (Kind kind : Kind.libraries()) {
@@ -118,7 +118,7 @@ public final class LockBenchmark {
      * workloads need longer turns, because threads wait in queues. Uncontended workloads need a longer warm-up, because the JVM's
      * compilers take tens of seconds to finish.
      */
-    private Results compare(Workload workload, Turn turn) throws Exception {
+    private Results<Kind, Measurement> compare(Workload workload, Turn turn) throws Exception {
         int parts = workload.isContended() ? 1 : PARTS;
         List<Kind> turns = new ArrayList<>(Kind.libraries());
         for (Kind kind : turns) {
@@ -126,7 +126,7 @@ public final class LockBenchmark {
                     kind,
                     workload.isContended() ? effort.warmUp() : effort.warmUp().multipliedBy(5));
         }
-        Results results = new Results();
+        Results<Kind, Measurement> results = new Results<>();
         Random order = new Random(2026);
         for (int round = 0; round < parts * effort.rounds(); round++) {
             // Each turn leaves the server with work to do. A random order avoids that one contestant always follows

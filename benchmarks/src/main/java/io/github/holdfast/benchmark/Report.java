@@ -22,7 +22,7 @@ final class Report {
         print("%n## %s%n", label);
     }
 
-    void workload(Workload workload, Results results) {
+    void workload(Workload workload, Results<Kind, Measurement> results) {
         current.put(workload.id(), results.rounds());
         print("%n**%s** %s%n%n", workload.id(), workload.label());
         print(

@@ -7,23 +7,28 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
 
-/** The results of each contestant in each round of one workload on one database. */
-final class Results {
+/**
+ * The results of each contestant in each round of one workload.
+ *
+ * @param <K> the contestants
+ * @param <M> the results of one contestant in one round
+ */
+final class Results<K, M> {
 
-    private final Map<Kind, List<Measurement>> rounds = new LinkedHashMap<>();
+    private final Map<K, List<M>> rounds = new LinkedHashMap<>();
 
-    void add(Kind kind, Measurement measurement) {
-        rounds.computeIfAbsent(kind, key -> new ArrayList<>()).add(measurement);
+    void add(K contestant, M measurement) {
+        rounds.computeIfAbsent(contestant, key -> new ArrayList<>()).add(measurement);
     }
 
     /** Returns a quantile of one figure over all rounds. */
-    double quantile(Kind kind, double share, ToDoubleFunction<Measurement> figure) {
-        return quantile(share, values(kind, figure));
+    double quantile(K contestant, double share, ToDoubleFunction<M> figure) {
+        return quantile(share, values(contestant, figure));
     }
 
     /** Returns a quantile of the ratio between two contestants. Each ratio compares figures of the same round. */
-    double ratio(Kind kind, Kind other, double share, ToDoubleFunction<Measurement> figure) {
-        double[] ratios = values(kind, figure);
+    double ratio(K contestant, K other, double share, ToDoubleFunction<M> figure) {
+        double[] ratios = values(contestant, figure);
         double[] others = values(other, figure);
         for (int round = 0; round < ratios.length; round++) {
             ratios[round] /= others[round];
@@ -31,12 +36,14 @@ final class Results {
         return quantile(share, ratios);
     }
 
-    Map<Kind, List<Measurement>> rounds() {
+    Map<K, List<M>> rounds() {
         return rounds;
     }
 
-    private double[] values(Kind kind, ToDoubleFunction<Measurement> figure) {
-        return rounds.getOrDefault(kind, List.of()).stream().mapToDouble(figure).toArray();
+    private double[] values(K contestant, ToDoubleFunction<M> figure) {
+        return rounds.getOrDefault(contestant, List.of()).stream()
+                .mapToDouble(figure)
+                .toArray();
     }
 
     private static double quantile(double share, double... values) {
