@@ -34,6 +34,11 @@ abstract class SharedLockHistoryContract extends ShareHistoryContract {
     }
 
     @Override
+    boolean mayHaveJoined(Belief belief) {
+        return belief.use() == Use.RELEASE_FROM_NODE && belief.weight() == 1;
+    }
+
+    @Override
     void checkVariety(List<Belief> history) {
         assertThat(history).extracting(Belief::weight).contains(1, ALL);
         assertThat(history)
