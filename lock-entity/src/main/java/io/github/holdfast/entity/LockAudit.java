@@ -109,7 +109,10 @@ public class LockAudit {
         return fencingToken;
     }
 
-    /** Returns how many permits the owner had, or the new limit of the semaphore; null for a lock. */
+    /**
+     * Returns how many permits the owner had, or the new limit of the semaphore. For a lock it is 1 if the owner shared it, and null
+     * otherwise.
+     */
     public @Nullable Integer permits() {
         return permits;
     }

@@ -51,6 +51,16 @@ final class JpaPermitRows implements PermitRows {
     }
 
     @Override
+    public Optional<HolderSnapshot> holder(String name, long fencingToken) {
+        return queries.holder(name, fencingToken);
+    }
+
+    @Override
+    public List<HolderSnapshot> living(Collection<String> names, int limit) {
+        return queries.living(names, limit);
+    }
+
+    @Override
     public List<LockHolder> heldThrough(String nodeId, String after, long afterToken, int limit) {
         return queries.heldThrough(nodeId, after, afterToken, limit);
     }

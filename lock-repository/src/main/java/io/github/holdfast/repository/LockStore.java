@@ -333,7 +333,10 @@ public final class LockStore implements AutoCloseable {
         /** Reads the database's clock. */
         Instant clock();
 
-        /** Reads the locks that are held by a running lease, or through a node that has not been ended. */
+        /**
+         * Reads the locks that are held by a running lease, or through a node that has not been ended. Also those that are shared,
+         * if a holder has such a lease or node.
+         */
         List<LockSnapshot> held(String after, int limit);
 
         /** Reads the locks that are held through a node, alive or dead. */

@@ -62,9 +62,21 @@ interface PermitRepository extends Repository<LockEntity, String> {
             """)
     List<HolderSnapshot> sharing(@Param("name") String name, @Param("version") long version);
 
-    /** See {@link PermitRows#holder}. */
+    /** See {@link PermitRows#holder(String, String)}. */
     @Query(HOLDERS + " where h.name = :name and h.owner = :owner")
     Optional<HolderSnapshot> holder(@Param("name") String name, @Param("owner") String owner);
+
+    /** See {@link PermitRows#holder(String, long)}. */
+    @Query(HOLDERS + " where h.name = :name and h.fencingToken = :token")
+    Optional<HolderSnapshot> holder(@Param("name") String name, @Param("token") long token);
+
+    /** See {@link PermitRows#living}. */
+    @Query(HOLDERS + """
+            where h.name in (:names) and h.owner <> '*forced'
+                and (n.ended = false or (h.nodeId is null and h.expiresAt > db_clock()))
+            order by h.name, h.fencingToken fetch first :limit rows only
+            """)
+    List<HolderSnapshot> living(@Param("names") Collection<String> names, @Param("limit") int limit);
 
     /** See {@link PermitRows#heldThrough}. */
     @Query("""
@@ -223,7 +235,11 @@ interface PermitRepository extends Repository<LockEntity, String> {
     List<Semaphore> page(@Param("after") String after, @Param("limit") int limit);
 
     /** See {@link PermitRows#holders(Collection, int)}. */
-    @Query(HOLDERS + " where h.name in (:names) order by h.name, h.fencingToken fetch first :limit rows only")
+    @Query(HOLDERS + """
+            join HoldfastLock l on l.name = h.name
+            where h.name in (:names) and l.permits is not null
+            order by h.name, h.fencingToken fetch first :limit rows only
+            """)
     List<HolderSnapshot> holdersOfEach(@Param("names") Collection<String> names, @Param("limit") int limit);
 
     /** See {@link PermitRows#takeFromHolder}. */

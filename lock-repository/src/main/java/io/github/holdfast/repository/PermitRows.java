@@ -74,7 +74,7 @@ public interface PermitRows {
             return holder.state(node, dbNow, tolerance);
         }
 
-        /** Whether the holder has its permits: it is not dead, and they were not released by force. */
+        /** Whether the holder has what was granted: it is not dead, and lost nothing by force. */
         public boolean isHeld() {
             return !holder.isForced() && state(Duration.ZERO) != LockHolder.State.DEAD;
         }
@@ -151,7 +151,7 @@ public interface PermitRows {
      */
     Optional<Usage> usage(String name);
 
-    /** Reads the holders of a semaphore, alive and dead, in the order of their grants. One statement. */
+    /** Reads the holders of a semaphore or a shared lock, alive and dead, in the order of their grants. One statement. */
     List<HolderSnapshot> holders(String name);
 
     /**
@@ -164,6 +164,17 @@ public interface PermitRows {
 
     /** Reads the holder with this owner. One statement. */
     Optional<HolderSnapshot> holder(String name, String owner);
+
+    /** Reads the holder of the grant with this token. One statement. */
+    Optional<HolderSnapshot> holder(String name, long fencingToken);
+
+    /**
+     * Reads the holders of several names that have what was granted: they are not dead, and lost nothing by force. In the order of
+     * their names and grants. One statement.
+     *
+     * @param names at least one
+     */
+    List<HolderSnapshot> living(Collection<String> names, int limit);
 
     /**
      * Reads the holders through a node, of all semaphores, in the order of their names and grants. One statement.
@@ -262,7 +273,7 @@ public interface PermitRows {
     /**
      * Reads the holders of several semaphores, alive and dead, in the order of their names and grants. One statement.
      *
-     * @param names the names of the semaphores; at least one
+     * @param names at least one; those that are no semaphores have no such holders
      */
     List<HolderSnapshot> holders(Collection<String> names, int limit);
 
@@ -278,8 +289,8 @@ public interface PermitRows {
     boolean isRecorded(LimitChange change);
 
     /**
-     * Takes the permits from their holder, and records that. They still count until the holder must have noticed: until the end of its
-     * lease, or for {@code notices} from now. Two statements.
+     * Takes the permits or the share of a lock from their holder, and records that. They still count until the holder must have
+     * noticed: until the end of its lease, or for {@code notices} from now. Two statements.
      *
      * @param notices the longest time until a holder without a lease notices
      * @return false if the permits are no longer those of this grant

@@ -11,20 +11,23 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The holder of a lock, read from the database in one statement.
+ * A holder of a lock, read from the database in one statement. A shared lock can have several, each with its own owner, token, and node
+ * or lease.
  *
  * @param name the name of the lock
+ * @param mode how the holder has the lock
  * @param owner the owner
  * @param holder a readable description of the holder; null if the holder gave none
  * @param nodeId the id of the node that keeps the lock; null if the lock has a lease
  * @param fencingToken the token of the grant
- * @param holdCount the number of the owner's nested acquisitions
+ * @param holdCount the number of the owner's nested acquisitions; 1 for a shared holder, whose process alone counts them
  * @param acquiredAt the time of the grant, by the database's clock
  * @param expiresIn the time left until the lease ends, unless it is renewed. If the lock lives as long as its node, this is the
  *     node's lease, which heartbeats renew. Zero if the lease is over, but no service has noticed yet
  */
 public record LockInfo(
         String name,
+        LockMode mode,
         String owner,
         @Nullable String holder,
         @Nullable String nodeId,
@@ -46,6 +49,7 @@ public record LockInfo(
         }
         return Optional.of(new LockInfo(
                 row.name(),
+                LockMode.EXCLUSIVE,
                 owner,
                 row.holder(),
                 row.nodeId(),
@@ -55,7 +59,7 @@ public record LockInfo(
                 seen.timeUntilOver()));
     }
 
-    /** Returns a shared holder of a lock that was read; empty if it is dead. */
+    /** Returns a shared holder of a lock that was read; empty if it is dead, or its share was released by force. */
     public static Optional<LockInfo> ofSharing(HolderSnapshot seen) {
         if (!seen.isHeld()) {
             return Optional.empty();
@@ -63,6 +67,7 @@ public record LockInfo(
         LockHolder row = seen.holder();
         return Optional.of(new LockInfo(
                 row.name(),
+                LockMode.SHARED,
                 row.owner(),
                 row.holder(),
                 row.nodeId(),

@@ -135,7 +135,7 @@ public interface Locks {
     ReadWriteLock asReadWriteLock(String name);
 
     /**
-     * Returns the holder of a lock.
+     * Returns the holder of a lock; if it is shared, the holder with the oldest grant.
      *
      * @param name as for {@link LockRequest#of}
      * @return empty if the lock is not held

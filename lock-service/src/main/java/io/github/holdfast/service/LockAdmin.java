@@ -28,8 +28,8 @@ import java.util.function.Supplier;
  * Lists the locks, semaphores, nodes and task runs in the database, releases by force, and changes the limits of semaphores. It is for
  * operators: an application should work without it. Thread-safe.
  *
- * <p>Pages are in the order of names or ids. Each page is one statement, which reads the table from the end of the previous
- * page and locks nothing:
+ * <p>Pages are in the order of names or ids. Each page is one statement, but for that of {@link #held}. It reads the table from the end
+ * of the previous page and locks nothing:
  *
  * <pre>{@code
  * List<LockInfo> page = admin.held("", 100);
@@ -47,28 +47,45 @@ public final class LockAdmin {
     private static final Duration LIMIT = Duration.ofSeconds(10);
 
     private final LockEngine engine;
+    private final HeldLocks heldLocks;
     private final Housekeeping housekeeping;
 
-    LockAdmin(LockEngine engine, Housekeeping housekeeping) {
+    LockAdmin(LockEngine engine, HeldLocks heldLocks, Housekeeping housekeeping) {
         this.engine = engine;
+        this.heldLocks = heldLocks;
         this.housekeeping = housekeeping;
     }
 
     /**
-     * Returns the locks that somebody holds alone, one page at a time. Shared locks are not among them.
+     * Returns the held locks, one page at a time. A shared lock has an entry for each of its living holders. A page never ends between
+     * the holders of one lock. So it may have more entries than its limit; one with fewer is the last. It lists at most {@link
+     * #MAX_PAGE_SIZE} holders of a lock, those with the oldest grants; {@link #holders} returns all.
+     *
+     * <p>One statement; two if shared locks are on the page, and three if more than {@link #MAX_PAGE_SIZE} holders share them.
      *
      * @param afterName the last name of the previous page; the empty string for the first page
      * @param limit 1 to {@link #MAX_PAGE_SIZE}
-     * @return in the order of their names; empty if there are no more
+     * @return in the order of their names, and then of their fencing tokens; empty if there are no more
      * @throws IllegalArgumentException if the limit is out of range
      * @throws IllegalStateException if the service is closed
      * @throws LockStoreException if the database failed
      */
     public List<LockInfo> held(String afterName, int limit) {
         checkPageSize(limit);
-        return read("The held locks could not be read", () -> store().pages().held(afterName, limit)).stream()
-                .flatMap(seen -> LockInfo.ofHeld(seen).stream())
-                .toList();
+        return read("The held locks could not be read", () -> heldLocks.page(afterName, limit));
+    }
+
+    /**
+     * Returns the holders of a lock: one that has it alone, or all that share it. One statement; two if the lock was last shared.
+     *
+     * @param name as for {@link LockRequest#of}
+     * @return in the order of their grants; empty if the lock is not held
+     * @throws IllegalArgumentException if the name is not valid
+     * @throws IllegalStateException if the service is closed
+     * @throws LockStoreException if the database failed
+     */
+    public List<LockInfo> holders(String name) {
+        return heldLocks.of(LockRequest.of(name).name());
     }
 
     /**
@@ -180,18 +197,25 @@ public final class LockAdmin {
     }
 
     /**
-     * Releases a lock by force, even if its holder is alive. It does nothing to a shared lock. The holder's fencing token is void from now on. If the lock lives
+     * Releases a lock by force, even if its holder is alive. The holder's fencing token is void from now on. If the lock lives
      * as long as its node, the holder notices at the next heartbeat. If it has a lease, the holder notices at its next
      * statement for the lock.
      *
-     * <p>The next grant waits until the holder must have noticed. If the lock has a lease, that is the end of the lease as it
+     * <p>All holders of a shared lock lose it, one after the other, each in a transaction of its own. If the method throws an exception,
+     * some of them may have lost it.
+     *
+     * <p>The next grant waits until the holder must have noticed. If the lock was shared, others may go on sharing it. If the lock has a lease, that is the end of the lease as it
      * stands now. If the lock lives as long as its node, that is one {@linkplain LockServiceBuilder#nodeLease node lease} from
      * now; for this, all services should have the same node lease. In both cases, the wait also includes the {@linkplain
-     * LockServiceBuilder#clockTolerance clock tolerance}. The method adds a record to {@code lock_audit}. Not interruptible.
+     * LockServiceBuilder#clockTolerance clock tolerance}. The method adds a record for each holder to {@code lock_audit}. Not
+     * interruptible.
+     *
+     * <p>Six statements if the lock lives as long as its node, and three if it has a lease. For a shared lock, two, and then six or
+     * four for each holder.
      *
      * @param name as for {@link LockRequest#of}
      * @param reason the reason for the record: 1 to 1000 characters, no control characters
-     * @return the former holder; empty if the lock was not held
+     * @return the former holder, or that with the oldest grant if the lock was shared; empty if it was not held
      * @throws IllegalArgumentException if the name or the reason is not valid
      * @throws IllegalStateException if the service is closed
      * @throws LockStoreException if the database failed. If it did not answer the commit, the lock may be released
@@ -203,13 +227,13 @@ public final class LockAdmin {
 
     /**
      * Releases a lock by force like {@link #forceRelease(String, String)}, but only if the grant with this token still stands.
-     * Use it if you read the holder first and then decide: a later holder keeps the lock. The statement that releases the lock
-     * compares the token.
+     * Use it if you read the holder first and then decide: a later holder keeps the lock, and so do others that share it. The
+     * statement that releases the lock compares the token.
      *
      * @param name as for {@link LockRequest#of}
      * @param fencingToken the {@linkplain LockInfo#fencingToken token} of the holder
      * @param reason the reason for the record: 1 to 1000 characters, no control characters
-     * @return the former holder; empty if that grant no longer stands, even if there is a new holder
+     * @return the former holder; empty if that grant no longer stands, even if there are other holders
      * @throws IllegalArgumentException if the name or the reason is not valid
      * @throws IllegalStateException if the service is closed
      * @throws LockStoreException if the database failed. If it did not answer the commit, the lock may be released
@@ -267,13 +291,7 @@ public final class LockAdmin {
      * @throws LockStoreException if the database failed
      */
     public List<PermitInfo> permits(String name) {
-        String semaphore = LockRequest.of(name).name();
-        return read(
-                        "The holders of permits could not be read",
-                        () -> store().permits().holders(semaphore))
-                .stream()
-                .flatMap(seen -> PermitInfo.ofHeld(seen).stream())
-                .toList();
+        return permitsOf(List.of(LockRequest.of(name).name()), Integer.MAX_VALUE);
     }
 
     /**
@@ -298,6 +316,10 @@ public final class LockAdmin {
             engine.checkOpen();
             return List.of();
         }
+        return permitsOf(semaphores, limit);
+    }
+
+    private List<PermitInfo> permitsOf(List<String> semaphores, int limit) {
         return read(
                         "The holders of permits could not be read",
                         () -> store().permits().holders(semaphores, limit))
@@ -336,7 +358,7 @@ public final class LockAdmin {
      * @param name as for {@link SemaphoreRequest#of}
      * @param fencingToken the {@linkplain PermitInfo#fencingToken token} of the holder
      * @param reason the reason for the record: 1 to 1000 characters, no control characters
-     * @return the former holder; empty if that grant no longer stands
+     * @return the former holder; empty if that grant no longer stands, or the name is not that of a semaphore
      * @throws IllegalArgumentException if the name or the reason is not valid
      * @throws IllegalStateException if the service is closed
      * @throws LockStoreException if the database failed. If it did not answer the commit, the permits may be released nevertheless

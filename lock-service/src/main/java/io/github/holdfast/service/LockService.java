@@ -4,12 +4,9 @@ import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockHandles;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockRequest;
-import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.Locks;
 import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
-import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.semaphore.Semaphore;
 import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.service.engine.GrantStep;
@@ -63,9 +60,8 @@ import org.springframework.transaction.ConfigurableTransactionManager;
  */
 public final class LockService implements Locks, AutoCloseable {
 
-    private static final Duration FIND_LIMIT = Duration.ofSeconds(10);
-
     private final LockEngine engine;
+    private final HeldLocks heldLocks;
     private final Housekeeping housekeeping;
     private final LockAdmin admin;
     private final LockView.OfThread views = new LockView.OfThread();
@@ -78,7 +74,8 @@ public final class LockService implements Locks, AutoCloseable {
         engine = LockEngine.start(store, guard, settings, transactionManager);
         try {
             housekeeping = new Housekeeping(this, engine, settings);
-            admin = new LockAdmin(engine, housekeeping);
+            heldLocks = new HeldLocks(engine);
+            admin = new LockAdmin(engine, heldLocks, housekeeping);
         } catch (RuntimeException | Error thrown) {
             engine.close();
             throw thrown;
@@ -202,30 +199,7 @@ public final class LockService implements Locks, AutoCloseable {
      */
     @Override
     public Optional<LockInfo> find(String name) {
-        String lockName = LockRequest.of(name).name();
-        engine.checkOpen();
-        try {
-            Optional<LockSnapshot> seen = engine.untilDecided(
-                    FIND_LIMIT, () -> engine.store().autocommit(FIND_LIMIT).read(lockName));
-            return seen.filter(lock -> lock.row().isShared()).isPresent()
-                    ? oldestSharing(lockName)
-                    : seen.flatMap(LockInfo::ofHeld);
-        } catch (StoreException failed) {
-            throw new LockStoreException(lockName, "could not be read", failed);
-        }
-    }
-
-    private Optional<LockInfo> oldestSharing(String lockName) {
-        return engine
-                .untilDecided(
-                        FIND_LIMIT,
-                        () -> engine.store()
-                                .inTransaction(
-                                        FIND_LIMIT,
-                                        () -> engine.store().permits().holders(lockName)))
-                .stream()
-                .flatMap(holder -> LockInfo.ofSharing(holder).stream())
-                .findFirst();
+        return heldLocks.of(LockRequest.of(name).name()).stream().findFirst();
     }
 
     /**

@@ -47,6 +47,7 @@ abstract class AdminCrashPointContract extends CrashPoints {
     @Breaks({
         "LockAdmin.databaseClock()",
         "LockAdmin.held(String, int)",
+        "LockAdmin.holders(String)",
         "LockAdmin.lastRuns(String, int)",
         "LockAdmin.nodes(String, int)",
         "LockAdmin.permits(Collection, int)",
@@ -59,6 +60,7 @@ abstract class AdminCrashPointContract extends CrashPoints {
         List<Crash.Use<LockAdmin>> reads = List.of(
                 LockAdmin::databaseClock,
                 admin -> assertThat(admin.held("reader", 1)).hasSize(1),
+                admin -> assertThat(admin.holders("reader of all")).hasSize(1),
                 admin -> assertThat(admin.nodes("", 1)).hasSize(1),
                 admin -> assertThat(admin.lastRuns("", 1)).isNotNull(),
                 admin -> assertThat(admin.runs("read", Long.MAX_VALUE, 1)).isEmpty(),

@@ -9,6 +9,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.lock.HoldfastException;
 import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.LockNotAcquiredException;
@@ -16,6 +17,7 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.junit.jupiter.api.Test;
@@ -173,6 +175,54 @@ abstract class SharedLockCrashPointContract extends CrashPoints {
                             .orElseThrow());
             boolean isRenewed = crash.isDone(() -> share.renew(LONG));
             assertThat(share.remaining()).isGreaterThan(isRenewed ? LONG.minusMinutes(1) : ofMinutes(2));
+        });
+    }
+
+    // Operators
+
+    @Test
+    @Breaks({"LockAdmin.held(String, int)", "LockAdmin.holders(String)"})
+    void whoSharesIsRead() {
+        LockHandle share = theirs.tryAcquire(LockRequest.of("shared").shared()).orElseThrow();
+        for (Crash.Use<LockAdmin> read : List.<Crash.Use<LockAdmin>>of(
+                admin -> assertThat(admin.held("", 10)).hasSize(1),
+                admin -> assertThat(admin.holders("shared")).hasSize(1))) {
+            atEachStep(3, crash -> crash.isDone(() -> read.of(mine.admin())));
+        }
+        share.close();
+    }
+
+    /** Each of them is taken away or not, and written down if it is, once. Those that lost it count on, until here the test ends that. */
+    @ParameterizedTest
+    @EnumSource
+    @Breaks("LockAdmin.forceRelease(String, String)")
+    void allSharesAreReleasedByForce(Held held) {
+        atEachStep(10, crash -> {
+            LockRequest request = held.of(crash.request()).notReentrant();
+            List<LockHandle> shares = List.of(
+                    theirs.tryAcquire(request).orElseThrow(),
+                    theirs.tryAcquire(request).orElseThrow());
+            Optional<LockInfo> told = crash.during(
+                    () -> mine.admin().forceRelease(crash.name(), "to test").orElseThrow());
+            told.ifPresent(former ->
+                    assertThat(former.fencingToken()).isEqualTo(shares.get(0).fencingToken()));
+            List<Long> left = theirs.admin().holders(crash.name()).stream()
+                    .map(LockInfo::fencingToken)
+                    .toList();
+            if (told.isPresent()) {
+                assertThat(left).isEmpty();
+            }
+            assertThat(holders(crash)).isEqualTo(2);
+            assertThat(mine.tryAcquire(crash.request())).isEmpty();
+            for (LockHandle share : shares) {
+                crash.had(crash.name(), share.fencingToken());
+                boolean isForced = !left.contains(share.fencingToken());
+                assertThat(database.queryForLong("select count(*) from lock_audit where lock_name = '" + crash.name()
+                                + "' and fencing_token = " + share.fencingToken()))
+                        .isEqualTo(isForced ? 1 : 0);
+                assertThat(share.release()).isEqualTo(isForced ? ReleaseOutcome.LOST : ReleaseOutcome.RELEASED);
+            }
+            database.execute("delete from lock_holder where name = '" + crash.name() + "'");
         });
     }
 

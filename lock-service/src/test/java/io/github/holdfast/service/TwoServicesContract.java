@@ -21,6 +21,7 @@ import org.junit.jupiter.api.TestInstance.Lifecycle;
 abstract class TwoServicesContract {
 
     static final Duration SOON = ofSeconds(20);
+    static final Duration NODE_LEASE = ofSeconds(3);
 
     final ExecutorService threads = Executors.newCachedThreadPool(Daemons.named("contender"));
     Database database;
@@ -45,7 +46,7 @@ abstract class TwoServicesContract {
     }
 
     private static LockServiceBuilder settings(LockServiceBuilder builder) {
-        return builder.nodeLease(ofSeconds(3)).clockTolerance(Duration.ZERO);
+        return builder.nodeLease(NODE_LEASE).clockTolerance(Duration.ZERO);
     }
 
     @BeforeEach

@@ -6,17 +6,21 @@ import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.repository.LockTables.TransactionalLockRows;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Predicate;
 
 /**
  * Releases a lock by force, and repeats the attempt until the database answers. If an unanswered attempt took effect, its result
- * counts.
+ * counts. The holders of a shared lock lose it one after the other, each in a transaction of its own: the wait for one that protects its
+ * hold must not block the commits of the others.
  */
 final class ForcedRelease {
 
     private static final Duration LIMIT = Duration.ofSeconds(10);
 
+    private final HoldContext context;
     private final LockAccess access;
     private final HolderAlert holderAlert;
     private final Duration clockTolerance;
@@ -26,11 +30,15 @@ final class ForcedRelease {
     private final String reason;
     private Optional<LockInfo> sent = Optional.empty();
 
+    /** The shared holders that lose the lock, as the last attempt saw them. */
+    private List<LockInfo> sharing = List.of();
+
     /**
      * @param releasedBy a readable description of who releases the lock
      * @param isMeant selects the holders that lose the lock
      */
     ForcedRelease(HoldContext context, String releasedBy, String name, Predicate<LockInfo> isMeant, String reason) {
+        this.context = context;
         this.access = context.access();
         this.holderAlert = new HolderAlert(context);
         this.clockTolerance = context.policy().clockTolerance();
@@ -43,13 +51,25 @@ final class ForcedRelease {
     /**
      * Releases the lock. Not interruptible.
      *
-     * @return the former holder; empty if no such holder has the lock
+     * @return the former holder, or the first of those that shared the lock; empty if no such holder has the lock
      * @throws StoreException if the database failed
      */
     Optional<LockInfo> release() {
         Optional<LockInfo> holder = access.untilAnswered(LIMIT, this::attempt);
         holder.ifPresent(info -> LockLog.forced(info, reason));
-        return holder;
+        return sharing.isEmpty() ? holder : releaseShares();
+    }
+
+    private Optional<LockInfo> releaseShares() {
+        List<LockInfo> former = new ArrayList<>();
+        for (LockInfo share : sharing) {
+            ForcedShare forced = new ForcedShare(context, releasedBy, name, share.fencingToken(), reason);
+            if (access.untilAnswered(LIMIT, locks -> forced.attempt()).isPresent()) {
+                LockLog.forced(share, reason);
+                former.add(share);
+            }
+        }
+        return former.stream().findFirst();
     }
 
     private Optional<LockInfo> attempt(TransactionalLockRows locks) {
@@ -57,10 +77,18 @@ final class ForcedRelease {
         if (sent.filter(info -> locks.wasForced(name, info.fencingToken())).isPresent()) {
             return sent;
         }
+        sharing = first.filter(seen -> seen.row().isShared()).isPresent() ? sharing() : List.of();
         Optional<LockInfo> holder = first.flatMap(LockInfo::ofHeld).filter(isMeant);
         holder.ifPresent(info -> force(locks, first.orElseThrow()));
         sent = holder;
         return holder;
+    }
+
+    private List<LockInfo> sharing() {
+        return access.store().permits().holders(name).stream()
+                .flatMap(seen -> LockInfo.ofSharing(seen).stream())
+                .filter(isMeant)
+                .toList();
     }
 
     private void force(TransactionalLockRows locks, LockSnapshot seen) {

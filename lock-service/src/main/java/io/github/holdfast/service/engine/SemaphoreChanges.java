@@ -1,6 +1,5 @@
 package io.github.holdfast.service.engine;
 
-import io.github.holdfast.repository.LockTables.TransactionalLockRows;
 import io.github.holdfast.repository.PermitRows;
 import io.github.holdfast.repository.PermitRows.HolderSnapshot;
 import io.github.holdfast.repository.PermitRows.LimitChange;
@@ -10,7 +9,6 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.UUID;
-import java.util.function.Function;
 
 /**
  * What operators change in semaphores. Each change is repeated until the database answers. If an unanswered attempt took effect, its
@@ -20,13 +18,13 @@ final class SemaphoreChanges {
 
     private static final Duration LIMIT = Duration.ofSeconds(10);
 
+    private final HoldContext context;
     private final LockAccess access;
-    private final HolderAlert holderAlert;
     private final ProcessIdentity identity;
 
     SemaphoreChanges(HoldContext context, ProcessIdentity identity) {
+        this.context = context;
         this.access = context.access();
-        this.holderAlert = new HolderAlert(context);
         this.identity = identity;
     }
 
@@ -67,52 +65,18 @@ final class SemaphoreChanges {
      * Takes the permits of one grant from their holder. Not interruptible.
      *
      * @param reason the reason for the record
-     * @return the former holder; empty if the grant no longer stands
+     * @return the former holder; empty if the grant no longer stands, or the name is not that of a semaphore
      * @throws StoreException if the database failed
      */
     Optional<HolderSnapshot> forceRelease(String name, long fencingToken, String reason) {
-        Optional<HolderSnapshot> former = access.untilAnswered(LIMIT, new Attempt(name, fencingToken, reason));
+        ForcedShare share = new ForcedShare(context, identity.current(), name, fencingToken, reason);
+        Optional<HolderSnapshot> former = access.untilAnswered(
+                LIMIT,
+                locks -> locks.read(name)
+                        .filter(seen -> seen.row().permits() != null)
+                        .flatMap(seen -> share.attempt()));
         former.ifPresent(seen -> LockLog.forced(seen.holder(), reason));
         return former;
-    }
-
-    /** One forced release. */
-    private final class Attempt implements Function<TransactionalLockRows, Optional<HolderSnapshot>> {
-
-        private final String name;
-        private final long fencingToken;
-        private final String reason;
-        private Optional<HolderSnapshot> sent = Optional.empty();
-
-        private Attempt(String name, long fencingToken, String reason) {
-            this.name = name;
-            this.fencingToken = fencingToken;
-            this.reason = reason;
-        }
-
-        @Override
-        public Optional<HolderSnapshot> apply(TransactionalLockRows locks) {
-            if (sent.filter(holder -> permits().wasForced(holder.grant())).isEmpty()) {
-                sent = permits().holders(name).stream()
-                        .filter(seen -> seen.holder().fencingToken() == fencingToken && seen.isHeld())
-                        .findFirst();
-                sent.ifPresent(this::force);
-            }
-            return sent;
-        }
-
-        private void force(HolderSnapshot seen) {
-            // Locks the holder's row before that of its node.
-            if (!permits().touch(seen.grant())) {
-                throw StoreException.overtaken();
-            }
-            String nodeId = seen.holder().nodeId();
-            Duration notices =
-                    nodeId == null ? Duration.ZERO : holderAlert.alert(nodeId).orElse(Duration.ZERO);
-            if (!permits().takeFromHolder(seen.holder(), notices, identity.current(), reason)) {
-                throw StoreException.overtaken();
-            }
-        }
     }
 
     private PermitRows permits() {

@@ -1,0 +1,108 @@
+package io.github.holdfast.service;
+
+import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.LockTables.LockSnapshot;
+import io.github.holdfast.repository.PermitRows.HolderSnapshot;
+import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.service.engine.LockEngine;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/** Reads who holds which locks, alone or together. Thread-safe. */
+final class HeldLocks {
+
+    private static final Duration LIMIT = Duration.ofSeconds(10);
+
+    private final LockEngine engine;
+
+    HeldLocks(LockEngine engine) {
+        this.engine = engine;
+    }
+
+    /**
+     * Returns all holders of a lock, in the order of their grants. One statement; two if the lock was last shared.
+     *
+     * @param name a valid name
+     * @return empty if nobody holds the lock
+     * @throws IllegalStateException if the service is closed
+     * @throws LockStoreException if the database failed
+     */
+    List<LockInfo> of(String name) {
+        engine.checkOpen();
+        try {
+            Optional<LockSnapshot> seen =
+                    engine.untilDecided(LIMIT, () -> store().autocommit(LIMIT).read(name));
+            return seen.filter(lock -> lock.row().isShared()).isPresent()
+                    ? sharing(name)
+                    : seen.flatMap(LockInfo::ofHeld).stream().toList();
+        } catch (StoreException failed) {
+            throw new LockStoreException(name, "could not be read", failed);
+        }
+    }
+
+    private List<LockInfo> sharing(String name) {
+        return living(engine.untilDecided(
+                LIMIT,
+                () -> store().inTransaction(LIMIT, () -> store().permits().holders(name))));
+    }
+
+    /**
+     * Reads the next page of held locks with their holders, as {@link LockAdmin#held} returns it. Call it in a transaction.
+     *
+     * <p>A page is read on if holders of shared locks have left between its statements. Otherwise, it would look like the last one.
+     */
+    List<LockInfo> page(String afterName, int limit) {
+        List<LockInfo> page = new ArrayList<>();
+        String after = afterName;
+        boolean isLast = false;
+        while (!isLast && page.size() < limit) {
+            List<LockSnapshot> locks = store().pages().held(after, limit);
+            List<HolderSnapshot> sharing = sharing(locks);
+            String crowded = sharing.size() > LockAdmin.MAX_PAGE_SIZE
+                    ? sharing.get(LockAdmin.MAX_PAGE_SIZE).holder().name()
+                    : null;
+            Map<String, List<HolderSnapshot>> holders = sharing.stream()
+                    .collect(Collectors.groupingBy(seen -> seen.holder().name()));
+            isLast = locks.size() < limit;
+            for (LockSnapshot lock : locks) {
+                after = lock.row().name();
+                if (after.equals(crowded)) {
+                    // The limit may have cut off some of its holders, and all those of later locks.
+                    page.addAll(living(store().permits().living(List.of(after), LockAdmin.MAX_PAGE_SIZE)));
+                    isLast = false;
+                    break;
+                }
+                page.addAll(
+                        lock.row().isShared()
+                                ? living(holders.getOrDefault(after, List.of()))
+                                : LockInfo.ofHeld(lock).stream().toList());
+            }
+        }
+        return page;
+    }
+
+    /** Reads the living holders of those locks that are shared, and one more than a page may have. */
+    private List<HolderSnapshot> sharing(List<LockSnapshot> locks) {
+        List<String> shared = locks.stream()
+                .filter(lock -> lock.row().isShared())
+                .map(lock -> lock.row().name())
+                .toList();
+        return shared.isEmpty() ? List.of() : store().permits().living(shared, LockAdmin.MAX_PAGE_SIZE + 1);
+    }
+
+    private static List<LockInfo> living(List<HolderSnapshot> holders) {
+        return holders.stream()
+                .flatMap(seen -> LockInfo.ofSharing(seen).stream())
+                .toList();
+    }
+
+    private LockStore store() {
+        return engine.store();
+    }
+}
