@@ -29,20 +29,22 @@ import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
  * <ul>
  *   <li>{@code GET locks} and {@code GET locks/held}: the held locks, in pages;
  *   <li>{@code GET locks/held?name=<name>}: one held lock;
+ *   <li>{@code GET locks/holders?name=<name>}: the holders of one lock, several if they share it;
  *   <li>{@code GET locks/nodes}: the nodes, one for each lock service, in pages;
  *   <li>{@code GET locks/runs}: the last run of each task, in pages;
  *   <li>{@code GET locks/runs?name=<name>}: the runs of one task, in pages;
  *   <li>{@code GET locks/semaphores}: the semaphores, in pages;
  *   <li>{@code GET locks/semaphores?name=<name>}: the holders of permits of one semaphore;
  *   <li>{@code DELETE locks/held?name=<name>&fencingToken=<token>&reason=<why>}: releases a lock by force, if that is
- *       {@linkplain ForcedRelease allowed};
+ *       {@linkplain ForcedRelease allowed}; without a token, all shares of a shared lock;
  *   <li>{@code DELETE locks/semaphores?name=<name>&fencingToken=<token>&reason=<why>}: releases the permits of one holder by
  *       force, if that is allowed;
  *   <li>{@code POST locks/semaphores} with {@code name}, {@code limit} and {@code reason}: changes the limit of a semaphore, if
  *       that is allowed.
  * </ul>
  *
- * <p>Each {@code GET} costs one statement. That of a semaphore's holders costs two statements if nobody has permits.
+ * <p>Each {@code GET} costs one statement. That of held locks and of their holders costs more if locks are shared, as {@link
+ * LockAdmin#held} and {@link LockAdmin#holders} say. That of a semaphore's holders costs two statements if nobody has permits.
  * Thread-safe.
  */
 @WebEndpoint(id = "locks")
@@ -50,6 +52,7 @@ public final class LocksEndpoint {
 
     private static final int DEFAULT_PAGE_SIZE = 100;
     private static final String HELD = "held";
+    private static final String HOLDERS = "holders";
     private static final String NODES = "nodes";
     private static final String RUNS = "runs";
     private static final String SEMAPHORES = "semaphores";
@@ -84,14 +87,15 @@ public final class LocksEndpoint {
     /**
      * One page.
      *
-     * @param entries sorted by name or id; the runs of one task from the newest to the oldest
+     * @param entries sorted by name or id; the runs of one task from the newest to the oldest. More than the limit if a page of
+     *     held locks ends with a shared one
      * @param next the value of {@code after} for the next page; null if this is the last page
      * @param <T> locks, nodes, runs or semaphores
      */
     public record Page<T>(List<T> entries, @Nullable String next) {
 
         static <T> Page<T> of(List<T> entries, int limit, Function<T, String> key) {
-            return new Page<>(entries, entries.size() < limit ? null : key.apply(entries.get(limit - 1)));
+            return new Page<>(entries, entries.size() < limit ? null : key.apply(entries.get(entries.size() - 1)));
         }
     }
 
@@ -120,7 +124,7 @@ public final class LocksEndpoint {
     public record LimitChanged(int formerLimit) {}
 
     /**
-     * Returns the held locks.
+     * Returns the held locks. A shared lock has an entry for each holder.
      *
      * @param after the last name of the previous page; the first page if it is missing
      * @param limit 1 to {@link LockAdmin#MAX_PAGE_SIZE}; 100 if it is missing
@@ -132,16 +136,16 @@ public final class LocksEndpoint {
     }
 
     /**
-     * Returns the held locks, one held lock, the nodes, the last run of each task, the runs of one task, the semaphores, or the
-     * holders of one semaphore's permits. Names are query parameters, because a path may lose slashes and would then mean
-     * another lock.
+     * Returns the held locks, one held lock, the holders of one lock, the nodes, the last run of each task, the runs of one task, the
+     * semaphores, or the holders of one semaphore's permits. Names are query parameters, because a path may lose slashes and would then
+     * mean another lock.
      *
-     * @param what {@code held}, {@code nodes}, {@code runs} or {@code semaphores}
-     * @param name the lock, task or semaphore to return; all of them if it is missing
+     * @param what {@code held}, {@code holders}, {@code nodes}, {@code runs} or {@code semaphores}
+     * @param name the lock, task or semaphore to return; all of them if it is missing. Required for {@code holders}
      * @param after the value of {@code next} in the previous page; the first page if it is missing
      * @param limit 1 to {@link LockAdmin#MAX_PAGE_SIZE}; 100 if it is missing
      * @return null for any other {@code what}, if the lock is not held, or if there is no such semaphore; the response is then
-     *     404
+     *     404. If several share the one lock of {@code held}, that with the oldest grant
      */
     @ReadOperation
     public @Nullable Object some(
@@ -152,11 +156,24 @@ public final class LocksEndpoint {
                 name == null
                         ? held(after, limit)
                         : checked(() -> locks.find(name).orElse(null));
+            case HOLDERS -> checked(() -> holdersOfLock(required(name)));
             case NODES -> checked(() -> Page.of(admin.nodes(start(after), size), size, NodeInfo::id));
             case RUNS -> checked(() -> name == null ? lastRuns(start(after), size) : runs(name, after, size));
             case SEMAPHORES -> checked(() -> name == null ? semaphores(start(after), size) : holders(name));
             default -> null;
         };
+    }
+
+    private @Nullable List<LockInfo> holdersOfLock(String lock) {
+        List<LockInfo> holders = admin.holders(lock);
+        return holders.isEmpty() ? null : holders;
+    }
+
+    private static String required(@Nullable String name) {
+        if (name == null) {
+            throw new IllegalArgumentException("Send the name of the lock");
+        }
+        return name;
     }
 
     private Page<RunInfo> lastRuns(String afterName, int size) {
@@ -185,9 +202,9 @@ public final class LocksEndpoint {
      * @param what {@code held} or {@code semaphores}
      * @param name the name of the lock or semaphore
      * @param fencingToken the token of the holder that the caller has seen, so that a later holder keeps the lock; without it,
-     *     any holder loses the lock. Required for permits
+     *     any holder loses the lock, and all who share it. Required for permits
      * @param reason the reason, for the record in {@code lock_audit}
-     * @return 200 with the former holder; 400 if the reason is missing or invalid, or the token of permits is missing; 403 if
+     * @return 200 with the former holder, or that with the oldest grant if several shared the lock; 400 if the reason is missing or invalid, or the token of permits is missing; 403 if
      *     forced releases are not allowed or the caller is not authenticated; 404 if the lock was not held, or the holder no
      *     longer has the permits; 409 if another holder has the lock
      * @see LockAdmin#forceRelease
