@@ -2,6 +2,7 @@ package io.github.holdfast.console;
 
 import io.github.holdfast.console.LockConsole.RecentLosses;
 import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.WaiterInfo;
 import io.github.holdfast.semaphore.PermitInfo;
 import io.github.holdfast.semaphore.SemaphoreInfo;
@@ -12,6 +13,7 @@ import io.github.holdfast.service.RunInfo;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiConsumer;
@@ -34,7 +36,7 @@ import org.springframework.boot.json.WritableJson;
 record ConsoleState(
         Instant clock,
         String process,
-        List<LockInfo> held,
+        List<Lock> held,
         @Nullable String nextHeld,
         Part<Semaphore> semaphores,
         Part<NodeInfo> nodes,
@@ -58,6 +60,21 @@ record ConsoleState(
         }
     }
 
+    /** @param holders in the order of their grants; one, or those that share the lock */
+    record Lock(String name, LockMode mode, List<LockInfo> holders) {
+
+        /** Groups the entries of a page of held locks by their names, in the same order. */
+        private static List<Lock> of(List<LockInfo> page) {
+            return page.stream()
+                    .collect(Collectors.groupingBy(LockInfo::name, LinkedHashMap::new, Collectors.toList()))
+                    .values()
+                    .stream()
+                    .map(holders ->
+                            new Lock(holders.get(0).name(), holders.get(0).mode(), holders))
+                    .toList();
+        }
+    }
+
     /** @param holders in the order of their grants */
     record Semaphore(SemaphoreInfo info, List<PermitInfo> holders) {
 
@@ -71,8 +88,8 @@ record ConsoleState(
     }
 
     /**
-     * Reads the state from the database, with at most seven statements. One of them reads the holders of all shown semaphores,
-     * up to {@link LockAdmin#MAX_PAGE_SIZE} of them.
+     * Reads the state from the database, with at most seven statements, and a few more if locks are shared. One of them reads the holders
+     * of all shown semaphores, up to {@link LockAdmin#MAX_PAGE_SIZE} of them.
      *
      * @param from the first name to show; all of them if it is empty
      * @throws IllegalArgumentException if {@code from} is not a valid name
@@ -80,20 +97,32 @@ record ConsoleState(
     static ConsoleState of(LockService locks, RecentLosses losses, String from) {
         LockAdmin admin = locks.admin();
         Instant clock = admin.databaseClock();
-        Stream<LockInfo> first = from.isEmpty() ? Stream.empty() : locks.find(from).stream();
-        List<LockInfo> held =
-                Stream.concat(first, admin.held(from, PAGE_SIZE + 1).stream()).toList();
-        boolean isLast = held.size() <= PAGE_SIZE;
+        List<LockInfo> first = from.isEmpty() ? List.of() : admin.holders(from);
+        List<LockInfo> page = admin.held(from, PAGE_SIZE + 1);
+        List<Lock> held = Lock.of(Stream.concat(first.stream(), page.stream()).toList());
         return new ConsoleState(
                 clock,
                 admin.process(),
-                isLast ? held : held.subList(0, PAGE_SIZE),
-                isLast ? null : held.get(PAGE_SIZE).name(),
+                held.subList(0, Math.min(held.size(), PAGE_SIZE)),
+                next(admin, held, page),
                 semaphores(admin),
                 Part.of(admin.nodes("", LockAdmin.MAX_PAGE_SIZE), LIVING_AND_NEW_ONES_FIRST),
                 Part.of(admin.lastRuns("", LockAdmin.MAX_PAGE_SIZE), NEW_ONES_FIRST),
                 Part.of(admin.waiters()),
                 Part.of(losses.lastFirst()));
+    }
+
+    /** Returns the first name of the next page. Shares may fill a page with few locks, so that it must be looked for. */
+    private static @Nullable String next(LockAdmin admin, List<Lock> held, List<LockInfo> page) {
+        if (held.size() > PAGE_SIZE) {
+            return held.get(PAGE_SIZE).name();
+        }
+        return page.size() <= PAGE_SIZE
+                ? null
+                : admin.held(page.get(page.size() - 1).name(), 1).stream()
+                        .map(LockInfo::name)
+                        .findFirst()
+                        .orElse(null);
     }
 
     private static Part<Semaphore> semaphores(LockAdmin admin) {
@@ -147,8 +176,15 @@ record ConsoleState(
         return JsonWriter.<Boolean>of(content::accept).write(true);
     }
 
-    private void lock(Members<?> json, LockInfo lock) {
+    private void lock(Members<?> json, Lock lock) {
         json.add("name", lock.name());
+        json.add("mode", lock.mode().name());
+        json.add("holders", json(lock.holders(), this::holder));
+    }
+
+    private void holder(Members<?> json, LockInfo lock) {
+        json.add("name", lock.name());
+        json.add("mode", lock.mode().name());
         json.add("owner", lock.owner());
         json.add("holder", lock.holder());
         json.add("isKeptByNode", lock.nodeId() != null);

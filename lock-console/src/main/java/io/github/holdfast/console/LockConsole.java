@@ -12,6 +12,9 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.json.WritableJson;
 import org.springframework.http.HttpStatus;
@@ -101,10 +104,10 @@ public final class LockConsole {
         return user == null ? ANONYMOUS : null;
     }
 
-    /** Releases what the page showed. The token is that of the grant, so a later grant must stay untouched. */
+    /** Releases what the page showed. The tokens are those of the grants, so a later grant must stay untouched. */
     private interface Release {
 
-        ServerResponse of(String name, long fencingToken, String reason);
+        ServerResponse of(String name, List<Long> fencingTokens, String reason);
     }
 
     private ServerResponse release(ServerRequest request, Release release) {
@@ -120,31 +123,43 @@ public final class LockConsole {
         if (reason.isEmpty()) {
             return refused(HttpStatus.BAD_REQUEST, "Give a reason for the audit record");
         }
-        return release.of(request.param("name").orElse(""), fencingToken(request), user.getName() + ": " + reason);
+        return release.of(request.param("name").orElse(""), fencingTokens(request), user.getName() + ": " + reason);
     }
 
-    private ServerResponse releaseLock(String name, long fencingToken, String reason) {
-        return locks.admin()
-                .forceRelease(name, fencingToken, reason)
+    /** All who shared the lock may lose it, one after the other. Some of them may have released it since. */
+    private ServerResponse releaseLock(String name, List<Long> fencingTokens, String reason) {
+        return firstOf(fencingTokens, token -> locks.admin().forceRelease(name, token, reason))
                 .map(former -> released(former.holder()))
                 .orElseGet(() -> locks.find(name).isPresent()
                         ? refused(HttpStatus.CONFLICT, "Another holder has the lock by now: look again")
                         : refused(HttpStatus.NOT_FOUND, "Nobody holds the lock any more"));
     }
 
-    private ServerResponse releasePermits(String name, long fencingToken, String reason) {
-        return locks.admin()
-                .forceReleasePermits(name, fencingToken, reason)
+    private ServerResponse releasePermits(String name, List<Long> fencingTokens, String reason) {
+        return firstOf(fencingTokens, token -> locks.admin().forceReleasePermits(name, token, reason))
                 .map(former -> released(former.holder()))
                 .orElseGet(() -> refused(HttpStatus.NOT_FOUND, "The holder no longer has these permits"));
+    }
+
+    /** Releases all of them, and returns the first former holder. */
+    private static <T> Optional<T> firstOf(List<Long> fencingTokens, Function<Long, Optional<T>> release) {
+        return fencingTokens.stream()
+                .flatMap(token -> release.apply(token).stream())
+                .reduce((first, later) -> first);
     }
 
     private static ServerResponse released(@Nullable String holder) {
         return answer(HttpStatus.OK, ConsoleState.object(json -> json.add("holder", holder)));
     }
 
-    private static long fencingToken(ServerRequest request) {
-        String token = request.param("fencingToken").orElse("");
+    /** Returns the tokens between commas. As one parameter, because servers limit the number of parameters. */
+    private static List<Long> fencingTokens(ServerRequest request) {
+        return Stream.of(request.param("fencingToken").orElse("").split(",", -1))
+                .map(LockConsole::fencingToken)
+                .toList();
+    }
+
+    private static long fencingToken(String token) {
         try {
             return Long.parseLong(token);
         } catch (NumberFormatException wrong) {

@@ -49,6 +49,7 @@ const nodeBadge = node =>
 const both = (first, second) => element('div', '', first, ' ', second);
 
 const isOfPermits = hold => hold.permits !== undefined;
+const isShared = lock => lock.mode === 'SHARED';
 const permits = count => `${count} ${count === 1 ? 'permit' : 'permits'}`;
 
 /** A duration that counts on while the page is fresh. */
@@ -116,13 +117,19 @@ function usage(semaphore) {
     element('span', 'number', `${semaphore.used} of ${permits(semaphore.limit)} in use`)), unlisted);
 }
 
+/** By how many a lock is shared. */
+const sharing = lock => {
+  const count = lock.holders.length;
+  return element('div', 'usage', name(lock.name), badge(`shared by ${count} ${count === 1 ? 'holder' : 'holders'}`, 'running'));
+};
+
 /* Tables */
 
 const TABLES = {
   held: {
     key: lock => `${lock.fencingToken} ${lock.name}`,
     cells: lock => [
-      name(lock.name),
+      isShared(lock) ? element('span', 'name quiet', lock.name) : name(lock.name),
       both(who(lock.holder ?? lock.owner), lock.holdCount > 1 ? quiet(`${lock.holdCount} times`) : ''),
       lasting(lock),
       kept(lock),
@@ -197,7 +204,7 @@ function arrange(parent, entries, keyOf, make, show) {
   const old = new Map([...unused].map(child => [child.dataset.key, child]));
   entries.forEach((entry, index) => {
     const key = keyOf(entry);
-    const child = old.get(key) ?? make();
+    const child = old.get(key) ?? make(entry);
     child.dataset.key = key;
     old.delete(key);
     unused.delete(child);
@@ -224,23 +231,61 @@ function fill(id, entries, more) {
 function fillSemaphores({entries, more}) {
   const table = TABLES.semaphores;
   const shown = byId('semaphores-table');
-  arrange(shown, entries, semaphore => semaphore.name, () => newGroup(table), (group, semaphore) => {
+  arrange(shown, entries, semaphore => semaphore.name, () => newGroup(heading(table.labels.length)), (group, semaphore) => {
     group.rows[0].cells[0].replaceChildren(usage(semaphore));
     fillBody(table, group, semaphore.holders);
   });
   tellRest(shown, entries, more);
 }
 
-function newGroup(table) {
-  const heading = element('th');
-  heading.scope = 'rowgroup';
-  heading.colSpan = table.labels.length;
-  heading.setAttribute('role', 'rowheader');
-  const row = element('tr', 'group', heading);
-  row.setAttribute('role', 'row');
-  const group = element('tbody', '', row);
+/** A row for each lock that somebody has alone, and a group of rows for each one that is shared. */
+function fillHeld(locks) {
+  const table = TABLES.held;
+  const shown = byId('held-table');
+  arrange(shown, locks, lock => `${lock.mode} ${lock.name}`, lock => isShared(lock) ? newSharedGroup(table) : newGroup(), (group, lock) => {
+    if (isShared(lock)) {
+      group.rows[0].cells[0].replaceChildren(sharing(lock));
+      showReleaseOfAll(group.rows[0].cells[1], lock);
+    }
+    fillBody(table, group, lock.holders);
+  });
+  tellRest(shown, locks, 0);
+}
+
+function newGroup(...cells) {
+  const group = element('tbody');
   group.setAttribute('role', 'rowgroup');
+  if (cells.length > 0) {
+    const row = element('tr', 'group', ...cells);
+    row.setAttribute('role', 'row');
+    group.append(row);
+  }
   return group;
+}
+
+function newSharedGroup(table) {
+  const action = element('td', 'action');
+  action.setAttribute('role', 'cell');
+  return newGroup(heading(table.labels.length - 1), action);
+}
+
+function heading(columns) {
+  const made = element('th');
+  made.scope = 'rowgroup';
+  made.colSpan = columns;
+  made.setAttribute('role', 'rowheader');
+  return made;
+}
+
+/** The button stays, with the focus, while holders come and go. It releases what the page shows when it is pressed. */
+function showReleaseOfAll(cell, lock) {
+  chosenByButton.set(cell, lock);
+  if (state.readOnlyBecause !== null) {
+    cell.replaceChildren();
+  } else if (cell.querySelector('button') === null) {
+    cell.replaceChildren(dangerButton('Release all…', ` holders of ${lock.name} by force`, () => choose(chosenByButton.get(cell))));
+  }
+  cell.classList.toggle('nothing', cell.children.length === 0);
 }
 
 function tellRest(shown, entries, more) {
@@ -351,7 +396,7 @@ function show() {
   readOnly.hidden = state.readOnlyBecause === null;
   readOnly.textContent = state.readOnlyBecause ?? '';
   document.body.classList.toggle('is-read-only', state.readOnlyBecause !== null);
-  fill('held', state.held, 0);
+  fillHeld(state.held);
   fillSemaphores(state.semaphores);
   byId('next-page').hidden = state.nextHeld === null;
   byId('first-page').hidden = from === '';
@@ -458,24 +503,34 @@ byId('first-page').addEventListener('click', () => turnTo(''));
 /* Forced release */
 
 const dialog = byId('release');
+const chosenByButton = new WeakMap();
 let chosen = null;
 
 const part = hold => isOfPermits(hold) ? `${permits(hold.permits)} of ${hold.name}` : hold.name;
 
 function releaseButton(hold) {
-  // A semaphore has several holders, each with a button.
-  const whose = isOfPermits(hold) ? `, held by ${hold.holder ?? hold.owner},` : '';
-  const button = element('button', 'danger', 'Release…', element('span', 'unseen', ` ${part(hold)}${whose} by force`));
+  // A semaphore and a shared lock have several holders, each with a button.
+  const whose = isOfPermits(hold) || isShared(hold) ? `, held by ${hold.holder ?? hold.owner},` : '';
+  return dangerButton('Release…', ` ${part(hold)}${whose} by force`, () => choose(hold));
+}
+
+function dangerButton(word, unseen, press) {
+  const button = element('button', 'danger', word, element('span', 'unseen', unseen));
   button.type = 'button';
-  button.addEventListener('click', () => choose(hold));
+  button.addEventListener('click', press);
   return button;
 }
 
+/** One hold, or a shared lock with all its holders. */
 function choose(hold) {
   chosen = hold;
+  const holders = hold.holders?.length ?? 1;
   byId('release-name').textContent = part(hold);
-  byId('release-holder').textContent = hold.holder ?? hold.owner;
-  byId('release-what').textContent = isOfPermits(hold) ? 'the permits' : 'the lock';
+  byId('release-holders').textContent = holders === 1 ? 'The holder is' : 'The holders are';
+  byId('release-holder').textContent = (hold.holders ?? [hold]).map(each => each.holder ?? each.owner).join(', ');
+  byId('release-guard').textContent = isOfPermits(hold) ? 'them' : 'it';
+  byId('release-what').textContent =
+    isOfPermits(hold) ? 'the permits' : isShared(hold) ? 'the lock alone' : 'the lock';
   byId('release-user').textContent = state.user;
   byId('reason').value = '';
   complain('');
@@ -515,7 +570,8 @@ dialog.querySelector('form').addEventListener('submit', async event => {
 });
 
 function releaseByForce(reason) {
-  const form = new URLSearchParams({name: chosen.name, fencingToken: chosen.fencingToken, reason});
+  const fencingToken = (chosen.holders ?? [chosen]).map(hold => hold.fencingToken).join(',');
+  const form = new URLSearchParams({name: chosen.name, fencingToken, reason});
   if (state.token !== null) {
     form.set(state.tokenParameter, state.token);
   }

@@ -114,7 +114,7 @@ final class Browser implements AutoCloseable {
     }
 
     boolean hasRow(String table, String text) {
-        return text("#" + table + "-table tbody").contains(text);
+        return text("#" + table + "-table").contains(text);
     }
 
     Object run(String script, Object... arguments) {

@@ -189,6 +189,32 @@ class ConsoleInBrowserTest {
     }
 
     @Test
+    void sharesOfOneHolderOrOfAllAreTakenAway() throws Exception {
+        LockRequest request = LockRequest.of("stuck:4").shared().notReentrant();
+        LockHandle stuck = locks.acquire(request);
+        LockHandle second = locks.acquire(request);
+        LockHandle third = locks.acquire(request);
+        open();
+        assertThat(browser.text("#held-table")).contains("shared by 3 holders");
+        assertThat(browser.text("#held-count")).isEqualTo("7");
+        browser.assertAccessible();
+        browser.tabTo("stuck:4, held by");
+        browser.press(Keys.ENTER);
+        assertThat(browser.text("#release-text")).contains("nobody is granted the lock alone");
+        browser.press("the node hangs", Keys.ENTER);
+        await().atMost(SOON).until(() -> browser.text("#held-table").contains("shared by 2 holders"));
+        assertThat(browser.text("#held-table")).contains("" + second.fencingToken(), "" + third.fencingToken());
+        browser.tabTo("holders of stuck:4 by force");
+        browser.press(Keys.ENTER);
+        assertThat(browser.text("#release-text")).contains("The holders are");
+        browser.press("they hang too", Keys.ENTER);
+        await().atMost(SOON).until(() -> !browser.text("#held-table").contains("stuck:4"));
+        await().atMost(SOON).until(() -> browser.focused().equals(browser.find("#held")));
+        assertThat(locks.admin().holders("stuck:4")).isEmpty();
+        List.of(stuck, second, third).forEach(LockHandle::release);
+    }
+
+    @Test
     void theFocusStaysWhenHoldersComeAndGo() throws Exception {
         SemaphoreRequest request = SemaphoreRequest.of("busy:1").limit(4);
         LockHandle first = locks.semaphore(request).acquire();
