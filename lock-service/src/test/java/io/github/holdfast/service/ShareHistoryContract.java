@@ -303,8 +303,8 @@ abstract class ShareHistoryContract {
             String node = "dead " + handle.owner();
             TestRows.of(database).node(node, false, ofMinutes(1));
             await("death").ignoreExceptions().atMost(SOON).until(() -> {
-                database.execute("update lock_holder set expires_at = null, node_id = '" + node + "' where name = '" + handle.name()
-                        + "' and fencing_token = " + handle.fencingToken());
+                database.execute("update lock_holder set expires_at = null, node_id = '" + node + "' where name = '"
+                        + handle.name() + "' and fencing_token = " + handle.fencingToken());
                 return true;
             });
         }

@@ -184,7 +184,7 @@ abstract class SharedLockAdminContract extends TwoServicesContract {
         }
         assertThat(tokens(admin.holders("f"))).containsExactly(living.fencingToken());
         database.execute("delete from lock_holder where name <> 'f'", "delete from lock_node where id = 'ended'");
-        List.of(absent, ended, forced, both, living).forEach(LockHandle::release);
+        List.of(dead, absent, ended, forced, both, living).forEach(LockHandle::release);
     }
 
     /** Those of the lock before it are not cut off, and the page goes on after it. */
