@@ -306,7 +306,8 @@ public final class LockRequest {
     /**
      * Shares the lock with other shared requests. It excludes only exclusive ones: while shared holders have the lock, nobody gets it
      * exclusively, and the other way round. Each shared holder has a hold of its own, which ends with its own release, lease or process.
-     * Threads of one service that share a lock without a lease have the same fencing token, and need no statement to join or to leave.
+     * Threads of one service that share a lock without a lease usually have one grant and one fencing token together. Then a thread joins
+     * and leaves without a statement. Only the last one deletes the row, and one statement a second looks for exclusive requests.
      *
      * <p>An exclusive request that waits keeps new shared holders out, so that it gets the lock after the present ones. A thread that
      * holds the lock exclusively can also acquire it shared; that is a nested hold of the exclusive lock. The other way round fails with

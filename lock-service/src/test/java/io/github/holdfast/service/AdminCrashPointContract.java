@@ -68,7 +68,8 @@ abstract class AdminCrashPointContract extends CrashPoints {
                 admin -> assertThat(admin.semaphore("read")).isEmpty(),
                 admin -> assertThat(admin.permits(List.of("read"), 1)).isEmpty(),
                 admin -> assertThat(admin.permits("read")).isEmpty());
-        LockHandle held = mine.acquireUninterruptibly(LockRequest.of("reader of all"));
+        LockHandle held =
+                mine.acquireUninterruptibly(LockRequest.of("reader of all").shared());
         for (Crash.Use<LockAdmin> read : reads) {
             atEachStep(2, crash -> crash.isDone(() -> read.of(mine.admin())));
         }

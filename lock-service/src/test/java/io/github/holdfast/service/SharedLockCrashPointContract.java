@@ -198,10 +198,11 @@ abstract class SharedLockCrashPointContract extends CrashPoints {
     @Breaks("LockAdmin.forceRelease(String, String)")
     void allSharesAreReleasedByForce(Held held) {
         atEachStep(10, crash -> {
-            LockRequest request = held.of(crash.request()).notReentrant();
+            LockRequest request = crash.request().notReentrant();
+            // A second one without a lease would join the first one.
             List<LockHandle> shares = List.of(
-                    theirs.tryAcquire(request).orElseThrow(),
-                    theirs.tryAcquire(request).orElseThrow());
+                    theirs.tryAcquire(held.of(request)).orElseThrow(),
+                    theirs.tryAcquire(Held.BY_LEASE.of(request)).orElseThrow());
             Optional<LockInfo> told = crash.during(
                     () -> mine.admin().forceRelease(crash.name(), "to test").orElseThrow());
             told.ifPresent(former ->

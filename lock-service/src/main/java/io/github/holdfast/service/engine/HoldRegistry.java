@@ -166,6 +166,12 @@ final class HoldRegistry {
                         && (hold.isOpen() || hold.holdTransactions().isUnfinished()));
     }
 
+    /** Stops threads from re-entering and joining the hold, because it is lost. */
+    void lost(LeaseHold hold) {
+        unbind(hold);
+        shares.close(hold.grant());
+    }
+
     /** Stops the acquiring thread from re-entering the hold. */
     void unbind(LeaseHold hold) {
         Thread thread = hold.acquiredBy();

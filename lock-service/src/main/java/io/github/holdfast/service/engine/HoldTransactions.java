@@ -1,6 +1,7 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.repository.StoreException;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -120,8 +121,19 @@ final class HoldTransactions {
         return isUndecided;
     }
 
-    /** Notes that the row was written since then. So the transaction that had locked it has ended. */
-    synchronized void decided() {
+    /**
+     * Waits until no unanswered commit can still happen. Such a transaction locks the row until it ends, so a write of the row waits.
+     *
+     * @throws StoreException if the write is not answered in time
+     */
+    void awaitDecision(HoldRow row) {
+        if (!row.isReleased()) {
+            row.touch();
+        }
+        decided();
+    }
+
+    private synchronized void decided() {
         isUndecided = false;
     }
 }

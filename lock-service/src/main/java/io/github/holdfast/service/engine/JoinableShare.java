@@ -47,7 +47,7 @@ final class JoinableShare {
         this.granted = granted;
         this.row = new HolderRow(context.access(), granted.grant());
         this.whenGivenBack = whenGivenBack;
-        this.first = hold(request, granted);
+        this.first = hold(request, granted, new Part());
         this.lookedAt = granted.term().validFrom();
         this.reconciliations = granted.term().reconciliations();
     }
@@ -69,18 +69,25 @@ final class JoinableShare {
      * @throws LockLostException if the share was lost meanwhile
      */
     Optional<LeaseHold> join(LockRequest request, Deadline deadline) {
+        // First of all: the new hold must not last longer than what the checks below have seen.
+        long now = context.access().ticker().nanoTime();
+        Duration remaining = first.lifetime().remaining();
         if (!isValid() || !(isFresh() || look(deadline)) || !enter()) {
             return Optional.empty();
         }
-        long seen = reconciliations;
-        long now = context.access().ticker().nanoTime();
-        GrantTerm term =
-                new GrantTerm(granted.term().node(), now, first.lifetime().remaining(), seen);
-        return Optional.of(Acquisition.stillValid(hold(request, new ShareGranted(granted.grant(), term, false)), term));
+        Part part = new Part();
+        try {
+            GrantTerm term = new GrantTerm(granted.term().node(), now, remaining, reconciliations);
+            ShareGranted joined = new ShareGranted(granted.grant(), term, false);
+            return Optional.of(Acquisition.stillValid(hold(request, joined, part), term));
+        } catch (RuntimeException | Error thrown) {
+            part.abandon();
+            throw thrown;
+        }
     }
 
-    private LeaseHold hold(LockRequest request, ShareGranted joined) {
-        return new LeaseHold(context, request, joined, new Part(), Succession.NOBODY);
+    private LeaseHold hold(LockRequest request, ShareGranted joined, Part part) {
+        return new LeaseHold(context, request, joined, part, Succession.NOBODY);
     }
 
     /** Whether the first hold is valid, or would be without its release. */

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /** The shares of one service that threads can join, and those that they have joined. Thread-safe. */
 final class JoinableShares {
@@ -45,7 +46,15 @@ final class JoinableShares {
 
     /** Stops threads from joining the share of this lock: somebody wants the lock alone. */
     void close(String name) {
-        JoinableShare share = byName.get(name);
+        close(byName.remove(name));
+    }
+
+    /** Stops threads from joining this share, because a hold of it is lost. */
+    void close(Grant grant) {
+        close(byGrant.get(grant));
+    }
+
+    private static void close(@Nullable JoinableShare share) {
         if (share != null) {
             share.close();
         }

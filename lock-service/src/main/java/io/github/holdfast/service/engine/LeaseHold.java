@@ -59,8 +59,8 @@ final class LeaseHold {
         this.row = row;
         this.succession = succession;
         this.acquiredAt = access.ticker().nanoTime();
-        Runnable unbind = () -> context.holds().unbind(this);
-        this.lifetime = new Lifetime(access, context.heartbeat(), context.listeners(), granted, row, unbind);
+        Runnable whenLost = () -> context.holds().lost(this);
+        this.lifetime = new Lifetime(access, context.heartbeat(), context.listeners(), granted, row, whenLost);
     }
 
     Grant grant() {
@@ -228,10 +228,7 @@ final class LeaseHold {
         }
         writing.lock();
         try {
-            if (!row.isReleased()) {
-                row.touch();
-            }
-            holdTransactions.decided();
+            holdTransactions.awaitDecision(row);
         } catch (StoreException failed) {
             throw new LockStoreException(name(), "is still in use by a transaction with an unanswered commit", failed);
         } finally {
@@ -441,10 +438,23 @@ final class LeaseHold {
         if (row.isReleased()) {
             return ReleaseOutcome.LOST;
         }
-        ReleaseOutcome outcome = row.giveBack(left);
+        ReleaseOutcome outcome = left > 0 || awaitsDecision() ? row.giveBack(left) : ReleaseOutcome.UNRESOLVED;
         if (outcome == ReleaseOutcome.LOST && !wasLost) {
             lifetime.loseToDatabase();
         }
         return wasLost ? ReleaseOutcome.LOST : outcome;
+    }
+
+    /** Waits for unanswered commits. The end of a share that others have joined writes no row, so it would not wait for them. */
+    private boolean awaitsDecision() {
+        try {
+            if (!isExclusive() && holdTransactions.isUndecided()) {
+                holdTransactions.awaitDecision(row);
+            }
+            return true;
+        } catch (StoreException failed) {
+            row.abandon();
+            return false;
+        }
     }
 }

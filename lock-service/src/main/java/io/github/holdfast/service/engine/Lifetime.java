@@ -5,6 +5,7 @@ import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.function.IntUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -185,7 +186,23 @@ final class Lifetime {
      */
     void recheck() {
         if (!isEnded && !isLost()) {
-            row.whyGone().ifPresent(this::lose);
+            rechecked(whyGone());
+        }
+    }
+
+    /**
+     * Asks the database why the row no longer shows this grant; empty if it still shows it.
+     *
+     * @throws StoreException if the database failed
+     */
+    Optional<LossCause> whyGone() {
+        return row.whyGone();
+    }
+
+    /** Reports a loss that a look at the row has shown; if there is none, the look confirms the hold. */
+    void rechecked(Optional<LossCause> whyGone) {
+        if (!isEnded && !isLost()) {
+            whyGone.ifPresent(this::lose);
             confirm();
         }
     }

@@ -7,8 +7,11 @@ import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
@@ -72,11 +75,14 @@ final class Reconciliation implements NodeHolds {
             if (node.mayHoldShares()) {
                 rows.addAll(this.<LockHolder>read(after -> permits(node, after), Grant::of, inDoubtWrites::free));
             }
+            // The holds of threads that share one grant need one look together.
+            Map<Grant, Optional<LossCause>> gone = new HashMap<>();
             for (LeaseHold hold : holds) {
+                Lifetime lifetime = hold.lifetime();
                 if (rows.contains(hold.grant())) {
-                    hold.lifetime().confirm();
+                    lifetime.confirm();
                 } else {
-                    hold.lifetime().recheck();
+                    lifetime.rechecked(gone.computeIfAbsent(hold.grant(), grant -> lifetime.whyGone()));
                 }
             }
         } finally {

@@ -83,16 +83,17 @@ final class SharedHolders {
      * @throws StoreException if the database failed
      */
     void want(SharedByOthers refused, Deadline deadline) {
+        if (!deadline.isLong() || deadline.isOver()) {
+            return;
+        }
+        shares.close(name);
         LockSnapshot seen = refused.seen();
-        if (deadline.isLong()
-                && !deadline.isOver()
-                && !seen.row().isWanted(seen.dbNow().plus(WANTED_AGAIN))) {
+        if (!seen.row().isWanted(seen.dbNow().plus(WANTED_AGAIN))) {
             store().inTransaction(deadline.forOneStatement(), () -> {
                 store().permits().want(name, WANTED);
                 return true;
             });
             hasWanted = true;
-            shares.close(name);
         }
     }
 
