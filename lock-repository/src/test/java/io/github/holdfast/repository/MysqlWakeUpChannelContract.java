@@ -200,8 +200,10 @@ abstract class MysqlWakeUpChannelContract {
         assertThat(other.heard()).isEqualTo("job");
         channel.wakeNext("held");
         channel.wakeNext("job");
-        assertThat(other.heard()).isEqualTo("job");
+        // The second ring may come between the look after the first one and the next sleep.
+        await().until(() -> other.names.contains("job") || other.missed.contains("job"));
         assertThat(other.names).doesNotContain("held", "free");
+        assertThat(other.missed).doesNotContain("held", "free");
     }
 
     /** The connection neither sleeps nor looks then, so the ring ends nothing. */
