@@ -127,7 +127,7 @@ final class HoldTransactions {
      * @throws StoreException if the write is not answered in time
      */
     void awaitDecision(HoldRow row) {
-        if (!row.isReleased()) {
+        if (isUndecided() && !row.isReleased()) {
             row.touch();
         }
         decided();

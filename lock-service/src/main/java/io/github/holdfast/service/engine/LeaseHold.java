@@ -438,23 +438,21 @@ final class LeaseHold {
         if (row.isReleased()) {
             return ReleaseOutcome.LOST;
         }
-        ReleaseOutcome outcome = left > 0 || awaitsDecision() ? row.giveBack(left) : ReleaseOutcome.UNRESOLVED;
+        ReleaseOutcome outcome = left == 0 && !isExclusive() ? endShare() : row.giveBack(left);
         if (outcome == ReleaseOutcome.LOST && !wasLost) {
             lifetime.loseToDatabase();
         }
         return wasLost ? ReleaseOutcome.LOST : outcome;
     }
 
-    /** Waits for unanswered commits. The end of a share that others have joined writes no row, so it would not wait for them. */
-    private boolean awaitsDecision() {
+    /** Waits for unanswered commits first: the end of a share that others have joined writes no row, so it would not wait for them. */
+    private ReleaseOutcome endShare() {
         try {
-            if (!isExclusive() && holdTransactions.isUndecided()) {
-                holdTransactions.awaitDecision(row);
-            }
-            return true;
+            holdTransactions.awaitDecision(row);
         } catch (StoreException failed) {
             row.abandon();
-            return false;
+            return ReleaseOutcome.UNRESOLVED;
         }
+        return row.giveBack(0);
     }
 }
