@@ -43,14 +43,15 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
 
     @Override
     @Query("""
-            select new io.github.holdfast.repository.LockTables$LockSnapshot(l, n, db_clock())
-            from HoldfastLock l left join HoldfastNode n on n.id = l.nodeId
+            select new io.github.holdfast.repository.LockTables$LockSnapshot(l, m, db_clock())
+            from HoldfastLock l left join HoldfastNode m on m.id = l.nodeId
             where l.name > :after and l.owner is not null
-                and (n.ended = false or (l.nodeId is null and l.expiresAt > db_clock())
+                and (m.ended = false or (l.nodeId is null and l.expiresAt > db_clock())
                     or (l.holdCount = -1 and l.permits is null and exists (
-                        select 1 from HoldfastHolder h left join HoldfastNode m on m.id = h.nodeId
-                        where h.name = l.name and h.owner <> '*forced'
-                            and (m.ended = false or (h.nodeId is null and h.expiresAt > db_clock())))))
+                        select 1 from HoldfastHolder h left join HoldfastNode n on n.id = h.nodeId
+                        where h.name = l.name and
+            """ + PermitRepository.HAS_GRANT + """
+                    )))
             order by l.name fetch first :limit rows only
             """)
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))

@@ -28,6 +28,10 @@ interface PermitRepository extends Repository<LockEntity, String> {
             from HoldfastHolder h left join HoldfastNode n on n.id = h.nodeId
             """;
 
+    /** The condition that the holder {@code h} with the node {@code n} has what was granted: it is not dead, and lost nothing by force. */
+    String HAS_GRANT =
+            " h.owner <> '*forced' and (n.ended = false or (h.nodeId is null and h.expiresAt > db_clock())) ";
+
     /** The condition that the holder's node lives, if it has one. */
     String IF_NODE_LIVES =
             " and (:nodeId is null or (select n.ended from HoldfastNode n where n.id = :nodeId) = false)";
@@ -71,11 +75,10 @@ interface PermitRepository extends Repository<LockEntity, String> {
     Optional<HolderSnapshot> holder(@Param("name") String name, @Param("token") long token);
 
     /** See {@link PermitRows#living}. */
-    @Query(HOLDERS + """
-            where h.name in (:names) and h.owner <> '*forced'
-                and (n.ended = false or (h.nodeId is null and h.expiresAt > db_clock()))
-            order by h.name, h.fencingToken fetch first :limit rows only
-            """)
+    @Query(HOLDERS
+            + " where h.name in (:names) and"
+            + HAS_GRANT
+            + "order by h.name, h.fencingToken fetch first :limit rows only")
     List<HolderSnapshot> living(@Param("names") Collection<String> names, @Param("limit") int limit);
 
     /** See {@link PermitRows#heldThrough}. */
