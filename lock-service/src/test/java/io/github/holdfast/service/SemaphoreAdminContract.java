@@ -26,27 +26,17 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Future;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** What operators see of semaphores, and what they change. */
-abstract class SemaphoreAdminContract extends TwoServicesContract {
+abstract class SemaphoreAdminContract extends AdminContract {
 
     private static final SemaphoreRequest REQUEST =
             SemaphoreRequest.of("exports").limit(2).waitAtMost(SOON);
     private static final SemaphoreRequest WITH_LEASE = REQUEST.lease(ofMinutes(1));
 
-    private LockAdmin admin;
-
-    @BeforeAll
-    void openAdmin() {
-        admin = theirs.admin();
-    }
-
-    @AfterEach
-    void empty() {
-        database.execute("delete from lock_holder", "delete from distributed_lock", "delete from lock_audit");
+    SemaphoreAdminContract() {
+        super("exports");
     }
 
     private LockHandle acquire(SemaphoreRequest request) {
@@ -55,10 +45,6 @@ abstract class SemaphoreAdminContract extends TwoServicesContract {
 
     private Future<LockHandle> acquiring(SemaphoreRequest request) {
         return threads.submit(() -> mine.semaphore(request).acquire());
-    }
-
-    private long records(String condition) {
-        return database.queryForLong("select count(*) from lock_audit where lock_name = 'exports' and " + condition);
     }
 
     // What is there

@@ -27,27 +27,17 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Future;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** What operators see of shared locks, and what they take away. */
-abstract class SharedLockAdminContract extends TwoServicesContract {
+abstract class SharedLockAdminContract extends AdminContract {
 
     private static final LockRequest ALONE = LockRequest.of("prices");
     private static final LockRequest SHARED = ALONE.shared().notReentrant();
     private static final LockRequest WITH_LEASE = SHARED.lease(ofMinutes(1));
 
-    private LockAdmin admin;
-
-    @BeforeAll
-    void openAdmin() {
-        admin = theirs.admin();
-    }
-
-    @AfterEach
-    void empty() {
-        database.execute("delete from lock_holder", "delete from distributed_lock", "delete from lock_audit");
+    SharedLockAdminContract() {
+        super("prices");
     }
 
     private LockHandle acquire(LockRequest request) {
@@ -60,10 +50,6 @@ abstract class SharedLockAdminContract extends TwoServicesContract {
 
     private static List<Long> tokens(List<LockInfo> holders) {
         return holders.stream().map(LockInfo::fencingToken).toList();
-    }
-
-    private long records(String condition) {
-        return database.queryForLong("select count(*) from lock_audit where lock_name = 'prices' and " + condition);
     }
 
     private void endLeaseOf(LockHandle share) {
