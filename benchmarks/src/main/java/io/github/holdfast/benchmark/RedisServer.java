@@ -32,7 +32,7 @@ final class RedisServer implements AutoCloseable {
      *
      * @throws IllegalStateException if the program is not installed, or ends at once
      */
-    static RedisServer start() throws IOException, InterruptedException {
+    static RedisServer start() throws IOException {
         if (!Files.exists(PROGRAM)) {
             throw new IllegalStateException("There is no " + PROGRAM + ": install redis-server");
         }
@@ -56,7 +56,7 @@ final class RedisServer implements AutoCloseable {
                 server.close();
                 throw new IllegalStateException(Files.readString(directory.resolve("log")));
             }
-            Thread.sleep(20);
+            Load.pause(Duration.ofMillis(20));
         }
         return server;
     }

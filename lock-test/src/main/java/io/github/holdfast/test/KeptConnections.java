@@ -62,14 +62,12 @@ final class KeptConnections implements AutoCloseable {
         return idle.poll();
     }
 
-    private void giveBack(Connection connection) {
-        if (!isKept(connection)) {
+    private synchronized void giveBack(Connection connection) {
+        if (isClosed || idle.size() >= atMost) {
             end(connection);
+        } else {
+            idle.add(connection);
         }
-    }
-
-    private synchronized boolean isKept(Connection connection) {
-        return !isClosed && idle.size() < atMost && idle.offer(connection);
     }
 
     private static void end(@Nullable Connection connection) {
