@@ -82,7 +82,10 @@ public class LockHolder {
     @SuppressWarnings("unused")
     private long guardCount;
 
-    /** The owner of permits, or of a share, that were released by force. No acquisition has it, so all writes of the former owner miss the row. */
+    /**
+     * The owner of permits, or of a share, that were released by force. No acquisition has it, so all writes of the former owner miss
+     * the row.
+     */
     public static final String FORCED = "*forced";
 
     /** For the persistence provider. It sets every field before other code sees the instance. */
@@ -130,8 +133,8 @@ public class LockHolder {
     }
 
     /**
-     * Whether the permits or the share were released by force. They count until the lease of the row ends, because the former owner may not have
-     * noticed yet.
+     * Whether the permits or the share were released by force. They count until the lease of the row ends, because the former owner may
+     * not have noticed yet.
      */
     public boolean isForced() {
         return owner.equals(FORCED);

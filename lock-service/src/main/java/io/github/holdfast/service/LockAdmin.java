@@ -204,11 +204,11 @@ public final class LockAdmin {
      * <p>All holders of a shared lock lose it, one after the other, each in a transaction of its own. If the method throws an exception,
      * some of them may have lost it.
      *
-     * <p>The next grant waits until the holder must have noticed. If the lock was shared, others may go on sharing it. If the lock has a lease, that is the end of the lease as it
-     * stands now. If the lock lives as long as its node, that is one {@linkplain LockServiceBuilder#nodeLease node lease} from
-     * now; for this, all services should have the same node lease. In both cases, the wait also includes the {@linkplain
-     * LockServiceBuilder#clockTolerance clock tolerance}. The method adds a record for each holder to {@code lock_audit}. Not
-     * interruptible.
+     * <p>The next grant waits until the holder must have noticed. If the lock was shared, others may go on sharing it. If the lock
+     * has a lease, that is the end of the lease as it stands now. If the lock lives as long as its node, that is one
+     * {@linkplain LockServiceBuilder#nodeLease node lease} from now; for this, all services should have the same node
+     * lease. In both cases, the wait also includes the {@linkplain LockServiceBuilder#clockTolerance clock tolerance}. The
+     * method adds a record for each holder to {@code lock_audit}. Not interruptible.
      *
      * <p>Six statements if the lock lives as long as its node, and three if it has a lease. For a shared lock, two, and then six or
      * four for each holder.

@@ -204,9 +204,10 @@ public final class LocksEndpoint {
      * @param fencingToken the token of the holder that the caller has seen, so that a later holder keeps the lock; without it,
      *     any holder loses the lock, and all who share it. Required for permits
      * @param reason the reason, for the record in {@code lock_audit}
-     * @return 200 with the former holder, or that with the oldest grant if several shared the lock; 400 if the reason is missing or invalid, or the token of permits is missing; 403 if
-     *     forced releases are not allowed or the caller is not authenticated; 404 if the lock was not held, or the holder no
-     *     longer has the permits; 409 if another holder has the lock
+     * @return 200 with the former holder, or that with the oldest grant if several shared the lock; 400 if the reason is missing
+     *     or invalid, or the token of permits is missing; 403 if forced releases are not allowed or the caller is not
+     *     authenticated; 404 if the lock was not held, or the holder no longer has the permits; 409 if another holder has
+     *     the lock
      * @see LockAdmin#forceRelease
      * @see LockAdmin#forceReleasePermits
      */
