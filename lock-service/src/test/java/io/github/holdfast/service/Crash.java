@@ -10,6 +10,7 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.service.LateCommits.Fate;
 import io.github.holdfast.test.FaultyDataSource.Fault;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.PersistenceException;
@@ -32,15 +33,18 @@ final class Crash {
     private final String name;
     private final int step;
     private final Fault fault;
+    private final Fate fate;
     private final List<LockHandle> handles = new ArrayList<>();
     private final Map<String, Long> tokens = new HashMap<>();
     private boolean isReached;
 
-    Crash(CrashPoints points, String name, int step, Fault fault) {
+    /** @param fate what becomes of a commit that arrives late */
+    Crash(CrashPoints points, String name, int step, Fault fault, Fate fate) {
         this.points = points;
         this.name = name;
         this.step = step;
         this.fault = fault;
+        this.fate = fate;
     }
 
     /** Something that may fail. */
@@ -94,7 +98,7 @@ final class Crash {
         points.connections.note();
         points.faults.arm(step, fault);
         try {
-            return Optional.of(call.call());
+            return Optional.of(fault == Fault.DELAYED ? points.lateCommits.settling(fate, call) : call.call());
         } catch (Exception failed) {
             if (!points.faults.fired() || !isExpected.test(failed)) {
                 throw failed;

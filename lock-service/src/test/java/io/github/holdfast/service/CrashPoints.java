@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.service.LateCommits.Fate;
 import io.github.holdfast.service.engine.JumpingTicker;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
@@ -60,6 +61,7 @@ abstract class CrashPoints {
     Services services;
     TestRows rows;
     FaultyDataSource faults;
+    LateCommits lateCommits;
     HikariDataSource pool;
     BorrowedConnections connections;
     EntityManagerFactory unit;
@@ -83,6 +85,7 @@ abstract class CrashPoints {
         rows = TestRows.of(database);
         database.execute("create table crash_commit (name varchar(100) primary key)");
         faults = new FaultyDataSource(database.dataSource());
+        lateCommits = new LateCommits(faults);
         pool = services.patientPoolOver(faults);
         connections = new BorrowedConnections(pool);
         unit = services.unit(
@@ -119,6 +122,7 @@ abstract class CrashPoints {
     @AfterAll
     void close() throws Exception {
         faults.disarm();
+        lateCommits.close();
         services.close();
         awaitNoThreadBut(threadsBefore);
     }
@@ -143,22 +147,39 @@ abstract class CrashPoints {
         }
     }
 
+    /** As {@link #atEachStep(int, Scenario)}, and with commits that arrive late or never. */
+    void atEachStepAndLateCommit(int atLeast, Scenario scenario) {
+        atEachStep(atLeast, scenario);
+        atEachStep(Fault.DELAYED, Fate.LANDS_SOON, atLeast, scenario);
+        atEachStep(Fault.DELAYED, Fate.SINKS_SOON, atLeast, scenario);
+    }
+
     /** As {@link #atEachStep(int, Scenario)}, with one fault. */
     void atEachStep(Fault fault, int atLeast, Scenario scenario) {
+        atEachStep(fault, Fate.LANDS_SOON, atLeast, scenario);
+    }
+
+    /**
+     * As {@link #atEachStep(int, Scenario)}, with one fault.
+     *
+     * @param fate what becomes of a commit that arrives late
+     */
+    void atEachStep(Fault fault, Fate fate, int atLeast, Scenario scenario) {
         int step = 1;
-        while (isReached(step, fault, scenario)) {
+        while (isReached(step, fault, fate, scenario)) {
             step++;
         }
         assertThat(step - 1).as("steps, with " + fault).isGreaterThanOrEqualTo(atLeast);
     }
 
-    private boolean isReached(int step, Fault fault, Scenario scenario) {
-        Crash crash = new Crash(this, "crash " + ++names, step, fault);
+    private boolean isReached(int step, Fault fault, Fate fate, Scenario scenario) {
+        Crash crash = new Crash(this, "crash " + ++names, step, fault, fate);
         try {
             scenario.at(crash);
             return crash.end();
         } catch (Exception | AssertionError thrown) {
-            throw new AssertionError(fault + " at step " + step + ", " + thrown.getMessage(), thrown);
+            throw new AssertionError(
+                    (fault == Fault.DELAYED ? fate : fault) + " at step " + step + ", " + thrown.getMessage(), thrown);
         } finally {
             faults.disarm();
         }

@@ -11,19 +11,14 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.semaphore.SemaphoreRequest;
+import io.github.holdfast.service.LateCommits.Fate;
 import io.github.holdfast.test.FaultyDataSource.Fault;
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -35,21 +30,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 abstract class SemaphoreCrashPointContract extends CrashPoints {
 
     private static final int LIMIT = 2;
-
-    /** What becomes of a commit that the server has not received when its call fails. */
-    private enum LateCommit {
-        LANDS_SOON,
-        SINKS_SOON,
-        LANDS_AFTER_THE_CALL
-    }
-
-    private final ScheduledExecutorService network =
-            Executors.newSingleThreadScheduledExecutor(Daemons.named("network"));
-
-    @AfterAll
-    void closeNetwork() {
-        network.shutdownNow();
-    }
 
     /** How permits are held. */
     enum Held {
@@ -80,15 +60,12 @@ abstract class SemaphoreCrashPointContract extends CrashPoints {
     }
 
     private void atEachPoint(int atLeast, PermitScenario scenario) {
-        for (Fault fault : Fault.values()) {
-            atEachStep(fault, atLeast, crash -> at(new Point(crash, LateCommit.LANDS_SOON), scenario));
-        }
-        atEachStep(Fault.DELAYED, atLeast, crash -> at(new Point(crash, LateCommit.SINKS_SOON), scenario));
+        atEachStepAndLateCommit(atLeast, crash -> at(new Point(crash), scenario));
     }
 
     /** Until its commit arrives, a transaction has its rows locked, and the call gives up. Each such point takes seconds. */
     private void atEachPointWithALateCommitAfterTheCall(int atLeast, PermitScenario scenario) {
-        atEachStep(Fault.DELAYED, atLeast, crash -> at(new Point(crash, LateCommit.LANDS_AFTER_THE_CALL), scenario));
+        atEachStep(Fault.DELAYED, Fate.LANDS_AFTER_THE_CALL, atLeast, crash -> at(new Point(crash), scenario));
     }
 
     private static void at(Point point, PermitScenario scenario) throws Exception {
@@ -100,13 +77,11 @@ abstract class SemaphoreCrashPointContract extends CrashPoints {
     private final class Point {
 
         private final Crash crash;
-        private final LateCommit lateCommit;
         private final List<LockHandle> kept = new ArrayList<>();
         private long greatestToken;
 
-        Point(Crash crash, LateCommit lateCommit) {
+        Point(Crash crash) {
             this.crash = crash;
-            this.lateCommit = lateCommit;
         }
 
         String name() {
@@ -143,51 +118,15 @@ abstract class SemaphoreCrashPointContract extends CrashPoints {
 
         /** Does it while a connection breaks. */
         <T> Optional<T> during(Callable<T> call) throws Exception {
-            return settlingLateCommit(() -> crash.during(call));
-        }
-
-        private <T> T settlingLateCommit(Callable<T> call) throws Exception {
-            if (lateCommit == LateCommit.LANDS_AFTER_THE_CALL) {
-                try {
-                    return call.call();
-                } finally {
-                    settleLateCommit();
-                }
-            }
-            Future<?> settling = network.scheduleWithFixedDelay(this::settleLateCommit, 0, 5, TimeUnit.MILLISECONDS);
-            try {
-                return call.call();
-            } finally {
-                assertThat(settling).as("what settles late commits").isNotDone();
-                settling.cancel(false);
-                settleLateCommit();
-            }
+            return crash.during(call);
         }
 
         boolean isDone(Crash.Work work) throws Exception {
-            return during(() -> {
-                        work.run();
-                        return true;
-                    })
-                    .isPresent();
+            return crash.isDone(work);
         }
 
         boolean isCommittedAfter(Crash.Work work) throws Exception {
-            return settlingLateCommit(() -> crash.isCommittedAfter(work));
-        }
-
-        private void settleLateCommit() {
-            try {
-                if (lateCommit == LateCommit.SINKS_SOON) {
-                    faults.sink();
-                } else {
-                    faults.land();
-                }
-            } catch (IllegalStateException nothingIsLate) {
-                // The fault was another one, or not at a commit.
-            } catch (SQLException refused) {
-                throw new AssertionError("The late commit failed", refused);
-            }
+            return crash.isCommittedAfter(work);
         }
 
         /** Either the caller has the permits, and has one row, or soon there is no row. */

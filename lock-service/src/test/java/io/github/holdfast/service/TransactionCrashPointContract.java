@@ -9,6 +9,7 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.service.LateCommits.Fate;
 import io.github.holdfast.test.FaultyDataSource.Fault;
 import jakarta.persistence.EntityManager;
 import java.util.ArrayList;
@@ -168,7 +169,7 @@ abstract class TransactionCrashPointContract extends CrashPoints {
     void aTransactionBeginsAfterACommitWithoutAnAnswer(Kept kept) {
         atEachStep(4, crash -> {
             LockHandle lock = crash.keep(mine.acquire(kept.of(crash.request(), LONG)));
-            Crash unanswered = new Crash(this, crash.name() + " unanswered", 3, Fault.ANSWER_LOST);
+            Crash unanswered = new Crash(this, crash.name() + " unanswered", 3, Fault.ANSWER_LOST, Fate.LANDS_SOON);
             assertThat(unanswered.isCommittedAfter(() -> {})).isFalse();
             assertThat(unanswered.isThere()).isTrue();
             crash.isCommittedAfter(() -> {});
