@@ -16,6 +16,14 @@ enum Action {
     ROW_ACQUIRE,
     /** It was given back; a failure means that it was broken meanwhile. */
     ROW_RELEASE,
+    /** A lock was asked for to be shared. */
+    SHARE,
+    /** Who shares it looked whether it still does; a failure means that it knows that it does not. */
+    SHARE_LOOK,
+    /** The share was given back. */
+    SHARE_RELEASE,
+    /** A guarded transaction under a share has read the counter twice: the values that it has seen are in {@code holds} and {@code value}. */
+    READ,
     /** A guarded transaction that counts one up was committed. */
     COMMIT,
     /** A fault that a worker does not survive. */
@@ -38,6 +46,8 @@ enum Action {
     LEFT,
     /** Afterwards, what the lock's row shows; it fails if the row names a node that is dead. */
     ROW,
+    /** Afterwards, the row of one who shares the lock, although everybody has given back. */
+    SHARE_ROW,
     /** Afterwards, a place in the queue of a lock at which nobody waits; it fails if the place names a node that is dead. */
     PLACE,
     /** Afterwards, how many places in queues were seen while there were faults: in all, and of fair requests. */

@@ -17,6 +17,9 @@ record Aftermath(long calmNanos, Duration freeWithin, Verdict verdict) {
             if (operation.is(Action.ROW, Phase.FAIL)) {
                 verdict.violated(Promise.NOTHING_LEFT_BY_THE_DEAD, operation);
             }
+            if (operation.action() == Action.SHARE_ROW) {
+                verdict.violated(Promise.NOTHING_LEFT_BY_THE_DEAD, operation);
+            }
             if (operation.action() == Action.PLACE) {
                 verdict.violated(
                         operation.outcome() == Phase.FAIL ? Promise.NOTHING_LEFT_BY_THE_DEAD : Promise.NOTHING_LEAKED,

@@ -10,4 +10,8 @@ record Belief(Operation grant, long until) {
     long from() {
         return grant.endNanos();
     }
+
+    boolean isShared() {
+        return grant.action() == Action.SHARE;
+    }
 }

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What holders of a name believed. By each answer a holder knows until when it has the lock, unless it gives it back, is told that it
- * is lost, is killed, or closes its service. A row lock counts only if it was given back unbroken: its loss is noticed no earlier.
+ * is lost, is killed, or closes its service. Those who share a lock may overlap. A row lock counts only if it was given back unbroken: its loss is noticed no earlier.
  *
  * @param ends of each worker, by the time when they were over
  */
@@ -40,7 +40,9 @@ record Beliefs(Exemptions exemptions, Map<Integer, NavigableMap<Long, Operation>
             while (!current.isEmpty() && current.element().until() <= belief.from()) {
                 current.remove();
             }
-            current.forEach(other -> overlap(other.grant(), belief.grant()));
+            current.stream()
+                    .filter(other -> !other.isShared() || !belief.isShared())
+                    .forEach(other -> overlap(other.grant(), belief.grant()));
             current.add(belief);
         }
     }
@@ -61,14 +63,15 @@ record Beliefs(Exemptions exemptions, Map<Integer, NavigableMap<Long, Operation>
             GrantOfWorker grant = new GrantOfWorker(worker, facts.token());
             Followed lease = leases.get(grant);
             switch (operation.action()) {
-                case ACQUIRE -> {
+                case ACQUIRE, SHARE -> {
                     if (operation.outcome() == Phase.OK) {
                         leases.put(grant, new Followed(operation));
                     }
                 }
-                case REENTER, LOOK, RENEW -> follow(lease, operation);
-                case RELEASE -> {
-                    if (lease != null && facts.holds() == 0) {
+                case REENTER, LOOK, RENEW, SHARE_LOOK -> follow(lease, operation);
+                case RELEASE, SHARE_RELEASE -> {
+                    boolean isLast = operation.action() == Action.SHARE_RELEASE || facts.holds() == 0;
+                    if (lease != null && isLast) {
                         lease.over = Math.min(lease.over, operation.begin().nanos());
                     }
                 }
@@ -97,7 +100,7 @@ record Beliefs(Exemptions exemptions, Map<Integer, NavigableMap<Long, Operation>
         }
         if (look.outcome() == Phase.OK) {
             lease.until = Math.max(lease.until, look.facts().validUntil());
-        } else if (look.is(Action.LOOK, Phase.FAIL)) {
+        } else if (look.is(Action.LOOK, Phase.FAIL) || look.is(Action.SHARE_LOOK, Phase.FAIL)) {
             // By the end of the look it knew; when it noticed is earlier, and not known.
             lease.over = Math.min(lease.over, look.begin().nanos());
         }

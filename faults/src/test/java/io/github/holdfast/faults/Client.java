@@ -7,21 +7,18 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.service.LockService;
-import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
-import org.springframework.orm.jpa.EntityManagerFactoryUtils;
 import org.springframework.orm.jpa.JpaTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
@@ -36,12 +33,13 @@ final class Client {
     private static final int LONG_WAIT_MILLIS = 3000;
 
     private final LockService locks;
-    private final EntityManagerFactory unit;
+    private final Counter counter;
     private final TransactionTemplate transaction;
     private final DataSource pool;
     private final Recorder recorder;
     private final Duration lease = Fleet.NODE_LEASE;
     private final Random random;
+    private final Reader reader;
 
     Client(
             LockService locks,
@@ -51,11 +49,12 @@ final class Client {
             Recorder recorder,
             Random random) {
         this.locks = locks;
-        this.unit = unit;
+        this.counter = new Counter(unit);
         this.transaction = new TransactionTemplate(manager);
         this.pool = pool;
         this.recorder = recorder;
         this.random = random;
+        this.reader = new Reader(this, transaction, counter, recorder, random);
     }
 
     static String name(int number) {
@@ -65,8 +64,9 @@ final class Client {
     void work() {
         while (!Worker.isStopped()) {
             String name = name(random.nextInt(NAMES));
-            switch (random.nextInt(10)) {
+            switch (random.nextInt(13)) {
                 case 0, 1 -> rowLock(name);
+                case 10, 11, 12 -> reader.share(name);
                 case 2, 3, 4, 5 -> lease(request(name).lease(lease.dividedBy(1 + random.nextInt(4))), name);
                 default -> lease(request(name), name);
             }
@@ -77,7 +77,7 @@ final class Client {
     }
 
     /** Some have hardly any time, and some have much. */
-    private Duration patience() {
+    Duration patience() {
         return Duration.ofMillis(
                 switch (random.nextInt(5)) {
                     case 0 -> random.nextInt(6);
@@ -97,7 +97,7 @@ final class Client {
         return Boolean.getBoolean(Fleet.UNFENCED) ? inOrder.withoutFence() : inOrder;
     }
 
-    private void pause(int atMostMillis) {
+    void pause(int atMostMillis) {
         LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1L + random.nextInt(atMostMillis)));
     }
 
@@ -139,7 +139,8 @@ final class Client {
     }
 
     /** Returns null if it was not acquired, and records that. */
-    private @Nullable LockHandle acquire(LockRequest request, long operation, Action action, Facts facts) {
+    @Nullable
+    LockHandle acquire(LockRequest request, long operation, Action action, Facts facts) {
         try {
             return locks.acquire(request);
         } catch (LockNotAcquiredException refused) {
@@ -175,7 +176,7 @@ final class Client {
         }
     }
 
-    private Facts believed(LockHandle lock) {
+    Facts believed(LockHandle lock) {
         long before = recorder.now();
         return Facts.of(lock.name())
                 .token(lock.fencingToken())
@@ -229,12 +230,15 @@ final class Client {
         Facts facts = Facts.of(lock.name()).token(lock.fencingToken()).holds(left);
         long release = recorder.begin(Action.RELEASE, facts);
         ReleaseOutcome outcome = lock.release();
-        Phase phase = switch (outcome) {
+        recorder.end(release, Action.RELEASE, phase(outcome), facts);
+    }
+
+    static Phase phase(ReleaseOutcome outcome) {
+        return switch (outcome) {
             case RELEASED, STILL_HELD, DEFERRED -> Phase.OK;
             case LOST -> Phase.FAIL;
             case UNRESOLVED -> Phase.UNKNOWN;
         };
-        recorder.end(release, Action.RELEASE, phase, facts);
     }
 
     /** Counts one up, from what it has read in the same transaction. */
@@ -255,16 +259,14 @@ final class Client {
     }
 
     private long count(String name) {
-        EntityManager em = Objects.requireNonNull(EntityManagerFactoryUtils.getTransactionalEntityManager(unit));
-        Number before = (Number) em.createNativeQuery("select n from fault_counter where name = :name")
-                .setParameter("name", name)
-                .getSingleResult();
-        // Sometimes longer than the lease: then the guard decides.
+        long counted = counter.read(name) + 1;
+        pauseInTransaction();
+        counter.write(name, counted);
+        return counted;
+    }
+
+    /** Sometimes longer than the lease: then the guard decides. */
+    void pauseInTransaction() {
         pause(random.nextInt(6) == 0 ? (int) lease.toMillis() : 20);
-        int unused = em.createNativeQuery("update fault_counter set n = :n where name = :name")
-                .setParameter("n", before.longValue() + 1)
-                .setParameter("name", name)
-                .executeUpdate();
-        return before.longValue() + 1;
     }
 }

@@ -138,6 +138,16 @@ record FaultRun(TestDatabase kind, long seed, Duration duration, Path directory)
                     recorder.end(recorder.begin(Action.ROW, facts), Action.ROW, outcome, facts);
                 }
             }
+            try (ResultSet rows =
+                    statement.executeQuery("select name, owner, node_id, fencing_token from lock_holder")) {
+                while (rows.next()) {
+                    Facts facts = Facts.of(rows.getString(1))
+                            .owner(rows.getString(2))
+                            .node(rows.getString(3))
+                            .token(rows.getLong(4));
+                    recorder.end(recorder.begin(Action.SHARE_ROW, facts), Action.SHARE_ROW, Phase.FAIL, facts);
+                }
+            }
             try (ResultSet rows = statement.executeQuery("select name, n from fault_counter")) {
                 while (rows.next()) {
                     Facts facts = Facts.of(rows.getString(1)).value(rows.getLong(2));

@@ -54,6 +54,8 @@ class FaultTest {
         assertThat(verdict.violations()).as("with seed %d: %s", seed, verdict).isEmpty();
         assertThat(operations).as("grants").anyMatch(operation -> operation.is(Action.ACQUIRE, Phase.OK));
         assertThat(operations).as("row locks").anyMatch(operation -> operation.is(Action.ROW_ACQUIRE, Phase.OK));
+        assertThat(operations).as("shares").anyMatch(operation -> operation.is(Action.SHARE, Phase.OK));
+        assertThat(operations).as("reads").anyMatch(operation -> operation.is(Action.READ, Phase.OK));
         assertThat(operations).as("guarded commits").anyMatch(operation -> operation.is(Action.COMMIT, Phase.OK));
         assertThat(seen.value()).as("places in queues").isPositive();
         assertThat(seen.holds()).as("places of fair requests").isPositive();

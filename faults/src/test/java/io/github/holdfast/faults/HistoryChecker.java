@@ -46,6 +46,7 @@ final class HistoryChecker {
             new GrantOrder(exemptions, verdict).judge(ofName);
             new Beliefs(exemptions, ends, verdict).judge(ofName);
             new Commits(verdict).judge(ofName);
+            new Reads(exemptions, verdict).judge(ofName);
             new HoldCounts(verdict).judge(ofName);
             new Aftermath(calm, freeWithin, verdict).judge(ofName);
         });

@@ -108,6 +108,75 @@ class HistoryCheckerTest {
     }
 
     @Test
+    void thoseWhoShareALockMayOverlap() {
+        recording
+                .shared(1, 101, 0, 5)
+                .shared(1, 102, 1, 6)
+                .shared(2, 201, 2, 9)
+                .add(2, Action.SHARE_RELEASE, Phase.OK, 4, 4.1, facts -> facts.token(201))
+                .add(1, Action.SHARE_LOOK, Phase.FAIL, 3, 3.1, facts -> facts.token(102))
+                .acquired(3, 7, 4.5, 5.5, 8);
+        assertExempted(Map.of());
+    }
+
+    @Test
+    void anExclusiveGrantBesideAShare() {
+        recording.shared(1, 101, 0, 5).shared(1, 102, 1, 6).acquired(3, 7, 5, 5.5, 8);
+        assertBroken(Promise.ONE_HOLDER);
+    }
+
+    @Test
+    void aShareBesideAnExclusiveGrant() {
+        recording.acquired(3, 7, 0, 1, 4).shared(1, 101, 3, 5);
+        assertBroken(Promise.ONE_HOLDER);
+    }
+
+    @Test
+    void aShareThatIsProlonged() {
+        recording
+                .shared(1, 101, 0, 5)
+                .add(
+                        1,
+                        Action.SHARE_LOOK,
+                        Phase.OK,
+                        4,
+                        4,
+                        facts -> facts.token(101).validUntil(Recording.nanos(9)))
+                .acquired(3, 7, 7, 8, 8.5);
+        assertBroken(Promise.ONE_HOLDER);
+    }
+
+    @Test
+    void whatIsReadUnderAShareChanges() {
+        recording
+                .add(1, Action.READ, Phase.OK, 0, 1, facts -> facts.holds(4).value(4))
+                .add(1, Action.READ, Phase.FAIL, 1, 2, facts -> facts.holds(4).value(5))
+                .add(1, Action.READ, Phase.OK, 2, 3, facts -> facts.holds(5).value(6));
+        assertBroken(Promise.READ_UNCHANGED);
+    }
+
+    @Test
+    void whatIsReadMayChangeIfTheRowOfTheLockWasDeleted() {
+        recording
+                .shared(1, 101, 0, 5)
+                .fault(Action.DELETE_ROWS, 1)
+                .add(
+                        1,
+                        Action.READ,
+                        Phase.OK,
+                        2,
+                        3,
+                        facts -> facts.token(101).holds(5).value(6));
+        assertExempted(Map.of(Action.DELETE_ROWS, 1));
+    }
+
+    @Test
+    void aShareThatNobodyHasIsLeft() {
+        recording.add(0, Action.SHARE_ROW, Phase.FAIL, CALM + 3, CALM + 3, facts -> facts.token(4));
+        assertBroken(Promise.NOTHING_LEFT_BY_THE_DEAD);
+    }
+
+    @Test
     void tokensMayNotGoBackBecauseALockWasReleasedByForce() {
         recording
                 .acquired(1, 7, 0, 1, 2)

@@ -6,8 +6,10 @@ enum Promise {
     ORDERED_BY_VERSION,
     /** In that order, the tokens of a name increase. */
     TOKENS_INCREASE,
-    /** What holders believed never overlaps. */
+    /** What holders believed never overlaps, but for those who share the lock. */
     ONE_HOLDER,
+    /** What a transaction reads under a share stays as it is until it has committed. */
+    READ_UNCHANGED,
     /** In the order of what they have counted, the tokens of guarded commits never go back. */
     COMMITS_IN_ORDER_OF_TOKENS,
     /** What guarded commits have counted is their number. */

@@ -81,6 +81,17 @@ final class Recording {
                 facts -> facts.token(token).holds(left));
     }
 
+    /** A share from then, with a belief until then. */
+    Recording shared(int worker, long id, double from, double validUntil) {
+        return add(
+                worker,
+                Action.SHARE,
+                Phase.OK,
+                from,
+                from,
+                facts -> facts.token(id).validUntil(nanos(validUntil)));
+    }
+
     Recording rowLocked(int worker, double from, double to, Phase release) {
         add(worker, Action.ROW_ACQUIRE, Phase.OK, from, from, facts -> facts);
         return add(worker, Action.ROW_RELEASE, release, to, to, facts -> facts);
