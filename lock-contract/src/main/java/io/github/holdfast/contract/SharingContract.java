@@ -129,6 +129,19 @@ abstract class SharingContract extends WaitingContract {
     }
 
     @Test
+    void whoDowngradesKeepsTheLockShared() throws Exception {
+        LockRequest request = request("downgrade").lease(LEASE);
+        LockHandle alone = take(one(), request);
+        LockHandle share = keep(alone.downgrade());
+        assertEquals(LockMode.SHARED, share.mode());
+        assertEquals(alone.fencingToken() + 1, share.fencingToken(), "Somebody got the lock in between");
+        assertTrue(isRefused(other(), request), BESIDE_A_SHARE);
+        giveBack(take(other(), request.shared()));
+        giveBack(share);
+        giveBack(await(other(), request.waitAtMost(SOON)));
+    }
+
+    @Test
     void whoHasALockAloneMayShareIt() throws Exception {
         LockRequest request = request("nested share").lease(LEASE);
         LockHandle alone = take(one(), request);

@@ -1,6 +1,7 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockAudit;
+import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockHolder;
 import io.github.holdfast.repository.Grant.Kind;
 import java.time.Duration;
@@ -97,6 +98,15 @@ final class JpaPermitRows implements PermitRows {
             return Optional.empty();
         }
         return queries.tokenIfAlive(claim.name(), claim.nodeId()).map(token -> add(claim, token));
+    }
+
+    @Override
+    @SuppressWarnings("NullAway") // A held row has an owner.
+    public Optional<Grant> downgrade(LockEntity held, Claim claim) {
+        long token = held.fencingToken() + 1;
+        int changed = queries.downgrade(
+                held.name(), held.version(), held.fencingToken(), held.owner(), claim.owner(), token, claim.nodeId());
+        return changed == 0 ? Optional.empty() : Optional.of(add(claim, token));
     }
 
     @Override

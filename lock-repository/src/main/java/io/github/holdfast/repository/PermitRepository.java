@@ -156,6 +156,24 @@ interface PermitRepository extends Repository<LockEntity, String> {
             @Param("version") long version,
             @Param("end") long end);
 
+    /** See {@link PermitRows#downgrade}. The owner of the row is what {@link #share} writes. */
+    @Modifying
+    @Query("""
+            update HoldfastLock l
+            set l.owner = concat('*', :owner), l.nodeId = null, l.holder = null, l.holdCount = -1, l.fencingToken = :token,
+                l.acquiredAt = db_clock(), l.expiresAt = null, l.wantedUntil = null, l.version = l.version + 1
+            where l.name = :name and l.version = :version and l.fencingToken = :expectedToken and l.owner = :expectedOwner
+                and (l.expiresAt is null or l.expiresAt > db_clock())
+            """ + GrantQuery.IF_NODE_LIVES)
+    int downgrade(
+            @Param("name") String name,
+            @Param("version") long version,
+            @Param("expectedToken") long expectedToken,
+            @Param("expectedOwner") String expectedOwner,
+            @Param("owner") String owner,
+            @Param("token") long token,
+            @Param("nodeId") @Nullable String nodeId);
+
     /** Returns the token that was just taken, if the node lives. */
     @Query("select l.fencingToken from HoldfastLock l where l.name = :name" + IF_NODE_LIVES)
     Optional<Long> tokenIfAlive(@Param("name") String name, @Param("nodeId") @Nullable String nodeId);

@@ -217,6 +217,16 @@ public interface PermitRows {
     Optional<Grant> share(Claim claim, long version);
 
     /**
+     * Changes the exclusive hold of a lock to a share of it. Nobody else gets the lock exclusively in between. Two statements; one if it
+     * changes nothing. It waits for a transaction that protects the lock.
+     *
+     * @param held the lock's row as its exclusive holder last wrote it
+     * @param claim of the same name, with one permit, and through a node if the holder has one
+     * @return empty if the row has changed, its lease is over, or the node is ended or absent
+     */
+    Optional<Grant> downgrade(LockEntity held, Claim claim);
+
+    /**
      * Keeps new shared holders out of a lock for some time, because somebody waits for it. Does nothing if it is not shared. One
      * statement.
      */

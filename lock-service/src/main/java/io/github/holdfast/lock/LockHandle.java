@@ -140,6 +140,28 @@ public interface LockHandle extends AutoCloseable {
     LockHandle detach();
 
     /**
+     * Changes the exclusive hold to a shared one: releases this handle, and returns the handle of a {@linkplain LockRequest#shared
+     * share}. Others can share the lock from now on. Nobody gets it exclusively in between.
+     *
+     * <p>The share belongs to the calling thread. It lasts as long as this hold would have: it has a lease of the same length from now,
+     * or lives as long as the node. It has a greater fencing token. Handlers of {@link #onLost} stay with this handle. A change back is
+     * not possible: {@linkplain LockUpgradeException release the share first}.
+     *
+     * <p>Call it after the transaction in which you have written. Others may read what you have written as soon as they share the lock,
+     * so it fails as long as a transaction under the lock has not ended. Two statements in a transaction of its own. Not interruptible.
+     *
+     * @return the handle of the share. Also close it if you close this handle: a second release of this handle does nothing
+     * @throws IllegalStateException if nothing was done: this handle was released, or is not exclusive, or other handles of the hold
+     *     are open; a Spring-managed transaction that ran under the lock has not ended; the request had an {@linkplain
+     *     LockRequest#owner owner} or a {@linkplain LockRequest#minimumHold minimum hold}; or the service is closed
+     * @throws LockLostException if the lock is lost
+     * @throws LockStoreException if the database failed, or does not answer for 3 seconds and one connection timeout. The lock is then
+     *     released as by {@link #release()}, and not held at all
+     * @throws UnsupportedOperationException if this is a row lock
+     */
+    LockHandle downgrade();
+
+    /**
      * Calls the handler once when the lock is lost, even while the holding thread is blocked. If the lock is already lost, it
      * calls the handler at once. If the lock is released first, it never calls the handler. Handlers must be quick: one thread
      * of the service calls all of them, one after the other. The service logs an exception from a handler. All nested handles

@@ -156,6 +156,11 @@ class LocksTest {
         }
 
         @Override
+        public LockHandle downgrade() {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
         public LockHandle onLost(Consumer<LockLost> handler) {
             return this;
         }

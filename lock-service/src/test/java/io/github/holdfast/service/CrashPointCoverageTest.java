@@ -37,7 +37,8 @@ class CrashPointCoverageTest {
             TransactionCrashPointContract.class,
             RowCrashPointContract.class,
             AdminCrashPointContract.class,
-            SemaphoreCrashPointContract.class);
+            SemaphoreCrashPointContract.class,
+            SharedLockCrashPointContract.class);
 
     /** The interfaces that are not for users to implement. The service and its handles implement them. */
     private static final Set<Class<?>> IMPLEMENTED = Set.of(Locks.class, LockHandle.class);

@@ -81,7 +81,7 @@ abstract class SharedLockCrashPointContract extends CrashPoints {
     @EnumSource
     @Breaks("LockService.tryAcquire(LockRequest)")
     void aNameIsSharedForTheFirstTime(Held held) {
-        atEachStep(
+        atEachStepAndLateCommit(
                 6,
                 crash -> acquire(
                         crash, () -> mine.tryAcquire(held.of(crash.request())).orElseThrow()));
@@ -91,7 +91,7 @@ abstract class SharedLockCrashPointContract extends CrashPoints {
     @EnumSource
     @Breaks("LockService.acquire(LockRequest)")
     void aLockIsSharedAgain(Held held) {
-        atEachStep(5, crash -> {
+        atEachStepAndLateCommit(5, crash -> {
             shareFirst(crash);
             acquire(crash, () -> mine.acquire(held.of(crash.request())));
         });
@@ -100,7 +100,7 @@ abstract class SharedLockCrashPointContract extends CrashPoints {
     @Test
     @Breaks("LockService.acquire(LockRequest)")
     void aLockIsTakenThatWasShared() {
-        atEachStep(3, crash -> {
+        atEachStepAndLateCommit(3, crash -> {
             shareFirst(crash);
             acquire(crash, () -> mine.acquire(crash.request()));
         });
@@ -178,6 +178,24 @@ abstract class SharedLockCrashPointContract extends CrashPoints {
         });
     }
 
+    /** How a lock is held before it is downgraded. */
+    private static LockRequest alone(Held held, Crash crash) {
+        return held == Held.BY_LEASE ? crash.request().lease(LONG) : crash.request();
+    }
+
+    /** Afterwards, either the caller has the share, or nobody has anything. */
+    @ParameterizedTest
+    @EnumSource
+    @Breaks("LockHandle.downgrade()")
+    void aLockIsDowngraded(Held held) {
+        atEachStepAndLateCommit(3, crash -> {
+            LockHandle alone = mine.tryAcquire(alone(held, crash)).orElseThrow();
+            crash.had(crash.name(), alone.fencingToken());
+            acquire(crash, alone::downgrade);
+            assertThat(alone.state()).isEqualTo(LockState.RELEASED);
+        });
+    }
+
     // Operators
 
     @Test
@@ -231,7 +249,7 @@ abstract class SharedLockCrashPointContract extends CrashPoints {
     @EnumSource
     @Breaks("LockHandle.release()")
     void aShareIsReleased(Held held) {
-        atEachStep(2, crash -> {
+        atEachStepAndLateCommit(2, crash -> {
             LockHandle share = mine.tryAcquire(held.of(crash.request())).orElseThrow();
             crash.had(crash.name(), share.fencingToken());
             assertThat(crash.during(share::release))

@@ -185,7 +185,10 @@ abstract class StatementCountContract {
         table.add("| shared lock, release | 1 | 1 |");
         LockHandle exclusive = mine.tryAcquire(alone).orElseThrow();
         row("acquire after the last share", counting, 3, 1);
-        exclusive.close();
+        LockHandle downgraded = exclusive.downgrade();
+        awaitLook(2, 1, counting);
+        table.add("| downgrade to a shared lock | 2 | 1 |");
+        releaseOfPermits(downgraded, counting);
         counting.reset();
         countJoins(mine, LockRequest.of("shared").shared(), counting);
     }
@@ -205,10 +208,15 @@ abstract class StatementCountContract {
 
     /** Where releases wake waiters, the release of permits looks for one in the background. That look is not in the table. */
     private void releaseOfPermits(LockHandle permits, CountingDataSource counting) {
-        int looks = isH2 ? 0 : 1;
         permits.release();
-        await().atMost(ofSeconds(20)).until(() -> counting.commits() == 1 + looks);
-        assertThat(counting.sql()).hasSize(1 + looks);
+        awaitLook(1, 1, counting);
+    }
+
+    /** Awaits these statements and commits, and those of the look for a waiter. */
+    private void awaitLook(int statements, int commits, CountingDataSource counting) {
+        int looks = isH2 ? 0 : 1;
+        await().atMost(ofSeconds(20)).until(() -> counting.commits() == commits + looks);
+        assertThat(counting.sql()).hasSize(statements + looks);
         counting.reset();
     }
 

@@ -59,6 +59,8 @@ final class HandOff implements Succession {
 
     private volatile @Nullable HandOffWaiter waiter;
 
+    private volatile @Nullable Downgrade downgrade;
+
     /**
      * What follows on a hold.
      *
@@ -80,6 +82,11 @@ final class HandOff implements Succession {
     }
 
     @Override
+    public void expect(Downgrade next) {
+        downgrade = next;
+    }
+
+    @Override
     public boolean hasBegun() {
         return hasBegun;
     }
@@ -92,6 +99,11 @@ final class HandOff implements Succession {
 
     @Override
     public Optional<ReleaseOutcome> begin() {
+        Downgrade share = downgrade;
+        if (share != null) {
+            hasBegun = true;
+            return row.downgrade(share) ? Optional.of(ReleaseOutcome.RELEASED) : Optional.empty();
+        }
         if (!phase.isAccepting()) {
             return beginWithoutNext();
         }

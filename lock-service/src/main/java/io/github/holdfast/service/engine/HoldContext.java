@@ -11,6 +11,8 @@ package io.github.holdfast.service.engine;
  * @param transactions the callers' transactions
  * @param listeners notifies the log and the users' listeners
  * @param policy the rules for a takeover
+ * @param identity says who acquires
+ * @param registration registers new holds
  */
 record HoldContext(
         LockAccess access,
@@ -20,4 +22,6 @@ record HoldContext(
         HoldRegistry holds,
         TransactionGuard transactions,
         ListenerDispatcher listeners,
-        TakeoverPolicy policy) {}
+        TakeoverPolicy policy,
+        ProcessIdentity identity,
+        HoldRegistration registration) {}

@@ -105,7 +105,7 @@ final class HoldRegistry {
     /** Returns the valid holds through this node. */
     List<LeaseHold> through(Node node) {
         return holds.stream()
-                .filter(hold -> hold.isThrough(node) && !hold.lifetime().isLost())
+                .filter(hold -> hold.node() == node && !hold.lifetime().isLost())
                 .toList();
     }
 

@@ -65,6 +65,15 @@ final class HoldTransactions {
         return release == Release.DONE;
     }
 
+    /** Begins the release; returns false, and does nothing, if a transaction is unfinished. */
+    synchronized boolean beginReleaseIfFinished() {
+        boolean areFinished = unfinished.isEmpty();
+        if (areFinished) {
+            release = Release.DONE;
+        }
+        return areFinished;
+    }
+
     /** Cancels a deferred release that has not begun; returns false if there is none. */
     synchronized boolean cancelRelease() {
         boolean wasDeferred = release == Release.DEFERRED;

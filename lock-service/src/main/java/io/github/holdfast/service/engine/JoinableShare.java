@@ -52,6 +52,22 @@ final class JoinableShare {
         this.reconciliations = granted.term().reconciliations();
     }
 
+    /** The hold of a thread that a share of a lock was just granted to. Other threads can join the share, if it is possible. */
+    static LeaseHold hold(HoldContext context, LockRequest request, ShareGranted granted) {
+        return isPossible(context, request)
+                ? context.holds().shares().open(context, request, granted)
+                : ShareAcquisition.hold(context, request, granted);
+    }
+
+    /**
+     * Whether threads can join each other's shares. A share with a lease ends with the lease of one request. Where several servers
+     * write, a guarded transaction changes the holder's row, so the next one under it would fail.
+     */
+    static boolean isPossible(HoldContext context, LockRequest request) {
+        return request.lease().isEmpty()
+                && context.access().store().severalWriters().isEmpty();
+    }
+
     /** The hold of the thread that the share was granted to. */
     LeaseHold first() {
         return first;

@@ -6,10 +6,7 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockUpgradeException;
 import io.github.holdfast.repository.LockTables.WaiterRows.WaitMode;
 import io.github.holdfast.service.engine.AttemptResult.NotDue;
-import io.github.holdfast.service.engine.HoldRegistry.Reentry;
 import java.util.Optional;
-import java.util.UUID;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,15 +18,11 @@ final class LeaseAcquirer {
     private final HoldContext context;
     private final RowLocks rowLocks;
     private final ExpiryMonitor monitor;
-    private final ProcessIdentity holders;
-    private final String ownerPrefix = UUID.randomUUID() + ":";
-    private final AtomicLong acquisitions = new AtomicLong();
 
-    LeaseAcquirer(HoldContext context, RowLocks rowLocks, ExpiryMonitor monitor, ProcessIdentity holders) {
+    LeaseAcquirer(HoldContext context, RowLocks rowLocks, ExpiryMonitor monitor) {
         this.context = context;
         this.rowLocks = rowLocks;
         this.monitor = monitor;
-        this.holders = holders;
     }
 
     /**
@@ -58,7 +51,8 @@ final class LeaseAcquirer {
     Acquisition acquisition(LockRequest request, GrantStep step) {
         rowLocks.checkNotHeldByCurrentThread(request.name());
         if (request.mode() == LockMode.SHARED) {
-            return new SharedAcquisition(context, request, newOwner(), holders.current());
+            return new SharedAcquisition(
+                    context, request, identity().newOwner(), identity().current());
         }
         context.holds().checkNotSharedByCurrentThread(request.name());
         return new LeaseAcquisition(context, claim(request, step));
@@ -66,7 +60,8 @@ final class LeaseAcquirer {
 
     /** Returns the acquisition of permits. */
     Acquisition acquisition(PermitRequest request) {
-        return new PermitAcquisition(context, request, newOwner(), holders.current());
+        return new PermitAcquisition(
+                context, request, identity().newOwner(), identity().current());
     }
 
     /**
@@ -103,16 +98,12 @@ final class LeaseAcquirer {
     }
 
     private LeaseClaim claim(LockRequest request, GrantStep step) {
-        String owner = request.owner().orElseGet(this::newOwner);
+        String owner = request.owner().orElseGet(identity()::newOwner);
         WaiterNotifier waiters = context.access().waiterNotifier();
         WaiterTickets.Place place = request.isFair()
                 ? waiters.fairPlace(request.name())
                 : waiters.place(request.name(), WaitMode.EXCLUSIVE);
-        return new LeaseClaim(request, owner, holders.current(), step, place);
-    }
-
-    private String newOwner() {
-        return ownerPrefix + acquisitions.incrementAndGet();
+        return new LeaseClaim(request, owner, identity().current(), step, place);
     }
 
     /**
@@ -133,7 +124,11 @@ final class LeaseAcquirer {
                     .acquired(
                             request.name(), hold.map(granted -> granted.grant().fencingToken()), deadline.elapsed());
         }
-        hold.ifPresent(granted -> keep(granted, request));
+        hold.ifPresent(granted -> context.registration().register(granted, request));
+    }
+
+    private ProcessIdentity identity() {
+        return context.identity();
     }
 
     private Optional<LeaseHold> outer(LockRequest request) {
@@ -143,27 +138,5 @@ final class LeaseAcquirer {
         return request.owner().isEmpty()
                 ? context.holds().ofCurrentThread(request.name())
                 : context.transactions().hold(request.name(), request.owner().get());
-    }
-
-    /** Registers the hold until its release. If that fails, releases the hold, because nobody else would. */
-    private void keep(LeaseHold hold, LockRequest request) {
-        try {
-            context.transactions().checkSnapshot(hold);
-            context.holds()
-                    .add(hold, Thread.currentThread(), isReentrantByThread(request) ? Reentry.BY_THREAD : Reentry.NONE);
-            hold.lifetime().confirmOnceKept();
-            if (request.isInterruptedOnLoss()) {
-                hold.lifetime().loss().interrupt(Thread.currentThread());
-            }
-            context.transactions().join(hold);
-            monitor.expect(hold);
-        } catch (RuntimeException | Error thrown) {
-            hold.releaseAll();
-            throw thrown;
-        }
-    }
-
-    private static boolean isReentrantByThread(LockRequest request) {
-        return request.isReentrant() && request.owner().isEmpty();
     }
 }

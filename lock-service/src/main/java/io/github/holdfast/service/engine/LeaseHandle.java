@@ -18,17 +18,17 @@ import java.util.function.Consumer;
 final class LeaseHandle extends HoldHandle {
 
     private final LeaseHold hold;
-    private final HoldRegistry registry;
+    private final HoldContext context;
     private final TransactionGuard transactions;
 
     /** All handles of the hold share this object. It becomes garbage with the last handle, and the hold notices that. */
     @SuppressWarnings({"unused", "FieldCanBeLocal"})
     private final Object anchor;
 
-    LeaseHandle(LeaseHold hold, HoldRegistry registry, TransactionGuard transactions, Object anchor) {
+    LeaseHandle(LeaseHold hold, HoldContext context, Object anchor) {
         this.hold = hold;
-        this.registry = registry;
-        this.transactions = transactions;
+        this.context = context;
+        this.transactions = context.transactions();
         this.anchor = anchor;
     }
 
@@ -100,9 +100,15 @@ final class LeaseHandle extends HoldHandle {
 
     @Override
     public LockHandle detach() {
-        registry.detach(hold);
+        context.holds().detach(hold);
         hold.lifetime().loss().spare();
         return this;
+    }
+
+    @Override
+    public LockHandle downgrade() {
+        checkNotReleased();
+        return new Downgrade(context, hold).of(this);
     }
 
     @Override

@@ -80,7 +80,7 @@ final class LeaseHold {
     }
 
     boolean isByLease() {
-        return granted.term().node() == null;
+        return node() == null;
     }
 
     /** Whether the hold excludes all others. Otherwise, it is a share: a shared lock, or permits of a semaphore. */
@@ -108,8 +108,10 @@ final class LeaseHold {
         succession.expect(next);
     }
 
-    boolean isThrough(Node other) {
-        return granted.term().node() == other;
+    /** The node that keeps the hold alive; null if it has a lease. */
+    @Nullable
+    Node node() {
+        return granted.term().node();
     }
 
     void acquiredBy(Thread thread) {
@@ -123,7 +125,7 @@ final class LeaseHold {
 
     /** A new handle for this hold. */
     LockHandle handle() {
-        return new LeaseHandle(this, context.holds(), transactions, anchor.get());
+        return new LeaseHandle(this, context, anchor.get());
     }
 
     /** Whether nobody can release the hold any more, because its handles are garbage. */
@@ -299,6 +301,69 @@ final class LeaseHold {
         } finally {
             writing.unlock();
         }
+    }
+
+    /**
+     * Releases the only handle, and lets this write a share in place of the release.
+     *
+     * @throws IllegalStateException if the hold cannot be downgraded now; nothing has happened then
+     * @throws LockLostException if the hold is lost; nothing has happened then
+     * @throws LockStoreException if a commit under the lock is still unanswered; nothing has happened then
+     */
+    void downgrade(LeaseHandle handle, Downgrade downgrade) {
+        writing.lock();
+        try {
+            handle.checkNotReleased();
+            awaitDecision();
+            transactions.joinForRelease(this);
+            if (lifetime.isLost()) {
+                throw lifetime.loss().exception();
+            }
+            checkDowngrade();
+            handles = 0;
+            // In case that the release throws.
+            handle.released(ReleaseOutcome.LOST);
+            succession.expect(downgrade);
+            handle.released(free(false));
+        } finally {
+            writing.unlock();
+        }
+    }
+
+    private void checkDowngrade() {
+        String why = null;
+        if (!isExclusive()) {
+            why = "it is not held exclusively";
+        } else if (ownerIsChosen) {
+            why = "its request has chosen the owner, so other processes may have the same hold";
+        } else if (request.minimumHold().isPresent()) {
+            why = "its request has a minimum hold, and nobody may share it before the end of that";
+        } else if (holdCount() > 1) {
+            why = "it is held " + holdCount() + " times: release the nested holds first";
+        } else if (!holdTransactions.beginReleaseIfFinished()) {
+            why = "a transaction under it has not ended, and others would read what was before its commit: downgrade it"
+                    + " after the transaction";
+        }
+        if (why != null) {
+            throw new IllegalStateException("Lock '" + name() + "' cannot be downgraded: " + why);
+        }
+    }
+
+    /** The request of a share that lasts as long as this hold, and treats its thread and its transactions in the same way. */
+    LockRequest requestOfShare() {
+        LockRequest share = LockRequest.of(name()).shared();
+        if (isByLease()) {
+            Duration left = lifetime.remaining();
+            Duration usual = request.lease().orElseThrow();
+            share = share.lease(usual.compareTo(left) > 0 ? usual : left);
+        }
+        if (!request.isReentrant()) {
+            share = share.notReentrant();
+        }
+        if (request.isInterruptedOnLoss()) {
+            share = share.interruptOnLoss();
+        }
+        return isToBeFenced() ? share : share.withoutFence();
     }
 
     private ReleaseOutcome releaseHandle() {

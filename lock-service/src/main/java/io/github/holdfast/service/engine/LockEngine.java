@@ -37,7 +37,6 @@ public final class LockEngine implements AutoCloseable {
     private final ExpiryMonitor monitor;
     private final LeaseAcquirer leaseAcquirer;
     private final RowAcquirer rowAcquirer;
-    private final ProcessIdentity identity;
     private final @Nullable ConfigurableTransactionManager transactionManager;
 
     /**
@@ -105,18 +104,20 @@ public final class LockEngine implements AutoCloseable {
                 ticker);
         rowLocks = new RowLocks(store, settings.maxRowLocks(), settings.writers());
         monitor = new ExpiryMonitor(holds.all(), ticker, new HoldRecheck(holds, heartbeat, inDoubtWrites));
+        TransactionGuard transactions = new TransactionGuard(guard, holds, rowLocks, listeners);
         context = new HoldContext(
                 access,
                 phase,
                 pending,
                 heartbeat,
                 holds,
-                new TransactionGuard(guard, holds, rowLocks, listeners),
+                transactions,
                 listeners,
-                new TakeoverPolicy(settings.lockDelay(), settings.clockTolerance()));
-        leaseAcquirer = new LeaseAcquirer(context, rowLocks, monitor, identity);
-        rowAcquirer = new RowAcquirer(context, rowLocks, identity);
-        this.identity = identity;
+                new TakeoverPolicy(settings.lockDelay(), settings.clockTolerance()),
+                identity,
+                new HoldRegistration(holds, transactions, monitor));
+        leaseAcquirer = new LeaseAcquirer(context, rowLocks, monitor);
+        rowAcquirer = new RowAcquirer(context, rowLocks);
         this.transactionManager = transactionManager;
         if (transactionManager != null) {
             context.transactions().listenTo(transactionManager);
@@ -256,7 +257,7 @@ public final class LockEngine implements AutoCloseable {
      * @throws StoreException if the database failed
      */
     public Optional<LockInfo> forceRelease(String name, Predicate<LockInfo> isMeant, String reason) {
-        return new ForcedRelease(context, identity.current(), name, isMeant, reason).release();
+        return new ForcedRelease(context, context.identity().current(), name, isMeant, reason).release();
     }
 
     /**
@@ -267,7 +268,7 @@ public final class LockEngine implements AutoCloseable {
      * @throws StoreException if the database failed
      */
     public OptionalInt setLimit(String semaphore, int limit, String reason) {
-        return new SemaphoreChanges(context, identity).setLimit(semaphore, limit, reason);
+        return new SemaphoreChanges(context).setLimit(semaphore, limit, reason);
     }
 
     /**
@@ -278,7 +279,7 @@ public final class LockEngine implements AutoCloseable {
      * @throws StoreException if the database failed
      */
     public Optional<HolderSnapshot> forceReleasePermits(String semaphore, long fencingToken, String reason) {
-        return new SemaphoreChanges(context, identity).forceRelease(semaphore, fencingToken, reason);
+        return new SemaphoreChanges(context).forceRelease(semaphore, fencingToken, reason);
     }
 
     /** Returns the locks in the database. */
@@ -340,7 +341,7 @@ public final class LockEngine implements AutoCloseable {
 
     /** Returns the description of this process in the holder of a lock. */
     public String process() {
-        return identity.process();
+        return context.identity().process();
     }
 
     private boolean isHeldByCurrentThread() {

@@ -30,7 +30,7 @@ final class LockRow implements HoldRow {
     /** The row that the last write tried to store. */
     private LockEntity sent;
 
-    /** Whether the grant to the next owner had no answer. */
+    /** Whether the grant to the next owner, or of a share to this one, had no answer. */
     private boolean isHandOffInDoubt;
 
     /** Whether an attempt of the last write had no answer. Then the row may already show that attempt. */
@@ -98,6 +98,13 @@ final class LockRow implements HoldRow {
             isHandOffInDoubt = true;
             return Optional.empty();
         }
+    }
+
+    /** Grants a share to the holder instead of releasing the lock. Returns false if the lock must still be released. */
+    boolean downgrade(Downgrade downgrade) {
+        boolean isGranted = downgrade.write(current);
+        isHandOffInDoubt = downgrade.isInDoubt();
+        return isGranted;
     }
 
     @Override

@@ -4,11 +4,15 @@ import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNames;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicLong;
 
-/** Describes in readable form who acquires a lock: application, process, host and thread. */
+/** Says who acquires a lock: in readable form, and as an owner that nobody else is. Thread-safe. */
 final class ProcessIdentity {
 
     private final String process;
+    private final String ownerPrefix = UUID.randomUUID() + ":";
+    private final AtomicLong owners = new AtomicLong();
 
     ProcessIdentity(String application) {
         String pidAtHost = ProcessHandle.current().pid() + "@" + host();
@@ -22,6 +26,11 @@ final class ProcessIdentity {
         } catch (UnknownHostException unnamed) {
             return "localhost";
         }
+    }
+
+    /** Returns a new owner. */
+    String newOwner() {
+        return ownerPrefix + owners.incrementAndGet();
     }
 
     /** Returns the description of this process. */

@@ -12,12 +12,10 @@ final class RowAcquirer {
 
     private final HoldContext context;
     private final RowLocks rowLocks;
-    private final ProcessIdentity holders;
 
-    RowAcquirer(HoldContext context, RowLocks rowLocks, ProcessIdentity holders) {
+    RowAcquirer(HoldContext context, RowLocks rowLocks) {
         this.context = context;
         this.rowLocks = rowLocks;
-        this.holders = holders;
     }
 
     /**
@@ -45,7 +43,7 @@ final class RowAcquirer {
         PendingAcquisition pending = new PendingAcquisition(
                 name,
                 PendingAcquisition.NOBODY,
-                holders.current(),
+                context.identity().current(),
                 context.access().ticker());
         context.pending().begin(pending);
         try {
@@ -101,7 +99,7 @@ final class RowAcquirer {
     }
 
     private RowHold keep(RowLockAcquired locked, @Nullable TransactionScope callers) {
-        RowHold hold = new RowHold(context, rowLocks, locked, holders.current(), callers);
+        RowHold hold = new RowHold(context, rowLocks, locked, context.identity().current(), callers);
         try {
             rowLocks.add(hold);
             context.transactions().join(hold);

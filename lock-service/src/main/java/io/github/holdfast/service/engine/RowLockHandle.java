@@ -105,6 +105,11 @@ final class RowLockHandle extends HoldHandle {
     }
 
     @Override
+    public LockHandle downgrade() {
+        throw new UnsupportedOperationException("Row lock '" + name() + "' cannot be downgraded");
+    }
+
+    @Override
     public LockHandle onLost(Consumer<LockLost> handler) {
         Objects.requireNonNull(handler, "handler");
         LOG.debug("Holdfast does not watch the connection of row lock '{}', and reports no loss to a handler", name());

@@ -20,12 +20,10 @@ final class SemaphoreChanges {
 
     private final HoldContext context;
     private final LockAccess access;
-    private final ProcessIdentity identity;
 
-    SemaphoreChanges(HoldContext context, ProcessIdentity identity) {
+    SemaphoreChanges(HoldContext context) {
         this.context = context;
         this.access = context.access();
-        this.identity = identity;
     }
 
     /**
@@ -37,7 +35,8 @@ final class SemaphoreChanges {
      * @throws StoreException if the database failed
      */
     OptionalInt setLimit(String name, int limit, String reason) {
-        LimitChange change = new LimitChange(UUID.randomUUID().toString(), name, limit, identity.current(), reason);
+        LimitChange change = new LimitChange(
+                UUID.randomUUID().toString(), name, limit, context.identity().current(), reason);
         int[] sentBefore = new int[1];
         OptionalInt before = access.untilAnswered(LIMIT, locks -> {
             if (permits().isRecorded(change)) {
@@ -69,7 +68,7 @@ final class SemaphoreChanges {
      * @throws StoreException if the database failed
      */
     Optional<HolderSnapshot> forceRelease(String name, long fencingToken, String reason) {
-        ForcedShare share = new ForcedShare(context, identity.current(), name, fencingToken, reason);
+        ForcedShare share = new ForcedShare(context, context.identity().current(), name, fencingToken, reason);
         Optional<HolderSnapshot> former = access.untilAnswered(
                 LIMIT,
                 locks -> locks.read(name)

@@ -120,7 +120,13 @@ abstract sealed class ShareAcquisition implements Acquisition permits PermitAcqu
 
     /** Makes the hold of a share that was just granted. */
     LeaseHold hold(ShareGranted granted) {
-        return new LeaseHold(context, request, granted, new HolderRow(access, granted.grant()), Succession.NOBODY);
+        return hold(context, request, granted);
+    }
+
+    /** Makes the hold of a share that nobody can join. */
+    static LeaseHold hold(HoldContext context, LockRequest request, ShareGranted granted) {
+        HolderRow row = new HolderRow(context.access(), granted.grant());
+        return new LeaseHold(context, request, granted, row, Succession.NOBODY);
     }
 
     private AttemptResult attempt(Deadline deadline) {

@@ -33,22 +33,15 @@ final class SharedAcquisition extends ShareAcquisition {
     /** {@inheritDoc} A share that this process has already is joined. Nobody joins a share with a lease: it ends with the lease. */
     @Override
     public Optional<LeaseHold> within(Deadline deadline) throws InterruptedException {
-        Optional<LeaseHold> joined = isJoinable() ? shares().join(request, deadline) : Optional.empty();
+        Optional<LeaseHold> joined = JoinableShare.isPossible(context(), request)
+                ? context().holds().shares().join(request, deadline)
+                : Optional.empty();
         return joined.isPresent() ? joined : super.within(deadline);
     }
 
     @Override
     LeaseHold hold(ShareGranted granted) {
-        return isJoinable() ? shares().open(context(), request, granted) : super.hold(granted);
-    }
-
-    /** Where several servers write, a guarded transaction changes the holder's row, so the next one under it would fail. */
-    private boolean isJoinable() {
-        return request.lease().isEmpty() && store().severalWriters().isEmpty();
-    }
-
-    private JoinableShares shares() {
-        return context().holds().shares();
+        return JoinableShare.hold(context(), request, granted);
     }
 
     @Override

@@ -29,11 +29,19 @@ interface Succession {
         }
 
         @Override
+        public void expect(Downgrade next) {
+            throw new IllegalStateException("A share cannot be downgraded");
+        }
+
+        @Override
         public void released() {}
     };
 
     /** Registers the calling thread as the next owner's. Only the first thread in the queue calls this. */
     void expect(HandOffWaiter next);
+
+    /** Registers a share of the same holder as what comes next. No thread in the queue gets the lock then. */
+    void expect(Downgrade next);
 
     /** Whether the release of the hold has begun. The release chooses only a thread that registered before. */
     boolean hasBegun();

@@ -105,7 +105,9 @@ final class Interleavings {
                 new HoldRegistry(phase),
                 null,
                 null,
-                new TakeoverPolicy(Duration.ZERO, Duration.ZERO));
+                new TakeoverPolicy(Duration.ZERO, Duration.ZERO),
+                new ProcessIdentity(""),
+                null);
     }
 
     static AttemptResult.Granted granted(String name, String owner) {

@@ -6,7 +6,7 @@ import io.github.holdfast.faults.model.shares.Attempt.Phase;
 import io.github.holdfast.faults.model.shares.Database.Pending;
 
 /** Crashes, time that passes, servers that are behind, and what arrives late. */
-record Faults(Scenario scenario, Writes writes, Sharing sharing, Taking taking) {
+record Faults(Scenario scenario, Writes writes, Sharing sharing, Taking taking, Downgrading downgrading) {
 
     private static final String NOBODY = "";
 
@@ -70,6 +70,11 @@ record Faults(Scenario scenario, Writes writes, Sharing sharing, Taking taking) 
         } else if (late instanceof Late.ExclusiveGrant grant) {
             if (!s.isRowLocked() && taking.matches(row, grant.seen())) {
                 out.add("a late grant is done", NOBODY, Cause.PROGRAM, taking.granted(arrived, grant.owner()));
+            }
+        } else if (late instanceof Late.Downgrade downgrade) {
+            if (!s.isRowLocked() && downgrading.matches(row, downgrade.seen())) {
+                State done = downgrading.downgraded(arrived, downgrade.owner());
+                out.add("a late downgrade is done", NOBODY, Cause.PROGRAM, done);
             }
         } else if (late instanceof Late.SharedGrant grant && !s.isRowLocked() && sharing.matches(row, grant.seen())) {
             Pending pending = sharing.pending(s, Pending.NOBODY, grant);

@@ -6,7 +6,7 @@ import io.github.holdfast.faults.model.shares.Service.Settlement;
 import java.util.Optional;
 
 /** What a holder does: it renews its lease, commits under the guard, and releases. */
-record Holding(Scenario scenario, Writes writes, Settling settling) {
+record Holding(Scenario scenario, Writes writes, Settling settling, Downgrading downgrading) {
 
     void steps(State s, int i, Steps<State> out) {
         Hold hold = s.service(i).hold();
@@ -26,6 +26,7 @@ record Holding(Scenario scenario, Writes writes, Settling settling) {
         }
         if (!hold.isGuarded() && !hold.isRenewing()) {
             release(s, i, hold, out);
+            downgrading.steps(s, i, hold, out);
         }
     }
 

@@ -9,6 +9,9 @@ sealed interface Late {
     /** A grant to one who has the lock alone. */
     record ExclusiveGrant(int owner, LockRow seen) implements Late {}
 
+    /** A change of an exclusive hold to a share. */
+    record Downgrade(int owner, LockRow seen) implements Late {}
+
     /** A renewal of a shared holder's lease. */
     record Renewal(int token, int owner) implements Late {}
 }

@@ -47,6 +47,12 @@ enum Rule {
     /** A release deletes the row of its own grant. */
     RELEASE_NAMES_THE_GRANT,
 
+    /** A downgrade matches only the row of its own grant. */
+    DOWNGRADE_COMPARES_THE_GRANT,
+
+    /** The write that shares the lock also adds the row of the holder. */
+    DOWNGRADE_ADDS_THE_HOLDER,
+
     /** A transaction locks the row of its grant, and compares it, before it commits. */
     GUARD
 }

@@ -49,6 +49,14 @@ record Settling(Scenario scenario, Writes writes, Sharing sharing) {
         } else if (isPossible || row.is(LockRow.State.FREE)) {
             done = s.with(row.withVersion(row.version() + 1));
         }
-        writes.add("settles what it gave up", i, done.with(i, s.service(i).withoutSettlement()), done, out);
+        // A downgrade without an answer may have left a share.
+        Optional<HolderRow> share = s.db().holderOf(open.owner());
+        if (share.filter(s::isLocked).isEmpty()) {
+            State settled = share.isPresent()
+                    ? done.with(released(done.db(), share.get().token()))
+                    : done;
+            writes.add(
+                    "settles what it gave up", i, settled.with(i, s.service(i).withoutSettlement()), settled, out);
+        }
     }
 }

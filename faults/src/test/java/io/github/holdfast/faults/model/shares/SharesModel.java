@@ -26,9 +26,10 @@ final class SharesModel implements Model<State, Promise> {
         sharing = new Sharing(scenario, writes, clearing);
         taking = new Taking(scenario, writes, clearing);
         settling = new Settling(scenario, writes, sharing);
-        holding = new Holding(scenario, writes, settling);
+        Downgrading downgrading = new Downgrading(scenario, writes);
+        holding = new Holding(scenario, writes, settling, downgrading);
         heartbeats = new Heartbeats(scenario, writes);
-        faults = new Faults(scenario, writes, sharing, taking);
+        faults = new Faults(scenario, writes, sharing, taking, downgrading);
     }
 
     @Override

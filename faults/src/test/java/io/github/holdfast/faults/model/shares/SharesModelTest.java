@@ -72,6 +72,14 @@ class SharesModelTest {
             shared(),
             exclusive());
 
+    private static final Scenario DOWNGRADE = Scenario.of(
+                    "two writers and a reader, two downgrades, one answer lost",
+                    Budget.ofAcquisitions(3).downgrades(2).losses(1),
+                    exclusive(),
+                    exclusive(),
+                    shared())
+            .withTransactions();
+
     private static final Scenario SEMAPHORE = Scenario.of(
                     "three users of a semaphore with two permits",
                     Budget.ofAcquisitions(4),
@@ -119,6 +127,8 @@ class SharesModelTest {
             "a grant without an answer has happened",
             state -> attempts(state, Phase.UNANSWERED)
                     .anyMatch(attempt -> state.db().holderOf(attempt.owner()).isPresent()),
+            "a downgrade is on its way",
+            state -> state.network().stream().anyMatch(Late.Downgrade.class::isInstance),
             "a server is behind",
             state -> state.db()
                     .copies()
@@ -148,6 +158,7 @@ class SharesModelTest {
                 arguments(LONELY_NODE, 5_000),
                 arguments(SERVER_BEHIND, 10_000),
                 arguments(SYNCHRONOUS, 300_000),
+                arguments(DOWNGRADE, 250_000),
                 arguments(SEMAPHORE, 70_000),
                 arguments(SEMAPHORE_LATE, 15_000),
                 arguments(SEMAPHORE_RENEWAL, 100_000));
@@ -179,6 +190,8 @@ class SharesModelTest {
                 arguments(LONELY_NODE.without(Rule.THE_WINDOW_ENDS), Promise.BECOMES_FREE),
                 arguments(LONELY_NODE.without(Rule.SUPERSEDE_THE_WINDOW), Promise.BECOMES_FREE),
                 arguments(LONELY_NODE.without(Rule.SETTLE_THE_UNANSWERED), Promise.BECOMES_FREE),
+                arguments(DOWNGRADE.without(Rule.DOWNGRADE_COMPARES_THE_GRANT), Promise.ALONE),
+                arguments(DOWNGRADE.without(Rule.DOWNGRADE_ADDS_THE_HOLDER), Promise.ALONE),
                 arguments(SEMAPHORE.without(Rule.COMPARE_THE_LIMIT_IN_THE_GRANT), Promise.LIMIT),
                 arguments(SEMAPHORE.without(Rule.RELEASE_NAMES_THE_GRANT), Promise.LIMIT),
                 arguments(SEMAPHORE.without(Rule.TOKEN_IN_THE_GRANT), Promise.TOKENS_INCREASE),
@@ -198,7 +211,7 @@ class SharesModelTest {
 
     @Test
     void theModelReachesWhatItIsMadeFor() {
-        assertThat(Stream.of(THREE, COMMITS, RENEWAL, LONELY_NODE, SERVER_BEHIND)
+        assertThat(Stream.of(THREE, COMMITS, RENEWAL, LONELY_NODE, SERVER_BEHIND, DOWNGRADE)
                         .flatMap(scenario -> Explorer.explore(new SharesModel(scenario), SIGHTS).seen().stream())
                         .collect(Collectors.toSet()))
                 .isEqualTo(SIGHTS.keySet());

@@ -146,6 +146,10 @@ record State(Database db, List<Service> services, List<Late> network, Ledger led
             return !scenario.keeps(Rule.COMPARE_THE_ROW)
                     || db.row().version() <= grant.seen().version();
         }
+        if (late instanceof Late.Downgrade downgrade) {
+            return !scenario.keeps(Rule.DOWNGRADE_COMPARES_THE_GRANT)
+                    || db.row().version() <= downgrade.seen().version();
+        }
         return late instanceof Late.Renewal renewal
                 && db.holder(renewal.token()).isPresent();
     }

@@ -1,0 +1,190 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.repository.Grant;
+import io.github.holdfast.repository.LockTables.LockSnapshot;
+import io.github.holdfast.repository.LockTables.TransactionalLockRows;
+import io.github.holdfast.repository.PermitRows;
+import io.github.holdfast.repository.PermitRows.Claim;
+import io.github.holdfast.repository.PermitRows.HolderSnapshot;
+import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.service.engine.AttemptResult.ShareGranted;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The change of an exclusive hold to a share of the same lock. It is a release whose write also grants the share, so that nobody else
+ * gets the lock exclusively in between. If the share is not granted, the lock is released. Not thread-safe.
+ */
+final class Downgrade {
+
+    private final HoldContext context;
+    private final LockAccess access;
+    private final LeaseHold hold;
+    private final LockRequest request;
+    private final Claim claim;
+    private final long begunAt;
+    private final long reconciliations;
+
+    /** The greatest version that an attempt was based on. */
+    private long version;
+
+    /** Whether an attempt had no answer. Then the share may be granted already. */
+    private boolean isUnanswered;
+
+    private @Nullable ShareGranted granted;
+
+    private @Nullable RuntimeException failure;
+
+    /** A change that has not begun. */
+    Downgrade(HoldContext context, LeaseHold hold) {
+        this.context = context;
+        this.access = context.access();
+        this.hold = hold;
+        this.request = hold.requestOfShare();
+        this.begunAt = access.ticker().nanoTime();
+        this.reconciliations = context.heartbeat().reconciliations();
+        Node node = hold.node();
+        this.claim = new Claim(
+                hold.name(),
+                context.identity().newOwner(),
+                node == null ? null : node.id(),
+                1,
+                request.lease().orElse(null),
+                context.identity().current());
+    }
+
+    /**
+     * Releases this handle, the only one of the hold, and grants the share to the calling thread. {@link LockHandle#downgrade}
+     * documents the exceptions.
+     */
+    LockHandle of(LeaseHandle handle) {
+        context.phase().checkAccepting();
+        // A reconciliation must not free the holder's row before the share is registered.
+        context.pending().beginGrant(claim.name(), claim.owner());
+        try {
+            hold.downgrade(handle, this);
+            LeaseHold share = share();
+            context.listeners()
+                    .acquired(
+                            share.name(),
+                            Optional.of(share.grant().fencingToken()),
+                            Duration.ofNanos(access.ticker().nanoTime() - begunAt));
+            context.registration().register(share, request);
+            access.lockReleased(share.name());
+            access.waiterNotifier().wakeNext(share.name());
+            return share.handle();
+        } finally {
+            context.pending().endGrant(claim.name(), claim.owner());
+        }
+    }
+
+    /** The hold of the share. */
+    private LeaseHold share() {
+        ShareGranted share = granted;
+        if (share != null) {
+            return Acquisition.stillValid(JoinableShare.hold(context, request, share), share.term());
+        }
+        if (failure instanceof StoreException failed) {
+            throw new LockStoreException(claim.name(), "was not downgraded, but released", failed);
+        }
+        if (failure != null) {
+            throw failure;
+        }
+        throw hold.lifetime().isLost()
+                ? hold.lifetime().loss().exception()
+                : new LockLostException(claim.name(), LossCause.EXPIRED, "it was over before it was downgraded");
+    }
+
+    /**
+     * Writes the share, in place of the release.
+     *
+     * @param held the row as the holder last wrote it
+     * @return whether it is granted. Otherwise, the lock must be released
+     */
+    boolean write(LockEntity held) {
+        try {
+            Optional<Grant> written = Deadline.uninterruptibly(
+                    access.ticker(),
+                    HoldRow.WRITE_LIMIT,
+                    deadline -> deadline.repeat(() -> attempt(held, deadline), failed -> {
+                        isUnanswered |= failed.failure().isAmbiguous();
+                        return failed.failure().isTransient();
+                    }));
+            granted =
+                    written.map(grant -> new ShareGranted(grant, term(), false)).orElse(null);
+        } catch (StoreException failed) {
+            failure = failed;
+        } catch (RuntimeException thrown) {
+            // The database may have executed the commit, whatever the driver has thrown.
+            isUnanswered = true;
+            failure = thrown;
+        }
+        if (failure != null && isUnanswered) {
+            access.inDoubtWrites().abandonShare(claim.name(), claim.owner(), version);
+        }
+        return granted != null;
+    }
+
+    /** Whether the share may have been granted, although no answer says so. */
+    boolean isInDoubt() {
+        return granted == null && isUnanswered;
+    }
+
+    private GrantTerm term() {
+        Node node = hold.node();
+        Duration validFor = node == null ? claim.lease() : node.lease();
+        return new GrantTerm(
+                node, begunAt, Objects.requireNonNull(validFor, "a share has a node or a lease"), reconciliations);
+    }
+
+    private Optional<Grant> attempt(LockEntity held, Deadline deadline) {
+        return access.store().inTransaction(deadline.forOneStatement(), locks -> {
+            Optional<Grant> written = write(held, permits());
+            if (written.isPresent()) {
+                return written;
+            }
+            Optional<Grant> earlier = isUnanswered ? earlier() : Optional.empty();
+            return earlier.isPresent() ? earlier : afterLook(held, locks);
+        });
+    }
+
+    private Optional<Grant> write(LockEntity held, PermitRows permits) {
+        version = Math.max(version, held.version());
+        return permits.downgrade(held, claim);
+    }
+
+    /** The grant of an unanswered attempt. A failover could undo what a read shows, so the holder's row is written. */
+    private Optional<Grant> earlier() {
+        return permits()
+                .holder(claim.name(), claim.owner())
+                .map(HolderSnapshot::grant)
+                .filter(permits()::touch);
+    }
+
+    /** Writes once more if only the version of the row has changed: a transaction under the lock has protected it, for example. */
+    private Optional<Grant> afterLook(LockEntity held, TransactionalLockRows locks) {
+        Optional<LockEntity> now = locks.read(held.name())
+                .filter(seen -> seen.row().isSameGrantAs(held) && seen.isHeldBy(hold.owner(), claim.nodeId()))
+                .map(LockSnapshot::row);
+        if (now.isEmpty()) {
+            return Optional.empty();
+        }
+        Optional<Grant> written = write(now.get(), permits());
+        if (written.isEmpty()) {
+            throw StoreException.overtaken();
+        }
+        return written;
+    }
+
+    private PermitRows permits() {
+        return access.store().permits();
+    }
+}

@@ -1,0 +1,43 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.service.engine.HoldRegistry.Reentry;
+
+/** Registers new holds, so that they are found, fenced and monitored. Thread-safe. */
+final class HoldRegistration {
+
+    private final HoldRegistry holds;
+    private final TransactionGuard transactions;
+    private final ExpiryMonitor monitor;
+
+    HoldRegistration(HoldRegistry holds, TransactionGuard transactions, ExpiryMonitor monitor) {
+        this.holds = holds;
+        this.transactions = transactions;
+        this.monitor = monitor;
+    }
+
+    /**
+     * Registers the calling thread's hold until its release. If that fails, releases the hold, because nobody else would.
+     *
+     * @param request what it was granted for
+     */
+    void register(LeaseHold hold, LockRequest request) {
+        try {
+            transactions.checkSnapshot(hold);
+            holds.add(hold, Thread.currentThread(), isReentrantByThread(request) ? Reentry.BY_THREAD : Reentry.NONE);
+            hold.lifetime().confirmOnceKept();
+            if (request.isInterruptedOnLoss()) {
+                hold.lifetime().loss().interrupt(Thread.currentThread());
+            }
+            transactions.join(hold);
+            monitor.expect(hold);
+        } catch (RuntimeException | Error thrown) {
+            hold.releaseAll();
+            throw thrown;
+        }
+    }
+
+    private static boolean isReentrantByThread(LockRequest request) {
+        return request.isReentrant() && request.owner().isEmpty();
+    }
+}
