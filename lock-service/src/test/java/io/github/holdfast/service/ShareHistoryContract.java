@@ -11,6 +11,7 @@ import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.test.Database;
+import io.github.holdfast.test.PausingDataSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -21,7 +22,9 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -57,14 +60,29 @@ abstract class ShareHistoryContract {
         }
     }
 
+    /** Some statements are late by more than what is left of a lease. */
+    private static final Duration LONGEST_PAUSE = ofMillis(150);
+
+    private static final double PAUSED = 0.03;
+
     /** How much can be held at once. */
     abstract int limit();
 
     /** How much a worker acquires at once for this use, at random. */
     abstract int weight(Use use);
 
+    /** The same, for what a worker does first. */
+    int firstWeight(Use use) {
+        return weight(use);
+    }
+
     /** Acquires. Waits for long. */
     abstract LockHandle acquire(LockService service, String name, int weight, Use use) throws InterruptedException;
+
+    /** Exchanges what is held for less, without a release in between; empty if there is nothing to exchange. */
+    Optional<LockHandle> exchanged(LockHandle held) {
+        return Optional.empty();
+    }
 
     /**
      * A grant in the history, by the local clock.
@@ -128,8 +146,12 @@ abstract class ShareHistoryContract {
         List<Belief> history = new ArrayList<>();
         ExecutorService threads = Executors.newFixedThreadPool(2 * THREADS);
         try (Services services = Services.on(database)) {
-            List<LockService> both =
-                    List.of(service(services, database, isolation), service(services, database, isolation));
+            List<PausingDataSource> pools =
+                    List.of(pausing(services, database, isolation), pausing(services, database, isolation));
+            List<LockService> both = pools.stream()
+                    .map(pool -> services.build(
+                            pool, builder -> builder.withoutHousekeeping().clockTolerance(Duration.ZERO)))
+                    .toList();
             long end = System.nanoTime() + LENGTH.toNanos();
             List<Callable<List<Belief>>> workers = new ArrayList<>();
             for (LockService service : both) {
@@ -142,11 +164,18 @@ abstract class ShareHistoryContract {
                 history.addAll(worker.get());
             }
             acquire(both.get(0), name, limit(), Use.RELEASE_LEASE).close();
+            System.out.printf(
+                    "%s, %s: %d grants, none for %d ms, %d pauses%n",
+                    database.kind().label(),
+                    isolation,
+                    history.size(),
+                    longestGap(history),
+                    pools.stream().mapToLong(PausingDataSource::pauses).sum());
+            assertThat(pools).allMatch(pool -> pool.pauses() > 0);
         } finally {
             threads.shutdownNow();
         }
-        System.out.printf("%s, %s: %d grants%n", database.kind().label(), isolation, history.size());
-        assertThat(history).hasSizeGreaterThan(12);
+        assertThat(history).hasSizeGreaterThanOrEqualTo(2 * THREADS);
         assertThat(history).extracting(Belief::use).contains(Use.values());
         assertThat(greatestSum(history)).isEqualTo(limit());
         checkVariety(history);
@@ -161,10 +190,17 @@ abstract class ShareHistoryContract {
     /** Checks that different things have happened. */
     void checkVariety(List<Belief> history) {}
 
-    private static LockService service(Services services, Database database, Isolation isolation) {
-        return services.build(
-                services.opened(database.pool(isolation::set)),
-                builder -> builder.withoutHousekeeping().clockTolerance(Duration.ZERO));
+    private static PausingDataSource pausing(Services services, Database database, Isolation isolation) {
+        return new PausingDataSource(services.opened(database.pool(isolation::set)), PAUSED, LONGEST_PAUSE);
+    }
+
+    private static long longestGap(List<Belief> history) {
+        long[] from = history.stream().mapToLong(Belief::from).sorted().toArray();
+        long longest = IntStream.range(1, from.length)
+                .mapToLong(i -> from[i] - from[i - 1])
+                .max()
+                .orElse(0);
+        return TimeUnit.NANOSECONDS.toMillis(longest);
     }
 
     /** Returns the most that was believed to be held at one time; fails if that is above the limit. */
@@ -247,10 +283,12 @@ abstract class ShareHistoryContract {
 
         @Override
         public List<Belief> call() throws Exception {
-            Use use = first;
+            while (history.isEmpty()) {
+                hold(first, firstWeight(first));
+            }
             while (System.nanoTime() < end) {
+                Use use = USES.get(ThreadLocalRandom.current().nextInt(USES.size()));
                 hold(use, weight(use));
-                use = USES.get(ThreadLocalRandom.current().nextInt(USES.size()));
             }
             return history;
         }
@@ -264,16 +302,31 @@ abstract class ShareHistoryContract {
                 // The lease was over before the database had answered.
                 return;
             }
-            use(use, holder);
+            use(use, weight, holder, calledAt);
+        }
+
+        private void note(Use use, int weight, Holder holder, long calledAt) {
             history.add(new Belief(use, weight, holder.handle.fencingToken(), calledAt, holder.from, holder.until));
+        }
+
+        private void use(Use use, int weight, Holder holder, long calledAt) throws Exception {
+            if (use == Use.RELEASE_LEASE || use == Use.RELEASE_FROM_NODE) {
+                holder.holdFor(atRandom(0, 30));
+                long exchangedAt = System.nanoTime();
+                Optional<LockHandle> rest = exchanged(holder.handle);
+                if (rest.isPresent()) {
+                    note(use, weight, holder, calledAt);
+                    use(use, 1, new Holder(rest.get()), exchangedAt);
+                    return;
+                }
+            }
+            use(use, holder);
+            note(use, weight, holder, calledAt);
         }
 
         private void use(Use use, Holder holder) {
             switch (use) {
-                case RELEASE_LEASE, RELEASE_FROM_NODE -> {
-                    holder.holdFor(atRandom(0, 30));
-                    holder.release();
-                }
+                case RELEASE_LEASE, RELEASE_FROM_NODE -> holder.release();
                 case LET_LEASE_RUN_OUT -> holder.holdUntil(() -> false);
                 case RENEW_LEASE_LATE -> {
                     holder.holdUntil(() -> holder.handle.remaining().compareTo(LATE) < 0);

@@ -4,15 +4,19 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.LockRequest;
 import java.util.List;
-import java.util.concurrent.ThreadLocalRandom;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** Whoever has a lock alone has all of it, and whoever shares it has one part. So nobody shares what somebody has alone. */
 abstract class SharedLockHistoryContract extends ShareHistoryContract {
 
     /** More than there are threads. */
     private static final int ALL = 100;
+
+    private final AtomicInteger turns = new AtomicInteger();
 
     @Override
     int limit() {
@@ -22,7 +26,13 @@ abstract class SharedLockHistoryContract extends ShareHistoryContract {
     @Override
     int weight(Use use) {
         // How a holder of the whole dies is tested elsewhere.
-        return use == Use.DIE || ThreadLocalRandom.current().nextInt(4) > 0 ? 1 : ALL;
+        return use == Use.DIE || turns.getAndIncrement() % 4 > 0 ? 1 : ALL;
+    }
+
+    /** At least these are exchanged, however slow the machine is. */
+    @Override
+    int firstWeight(Use use) {
+        return use == Use.RELEASE_LEASE || use == Use.RELEASE_FROM_NODE ? ALL : 1;
     }
 
     @Override
@@ -34,6 +44,11 @@ abstract class SharedLockHistoryContract extends ShareHistoryContract {
     }
 
     @Override
+    Optional<LockHandle> exchanged(LockHandle held) {
+        return held.mode() == LockMode.EXCLUSIVE ? Optional.of(held.downgrade().detach()) : Optional.empty();
+    }
+
+    @Override
     boolean mayHaveJoined(Belief belief) {
         return belief.use() == Use.RELEASE_FROM_NODE && belief.weight() == 1;
     }
@@ -41,6 +56,14 @@ abstract class SharedLockHistoryContract extends ShareHistoryContract {
     @Override
     void checkVariety(List<Belief> history) {
         assertThat(history).extracting(Belief::weight).contains(1, ALL);
+        assertThat(history)
+                .as("an exclusive hold was downgraded")
+                .anyMatch(one -> history.stream()
+                        .anyMatch(next -> one.weight() == ALL
+                                && next.weight() == 1
+                                && next.token() == one.token() + 1
+                                && next.calledAt() >= one.until()
+                                && next.use() == one.use()));
         assertThat(history)
                 .as("several share the lock at once")
                 .anyMatch(one -> history.stream()
