@@ -1,0 +1,79 @@
+package io.github.holdfast.shedlock;
+
+import static java.time.Duration.ZERO;
+import static java.time.Duration.ofDays;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.semaphore.SemaphoreRequest;
+import io.github.holdfast.test.OnDatabase;
+import io.github.holdfast.test.TestDatabase;
+import java.time.Duration;
+import net.javacrumbs.shedlock.core.LockProvider;
+import net.javacrumbs.shedlock.core.SimpleLock;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What is the same on each database. */
+@OnDatabase(TestDatabase.H2_MEMORY)
+class HoldfastLockProviderTest extends ProviderContract {
+
+    private HoldfastLockProvider provider;
+
+    @BeforeEach
+    void makeProvider() {
+        provider = HoldfastLockProvider.of(one.locks());
+    }
+
+    @Test
+    void operatorsSeeTheLockAndItsLease() {
+        SimpleLock lock = taken(provider);
+        LockInfo info = other.locks().find(name).orElseThrow();
+        assertThat(info.name()).isEqualTo(name);
+        assertThat(info.expiresIn()).isBetween(LONG.dividedBy(2), LONG);
+        lock.unlock();
+    }
+
+    @Test
+    void durationsOutOfRangeStillGiveALock() {
+        taken(provider, ofDays(1000), ZERO).unlock();
+        assertFree(provider);
+        taken(provider, ZERO, ZERO).unlock();
+        assertFree(provider);
+    }
+
+    @Test
+    void anApplicationsOwnLockOfTheNameExcludesIt() throws InterruptedException {
+        try (LockHandle own = one.locks().acquire(LockRequest.of(name))) {
+            assertRefused(provider);
+        }
+        assertFree(provider);
+    }
+
+    @Test
+    void aNameThatHoldfastDoesNotAllowIsAnErrorAndNotARefusal() {
+        name = " job";
+        assertThatIllegalArgumentException().isThrownBy(() -> lock(provider)).withMessageContaining("name");
+    }
+
+    @Test
+    void theNameOfASemaphoreIsAnErrorAndNotARefusal() throws InterruptedException {
+        one.locks().semaphore(SemaphoreRequest.of(name).limit(1)).acquire().release();
+        assertThatIllegalStateException().isThrownBy(() -> lock(provider)).withMessageContaining("semaphore");
+    }
+
+    /** The row says nothing of the extension, so a process holds the lock for that time. */
+    @Test
+    void aClosedServiceEndsWhatAnExtensionAddedToTheTimeThatTheLockIsUnavailable() {
+        Nodes.Node closing = nodes.open();
+        LockProvider closed = HoldfastLockProvider.of(closing.locks());
+        taken(closed).extend(LONG, LONG).orElseThrow().unlock();
+        assertRefused(provider);
+        closing.locks().close(Duration.ZERO);
+        assertFree(provider);
+    }
+}
