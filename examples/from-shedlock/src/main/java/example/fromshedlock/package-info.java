@@ -1,0 +1,5 @@
+/** An application with ShedLock's annotations moves from ShedLock's table to Holdfast. */
+@NullMarked
+package example.fromshedlock;
+
+import org.jspecify.annotations.NullMarked;
