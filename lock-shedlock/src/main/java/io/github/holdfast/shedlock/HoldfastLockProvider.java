@@ -88,8 +88,8 @@ public final class HoldfastLockProvider implements ExtensibleLockProvider {
     }
 
     /**
-     * Acquires a lock if it is free. It does not wait for a holder. Not interruptible. With {@code lockAtLeastFor}, the grant costs
-     * one statement more; otherwise the costs are those of {@link Locks#tryAcquire}.
+     * Acquires a lock if it is free. It does not wait for a holder. Not interruptible. It costs what {@link Locks#tryAcquire} costs,
+     * and one commit more with {@code lockAtLeastFor}.
      *
      * <p>A {@code lockAtMostFor} of more than {@link LockRequest#LONGEST_DURATION} counts as that duration, and one of less than
      * {@link LockRequest#SHORTEST_LEASE} as one second. The same maximum applies to {@code lockAtLeastFor}. The provider logs one

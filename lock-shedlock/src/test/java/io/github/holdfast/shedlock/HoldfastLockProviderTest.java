@@ -10,6 +10,8 @@ import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.semaphore.SemaphoreRequest;
+import io.github.holdfast.test.CountingDataSource;
+import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import java.time.Duration;
@@ -64,6 +66,23 @@ class HoldfastLockProviderTest extends ProviderContract {
     void theNameOfASemaphoreIsAnErrorAndNotARefusal() throws InterruptedException {
         one.locks().semaphore(SemaphoreRequest.of(name).limit(1)).acquire().release();
         assertThatIllegalStateException().isThrownBy(() -> lock(provider)).withMessageContaining("semaphore");
+    }
+
+    @Test
+    void aLockOfTheSameProcessCostsTwoStatements(Database database) {
+        CountingDataSource counting = new CountingDataSource(database.dataSource());
+        LockProvider counted = HoldfastLockProvider.of(nodes.openOver(counting).locks());
+        taken(counted).unlock();
+        counting.reset();
+        taken(counted).unlock();
+        assertThat(counting.sql()).hasSize(2);
+        assertThat(counting.commits()).isZero();
+
+        counting.reset();
+        taken(counted, LONG, Duration.ofMillis(1)).unlock();
+        // The third one if the machine was slow: then the grant's times are set again.
+        assertThat(counting.sql()).hasSizeBetween(2, 3);
+        assertThat(counting.commits()).isEqualTo(1);
     }
 
     /** The row says nothing of the extension, so a process holds the lock for that time. */
