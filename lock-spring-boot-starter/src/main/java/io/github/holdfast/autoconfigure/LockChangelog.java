@@ -10,6 +10,7 @@ import liquibase.exception.LockException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.bind.DefaultValue;
@@ -74,7 +75,6 @@ final class LockChangelog {
         DataSource migrating = migrating(beans, settings, target);
         BackgroundLiquibase others = BackgroundLiquibase.on(migrating, beans);
         LockLiquibase liquibase = new LockLiquibase();
-        liquibase.setBeanName("holdfastSchemaInitializer");
         liquibase.setResourceLoader(new DefaultResourceLoader(beans.getBeanClassLoader()));
         liquibase.setChangeLog("classpath:" + LockSchema.CHANGELOG);
         liquibase.setDataSource(migrating);
@@ -91,7 +91,7 @@ final class LockChangelog {
         liquibase.setAnalyticsEnabled(false);
         try {
             others.await();
-            run(liquibase);
+            run(liquibase, beans);
         } catch (LiquibaseException failed) {
             refuseUnsupported(target);
             throw new LockSetupException(
@@ -105,16 +105,32 @@ final class LockChangelog {
      * Runs Liquibase, and repeats it once if another process has created Liquibase's tables meanwhile. Liquibase creates them
      * without its lock, so the second process fails.
      */
-    private static void run(LockLiquibase liquibase) throws LiquibaseException {
+    private static void run(LockLiquibase liquibase, ConfigurableListableBeanFactory beans) throws LiquibaseException {
         boolean isFirst = liquibase.history() == LockLiquibase.History.MISSING;
         try {
-            liquibase.afterPropertiesSet();
+            initialize(liquibase, beans);
         } catch (LiquibaseException failed) {
             if (!isFirst || liquibase.history() == LockLiquibase.History.MISSING) {
                 throw failed;
             }
             LOG.info("Liquibase failed, perhaps because another run was creating its tables; trying again", failed);
-            liquibase.afterPropertiesSet();
+            initialize(liquibase, beans);
+        }
+    }
+
+    /**
+     * Runs Liquibase as the bean factory runs that of the application. So what protects each run by a lock protects this one too: such
+     * a post-processor expects a bean.
+     */
+    private static void initialize(LockLiquibase liquibase, ConfigurableListableBeanFactory beans)
+            throws LiquibaseException {
+        try {
+            Object unused = beans.initializeBean(liquibase, "holdfastSchemaInitializer");
+        } catch (BeanCreationException failed) {
+            if (failed.getCause() instanceof LiquibaseException cause) {
+                throw cause;
+            }
+            throw failed;
         }
     }
 
