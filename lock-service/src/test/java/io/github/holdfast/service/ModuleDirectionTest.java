@@ -51,6 +51,8 @@ import java.util.Timer;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -253,6 +255,26 @@ class ModuleDirectionTest {
         assertThat(trespassers)
                 .as("sources that name %s, which only this module may know", engine)
                 .isEmpty();
+    }
+
+    /** Liquibase runs before there is a persistence unit, and applications without JPA may use its lock too. */
+    @Test
+    void theLockOfLiquibaseNeedsOnlyTheTables() throws IOException {
+        Pattern imported = Pattern.compile(
+                "import (io\\.github\\.holdfast|jakarta|org\\.hibernate|org\\.springframework\\.data)[\\w.]*");
+        List<String> imports = new ArrayList<>();
+        try (Stream<Path> files = Files.walk(Path.of("..", "lock-liquibase", "src", "main", "java"))) {
+            for (Path source :
+                    files.filter(file -> file.toString().endsWith(".java")).toList()) {
+                imported.matcher(Files.readString(source))
+                        .results()
+                        .map(MatchResult::group)
+                        .forEach(imports::add);
+            }
+        }
+        assertThat(imports)
+                .filteredOn(name -> !name.startsWith("import io.github.holdfast.liquibase."))
+                .containsOnly("import io.github.holdfast.repository.LockSchema");
     }
 
     /** The sources below this directory that name a package and are not in it themselves. */

@@ -1,0 +1,167 @@
+package io.github.holdfast.liquibase;
+
+import java.lang.ref.WeakReference;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import liquibase.database.Database;
+import liquibase.database.DatabaseConnection;
+import liquibase.database.jvm.JdbcConnection;
+import liquibase.exception.DatabaseException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A lock that this process holds, and the thread that renews its lease every third of it. If the lease is lost, the thread aborts the
+ * connection of the run. Thread-safe.
+ */
+final class HeldLock {
+
+    private static final Logger LOG = LoggerFactory.getLogger(HeldLock.class);
+
+    private final LockRow row;
+    private final String owner;
+    private final long token;
+    private final WeakReference<Database> database;
+    private final CountDownLatch end = new CountDownLatch(1);
+
+    /** When the last successful renewal was sent, by the local clock. */
+    private long renewedAt;
+
+    private volatile boolean isLost;
+
+    private HeldLock(LockRow row, String owner, long token, Database database, long sentAt) {
+        this.row = row;
+        this.owner = owner;
+        this.token = token;
+        this.database = new WeakReference<>(database);
+        this.renewedAt = sentAt;
+    }
+
+    /**
+     * Keeps a lock that was granted.
+     *
+     * @param sentAt when the grant was sent, by {@link System#nanoTime}
+     */
+    static HeldLock keep(LockRow row, String owner, long token, Database database, long sentAt) {
+        HeldLock lock = new HeldLock(row, owner, token, database, sentAt);
+        Thread thread = new Thread(lock::renewUntilTheEnd, "holdfast-liquibase-lease");
+        thread.setDaemon(true);
+        thread.start();
+        return lock;
+    }
+
+    boolean isLost() {
+        return isLost;
+    }
+
+    /**
+     * Ends the renewals, and releases the lock if it is not lost. One statement.
+     *
+     * @return false if the lock was lost before
+     * @throws SQLException if the database failed. The lock then ends with its lease
+     */
+    boolean release() throws SQLException {
+        end();
+        synchronized (this) {
+            return !isLost && row.release(owner, token);
+        }
+    }
+
+    /** Ends the renewals. The lock then ends with its lease. */
+    void end() {
+        end.countDown();
+    }
+
+    private void renewUntilTheEnd() {
+        Duration pause = row.lease().dividedBy(3);
+        try {
+            while (!end.await(pause.toNanos(), TimeUnit.NANOSECONDS)) {
+                if (isRunOver()) {
+                    releaseAfterTheRun();
+                } else {
+                    // After a failure, there is time for several attempts before the lease is over.
+                    pause = row.lease().dividedBy(renew() ? 3 : 20);
+                }
+            }
+        } catch (InterruptedException stopped) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Renews the lease; false if the database failed. */
+    private synchronized boolean renew() {
+        if (end.getCount() == 0) {
+            return true;
+        }
+        long sentAt = System.nanoTime();
+        try {
+            if (row.extend(owner, token)) {
+                renewedAt = sentAt;
+            } else {
+                lose("another process has it, or an operator has released it, or its lease ended", null);
+            }
+            return true;
+        } catch (SQLException | RuntimeException failed) {
+            if (System.nanoTime() - renewedAt > row.lease().toNanos()) {
+                lose("the database could not be reached", failed);
+            } else {
+                LOG.warn("The lease of Liquibase's lock '{}' was not renewed; trying again", row.name(), failed);
+            }
+            return false;
+        }
+    }
+
+    private void lose(String reason, @Nullable Exception cause) {
+        isLost = true;
+        end();
+        LOG.error(
+                "Liquibase's lock '{}' is lost: {}. Its run is being aborted. Check which change sets have run: another process"
+                        + " may have run the same ones at the same time",
+                row.name(),
+                reason,
+                cause);
+        abort();
+    }
+
+    /**
+     * Aborts the connection of the run, from this thread. Liquibase asks for its lock only at the begin. Without a connection, it
+     * cannot commit, and fails. H2's driver does nothing.
+     */
+    private void abort() {
+        Database running = database.get();
+        if (running != null && running.getConnection() instanceof JdbcConnection connection) {
+            try {
+                connection.getUnderlyingConnection().abort(Runnable::run);
+            } catch (SQLException | RuntimeException failed) {
+                LOG.error("The run without a lock could not be aborted", failed);
+            }
+        }
+    }
+
+    /** Whether nobody can go on with the run, although it has not given back its lock. */
+    private boolean isRunOver() {
+        Database running = database.get();
+        if (running == null) {
+            return true;
+        }
+        DatabaseConnection connection = running.getConnection();
+        try {
+            return connection == null || connection.isClosed();
+        } catch (DatabaseException unknown) {
+            LOG.debug("Whether the connection of the run is closed is unknown", unknown);
+            return false;
+        }
+    }
+
+    private void releaseAfterTheRun() {
+        LOG.warn("Liquibase's run has ended without giving back its lock '{}'", row.name());
+        try {
+            boolean unused = release();
+        } catch (SQLException | RuntimeException failed) {
+            LOG.warn("The lock ends with its lease", failed);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+package io.github.holdfast.liquibase;
+
+import java.time.Duration;
+import liquibase.Liquibase;
+import liquibase.integration.spring.Customizer;
+import liquibase.integration.spring.SpringLiquibase;
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
+import org.springframework.core.env.Environment;
+
+/**
+ * Protects what each {@link SpringLiquibase} runs, with connections of its own data source. It binds the properties itself: other
+ * beans that it needed would be created too early.
+ */
+final class SpringLiquibaseProtector implements BeanPostProcessor {
+
+    private final Environment environment;
+
+    SpringLiquibaseProtector(Environment environment) {
+        this.environment = environment;
+    }
+
+    @Override
+    public Object postProcessBeforeInitialization(Object bean, String beanName) {
+        if (bean instanceof SpringLiquibase liquibase) {
+            Customizer<Liquibase> own = liquibase.getCustomizer();
+            liquibase.setCustomizer(run -> {
+                if (own != null) {
+                    own.customize(run);
+                }
+                lock(liquibase).protect(run.getDatabase());
+            });
+        }
+        return bean;
+    }
+
+    private LiquibaseLock lock(SpringLiquibase liquibase) {
+        Binder properties = Binder.get(environment);
+        Duration lease = properties
+                .bindOrCreate("holdfast.liquibase", LiquibaseLockProperties.class)
+                .lease();
+        Duration clockTolerance =
+                properties.bind("holdfast.clock-tolerance", Duration.class).orElse(Duration.ofMillis(100));
+        String application =
+                environment.getProperty("holdfast.application", environment.getProperty("spring.application.name", ""));
+        LiquibaseLock lock = LiquibaseLock.on(liquibase.getDataSource())
+                .clockTolerance(clockTolerance)
+                .application(application);
+        try {
+            return lock.lease(lease);
+        } catch (IllegalArgumentException refused) {
+            throw new InvalidConfigurationPropertyValueException(
+                    "holdfast.liquibase.lease", lease, refused.getMessage());
+        }
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.github.holdfast.liquibase;
+
+import org.jspecify.annotations.NullMarked;
