@@ -51,6 +51,21 @@ abstract class LiquibaseProcessContract {
     }
 
     @Test
+    void aProcessThatWaitedRepeatsNothing() throws Exception {
+        try (JavaProcess first = starter(true).start()) {
+            first.awaitLine("in the middle"::equals, SOON);
+            try (JavaProcess second = starter(false).start()) {
+                second.awaitLine(line -> line.contains("Waiting for Liquibase's lock"), SOON);
+                first.send("go on");
+                first.awaitLine("done"::equals, SOON);
+                second.awaitLine("done"::equals, SOON);
+                assertThat(second.lines()).doesNotContain("in the middle");
+            }
+        }
+        assertThatEachStepRanOnce();
+    }
+
+    @Test
     void ofThreeStartsAtOnceWhoseClocksDisagreeEachChangeSetRunsOnce() throws Exception {
         List<JavaProcess> starts = new ArrayList<>();
         try {
