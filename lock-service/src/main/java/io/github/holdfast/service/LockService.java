@@ -1,5 +1,8 @@
 package io.github.holdfast.service;
 
+import io.github.holdfast.election.ElectionRequest;
+import io.github.holdfast.election.Elections;
+import io.github.holdfast.election.LeaderElection;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockHandles;
 import io.github.holdfast.lock.LockInfo;
@@ -64,6 +67,7 @@ public final class LockService implements Locks, AutoCloseable {
     private final HeldLocks heldLocks;
     private final Housekeeping housekeeping;
     private final LockAdmin admin;
+    private final Elections elections;
     private final LockView.OfThread views = new LockView.OfThread();
 
     LockService(
@@ -76,6 +80,7 @@ public final class LockService implements Locks, AutoCloseable {
             housekeeping = new Housekeeping(this, engine, settings);
             heldLocks = new HeldLocks(engine);
             admin = new LockAdmin(engine, heldLocks, housekeeping);
+            elections = Elections.of(engine);
         } catch (RuntimeException | Error thrown) {
             engine.close();
             throw thrown;
@@ -222,13 +227,23 @@ public final class LockService implements Locks, AutoCloseable {
         return Semaphore.of(engine, request);
     }
 
+    /**
+     * Returns a new part of this node in an election. At most one node of all leads at a time. It costs no statement. {@link #close()}
+     * also closes the elections of this service.
+     *
+     * @throws IllegalStateException if the service is closed
+     */
+    public LeaderElection election(ElectionRequest request) {
+        return elections.election(request);
+    }
+
     /** Returns the API for operators: holders of locks, forced release, housekeeping. */
     public LockAdmin admin() {
         return admin;
     }
 
     /**
-     * Closes the service after a grace period for its holders. From now on, a thread that holds no lock of this service cannot
+     * Closes the service after a grace period for its holders. Leaders resign, and candidates give up. From now on, a thread that holds no lock of this service cannot
      * acquire one. If it waits for a lock, the wait ends. In both cases the thread gets an {@link IllegalStateException}. When
      * no lock is held any more, or the grace period is over, the service closes as by {@link #close()}. An interrupt ends the
      * grace period, and the interrupt flag stays set.
@@ -239,6 +254,7 @@ public final class LockService implements Locks, AutoCloseable {
      */
     public void close(Duration gracePeriod) {
         LockRequest.checkedDuration("grace period", gracePeriod);
+        elections.stop();
         housekeeping.close();
         try {
             engine.drain(gracePeriod);
@@ -252,7 +268,8 @@ public final class LockService implements Locks, AutoCloseable {
     }
 
     /**
-     * Closes the service. Waiting acquisitions fail. The service marks its locks as lost and frees them at once. One statement
+     * Closes the service. It closes its {@linkplain LeaderElection#close elections} first, which waits for 2 seconds at most for each
+     * leader whose callbacks do not return. Waiting acquisitions fail. The service marks its locks as lost and frees them at once. One statement
      * ends its node and frees all locks that the node holds. The release of each lock with a lease costs one statement. If
      * there is a {@linkplain LockServiceBuilder#lockDelay lock delay}, so does the release of each lock without a lease. If the
      * database does not answer, the locks stay held until their leases, and the node's lease, are over.
@@ -262,6 +279,7 @@ public final class LockService implements Locks, AutoCloseable {
      */
     @Override
     public void close() {
+        elections.close();
         housekeeping.close();
         engine.close();
     }

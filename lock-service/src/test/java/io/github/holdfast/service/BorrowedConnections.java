@@ -1,5 +1,6 @@
 package io.github.holdfast.service;
 
+import io.github.holdfast.election.Leadership;
 import io.github.holdfast.lock.LockHandle;
 import java.lang.StackWalker.StackFrame;
 import java.lang.reflect.InvocationHandler;
@@ -103,6 +104,9 @@ final class BorrowedConnections extends DelegatingDataSource {
 
     /** The type that users know: all kinds of handles are one. */
     private static Class<?> ofUsers(Class<?> type) {
+        if (Leadership.class.isAssignableFrom(type)) {
+            return Leadership.class;
+        }
         return LockHandle.class.isAssignableFrom(type) ? LockHandle.class : type;
     }
 

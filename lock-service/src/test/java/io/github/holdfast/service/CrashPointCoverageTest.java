@@ -2,6 +2,9 @@ package io.github.holdfast.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.holdfast.election.ElectionRequest;
+import io.github.holdfast.election.LeaderElection;
+import io.github.holdfast.election.Leadership;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockHandles;
 import io.github.holdfast.lock.LockRequest;
@@ -38,16 +41,33 @@ class CrashPointCoverageTest {
             RowCrashPointContract.class,
             AdminCrashPointContract.class,
             SemaphoreCrashPointContract.class,
-            SharedLockCrashPointContract.class);
+            SharedLockCrashPointContract.class,
+            ElectionCrashPointContract.class);
 
     /** The interfaces that are not for users to implement. The service and its handles implement them. */
-    private static final Set<Class<?>> IMPLEMENTED = Set.of(Locks.class, LockHandle.class);
+    private static final Set<Class<?>> IMPLEMENTED = Set.of(Locks.class, LockHandle.class, Leadership.class);
 
     /** They say what is wanted, to a service that is not there yet or is asked later. */
-    private static final Set<Class<?>> WISHES = Set.of(LockRequest.class, SemaphoreRequest.class, TaskRequest.class);
+    private static final Set<Class<?>> WISHES =
+            Set.of(LockRequest.class, SemaphoreRequest.class, TaskRequest.class, ElectionRequest.class);
 
-    /** They tell what is known in the process, or make an object. */
+    /** They tell what is known in the process, make an object, or let another thread do what asks. */
     private static final Set<String> ASKING_NOTHING = Set.of(
+            "Elections.close()",
+            "Elections.election(ElectionRequest)",
+            "Elections.of(LockEngine)",
+            "Elections.stop()",
+            "LeaderElection.close()",
+            "LeaderElection.isLeader()",
+            "LeaderElection.leadership()",
+            "LeaderElection.name()",
+            "LeaderElection.resign()",
+            "LeaderElection.start()",
+            "LeaderElection.start(LeaderCallbacks)",
+            "Leadership.isOver()",
+            "Leadership.name()",
+            "Leadership.remaining()",
+            "Leadership.term()",
             "LockAdmin.heartbeatAge()",
             "LockAdmin.process()",
             "LockAdmin.waiters()",
@@ -70,6 +90,7 @@ class CrashPointCoverageTest {
             "LockService.asLock(String)",
             "LockService.asReadWriteLock(String)",
             "LockService.builder(EntityManagerFactory)",
+            "LockService.election(ElectionRequest)",
             "LockService.semaphore(SemaphoreRequest)",
             "LockService.task(TaskRequest)",
             "LockView.newCondition()",
@@ -157,6 +178,11 @@ class CrashPointCoverageTest {
             assertThat(locks.semaphore(SemaphoreRequest.of("semaphore").limit(2))
                             .name())
                     .isEqualTo("semaphore");
+            LeaderElection election = locks.election(ElectionRequest.of("election"));
+            election.resign();
+            assertThat(election.isLeader() || election.leadership().isPresent()).isFalse();
+            assertThat(election.name()).isEqualTo("election");
+            election.close();
 
             assertThat(counting.sql()).isEmpty();
             held.close();

@@ -27,6 +27,8 @@ import com.tngtech.archunit.lang.ArchCondition;
 import com.tngtech.archunit.lang.ArchRule;
 import com.tngtech.archunit.lang.ConditionEvents;
 import com.tngtech.archunit.lang.SimpleConditionEvent;
+import io.github.holdfast.election.LeaderElection;
+import io.github.holdfast.election.Leadership;
 import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockHolder;
@@ -67,10 +69,11 @@ class ModuleDirectionTest {
     private static final String ENGINE = "io.github.holdfast.service.engine..";
     private static final String TASK = "io.github.holdfast.task..";
     private static final String SEMAPHORE = "io.github.holdfast.semaphore..";
+    private static final String ELECTION = "io.github.holdfast.election..";
     private static final String SERVICE = "io.github.holdfast.service..";
 
     /** The packages of lock-service. */
-    private static final String[] OF_SERVICE = {LOCK, SERVICE, TASK, SEMAPHORE};
+    private static final String[] OF_SERVICE = {LOCK, SERVICE, TASK, SEMAPHORE, ELECTION};
 
     private static final String[] BELOW_SERVICE = {REPOSITORY, ENTITY};
 
@@ -87,6 +90,7 @@ class ModuleDirectionTest {
                         "io.github.holdfast.lock",
                         "io.github.holdfast.task",
                         "io.github.holdfast.semaphore",
+                        "io.github.holdfast.election",
                         "io.github.holdfast.service");
     }
 
@@ -101,6 +105,7 @@ class ModuleDirectionTest {
         assertThat(production.contain(LockRequest.class)).isTrue();
         assertThat(production.contain(LockEngine.class)).isTrue();
         assertThat(production.contain(TaskLock.class)).isTrue();
+        assertThat(production.contain(LeaderElection.class)).isTrue();
         assertThat(production.contain(LockService.class)).isTrue();
         assertThat(production.contain(ModuleDirectionTest.class)).isFalse();
     }
@@ -201,12 +206,12 @@ class ModuleDirectionTest {
     }
 
     @Test
-    void tasksAndSemaphoresKnowNothingOfTheService() {
+    void tasksSemaphoresAndElectionsKnowNothingOfTheService() {
         check(classes()
                 .that()
-                .resideInAnyPackage(TASK, SEMAPHORE)
+                .resideInAnyPackage(TASK, SEMAPHORE, ELECTION)
                 .should()
-                .onlyDependOnClassesThat(are(resideInAnyPackage(TASK, SEMAPHORE, ENGINE, LOCK)
+                .onlyDependOnClassesThat(are(resideInAnyPackage(TASK, SEMAPHORE, ELECTION, ENGINE, LOCK)
                         .or(resideInAnyPackage(BELOW_SERVICE))
                         .or(resideOutsideOfPackage(OURS)))));
     }
@@ -329,9 +334,11 @@ class ModuleDirectionTest {
         check(noClasses()
                 .that()
                 .resideInAnyPackage(OF_SERVICE)
-                .and(are(not(belongToAnyOf(LockService.class, LockServiceBuilder.class, LockHandle.class)
-                        .or(simpleName("LeaseHandle"))
-                        .or(simpleName("RowLockHandle")))))
+                .and(are(not(
+                        belongToAnyOf(LockService.class, LockServiceBuilder.class, LockHandle.class, Leadership.class)
+                                .or(simpleName("Term"))
+                                .or(simpleName("LeaseHandle"))
+                                .or(simpleName("RowLockHandle")))))
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("jakarta.persistence.."));

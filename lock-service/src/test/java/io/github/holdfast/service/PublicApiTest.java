@@ -39,6 +39,7 @@ class PublicApiTest {
             "io.github.holdfast.lock",
             "io.github.holdfast.task",
             "io.github.holdfast.semaphore",
+            "io.github.holdfast.election",
             "io.github.holdfast.service");
 
     @Test

@@ -1,0 +1,168 @@
+package io.github.holdfast.election;
+
+import io.github.holdfast.entity.LockNames;
+import io.github.holdfast.lock.LockRequest;
+import java.time.Duration;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request to take part in an election. Immutable: each method returns a copy with one change.
+ *
+ * <pre>{@code
+ * ElectionRequest.of("reports").candidate("10.0.0.7:8080")
+ * }</pre>
+ */
+public final class ElectionRequest {
+
+    /** The default of {@link #retryAfterEnd}: 2 seconds. */
+    public static final Duration DEFAULT_RETRY = Duration.ofSeconds(2);
+
+    /** The shortest interval of {@link #lookEvery}: 100 milliseconds. */
+    public static final Duration SHORTEST_LOOK = Duration.ofMillis(100);
+
+    /** The longest {@link #candidate}, in characters. */
+    public static final int MAX_CANDIDATE_LENGTH = 100;
+
+    /** What a candidate adds to the description of its process in the row of the lock. */
+    private static final String MARK = "holdfast-election";
+
+    private final LockRequest lock;
+    private final @Nullable String candidate;
+    private final Duration retryAfterEnd;
+    private final @Nullable Duration lookEvery;
+    private final WhenSuspect whenSuspect;
+
+    /** What a leader does when the heartbeat of its service is overdue. */
+    private enum WhenSuspect {
+        LEAD_ON,
+        STEP_DOWN
+    }
+
+    private ElectionRequest(
+            LockRequest lock,
+            @Nullable String candidate,
+            Duration retryAfterEnd,
+            @Nullable Duration lookEvery,
+            WhenSuspect whenSuspect) {
+        this.lock = lock;
+        this.candidate = candidate;
+        this.retryAfterEnd = retryAfterEnd;
+        this.lookEvery = lookEvery;
+        this.whenSuspect = whenSuspect;
+    }
+
+    /**
+     * Returns a request for an election.
+     *
+     * @param name the name of the election and of its lock, with the rules of {@link LockRequest#of}. No semaphore can have the same
+     *     name
+     * @throws IllegalArgumentException if the name is not valid
+     */
+    public static ElectionRequest of(String name) {
+        return new ElectionRequest(LockRequest.of(name).notReentrant(), null, DEFAULT_RETRY, null, WhenSuspect.LEAD_ON);
+    }
+
+    /**
+     * Sets what others see as the leader, such as the address of this node. It is part of the lock's holder, and {@link
+     * LeaderElection#leader()} returns it. By default, that is the description of the process.
+     *
+     * @param candidate 1 to {@link #MAX_CANDIDATE_LENGTH} characters, with the rules of a {@linkplain LockRequest#of name}
+     * @throws IllegalArgumentException if it breaks these rules
+     */
+    public ElectionRequest candidate(String candidate) {
+        return new ElectionRequest(
+                lock,
+                LockNames.checked("candidate", candidate, MAX_CANDIDATE_LENGTH),
+                retryAfterEnd,
+                lookEvery,
+                whenSuspect);
+    }
+
+    /**
+     * Sets how long this node waits after the end of a leadership, before it is a candidate again. So another node has time to become the
+     * leader, also if an operator has taken the leadership away.
+     *
+     * @param pause zero to {@link LockRequest#LONGEST_DURATION}; {@link #DEFAULT_RETRY} by default
+     * @throws IllegalArgumentException if it is out of that range
+     */
+    public ElectionRequest retryAfterEnd(Duration pause) {
+        return new ElectionRequest(
+                lock, candidate, LockRequest.checkedDuration("pause", pause), lookEvery, whenSuspect);
+    }
+
+    /**
+     * Lets a candidate look at regular intervals, and not wait for the lock. Each look is one statement. A candidate notices up to one
+     * interval later that there is no leader any more.
+     *
+     * <p>By default, a candidate waits like any acquisition. All waiting threads of a service together then cost one or two statements
+     * a second, and the candidate leads within milliseconds of a resignation. Use this method where waiting threads poll: on H2, and
+     * {@linkplain io.github.holdfast.service.LockServiceBuilder#withoutWakeUp without wake-ups}. There, waiting costs about 25
+     * statements a second.
+     *
+     * @param interval {@link #SHORTEST_LOOK} to {@link LockRequest#LONGEST_DURATION}
+     * @throws IllegalArgumentException if it is out of that range
+     */
+    public ElectionRequest lookEvery(Duration interval) {
+        return new ElectionRequest(
+                lock, candidate, retryAfterEnd, LockRequest.checked("interval", interval, SHORTEST_LOOK), whenSuspect);
+    }
+
+    /**
+     * Ends the leadership as soon as the service's heartbeat is overdue: when two thirds of the node's lease have passed without one.
+     * By default, the leader goes on until the whole lease is over.
+     */
+    public ElectionRequest stepDownWhenSuspect() {
+        return new ElectionRequest(lock, candidate, retryAfterEnd, lookEvery, WhenSuspect.STEP_DOWN);
+    }
+
+    /** Returns the name of the election and its lock. */
+    public String name() {
+        return lock.name();
+    }
+
+    /** Returns what others see as the leader; empty if it is the description of the process. */
+    public Optional<String> candidate() {
+        return Optional.ofNullable(candidate);
+    }
+
+    /** Returns how long this node waits after the end of a leadership. */
+    public Duration retryAfterEnd() {
+        return retryAfterEnd;
+    }
+
+    /** Returns the interval of the candidate's looks; empty if it waits for the lock. */
+    public Optional<Duration> lookEvery() {
+        return Optional.ofNullable(lookEvery);
+    }
+
+    /** Returns whether the leadership ends as soon as the heartbeat is overdue. */
+    public boolean isEndedWhenSuspect() {
+        return whenSuspect == WhenSuspect.STEP_DOWN;
+    }
+
+    LockRequest lock() {
+        return lock;
+    }
+
+    /** The name of a thread that acquires the lock: the service writes it into the row, behind the description of its process. */
+    String threadName() {
+        return candidate == null ? MARK : MARK + ":" + candidate;
+    }
+
+    /** Returns the candidate in the holder of a lock. The holder of another kind of lock is returned unchanged. */
+    static String candidateIn(String holder) {
+        int mark = holder.indexOf("/" + MARK);
+        if (mark < 0) {
+            return holder;
+        }
+        int end = mark + 1 + MARK.length();
+        return holder.startsWith(":", end) ? holder.substring(end + 1) : holder.substring(0, mark);
+    }
+
+    @Override
+    public String toString() {
+        return "ElectionRequest[name=%s, candidate=%s, retryAfterEnd=%s, lookEvery=%s, whenSuspect=%s]"
+                .formatted(name(), candidate, retryAfterEnd, lookEvery, whenSuspect);
+    }
+}

@@ -1,0 +1,280 @@
+package io.github.holdfast.election;
+
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.service.engine.LockEngine;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * This node's part in an election: at most one node of all leads at a time. Thread-safe.
+ *
+ * <pre>{@code
+ * LeaderElection election = locks.election(ElectionRequest.of("reports"));
+ * election.start();
+ * if (election.isLeader()) {
+ *     report.write();
+ * }
+ * }</pre>
+ *
+ * <p>The leader has a lock without a lease. It leads until it resigns, as long as its process lives and reaches the database. Leading
+ * costs no statement beyond the heartbeat of the service. If the leader dies, another node leads when the node's lease is over.
+ *
+ * <p>The thread of the election runs the callbacks. Its transactions are fenced: a former leader cannot commit. For transactions of
+ * other threads, call {@link Leadership#guard}.
+ */
+public final class LeaderElection implements AutoCloseable {
+
+    /** How long a read may take. */
+    private static final Duration READ_LIMIT = Duration.ofSeconds(10);
+
+    /** How long a candidate waits after the database has refused its attempt. */
+    private static final Duration PAUSE_AFTER_FAILURE = Duration.ofSeconds(5);
+
+    /** A leader that does not return gets the first half, and the substitute of its thread the second. */
+    private static final Duration LONGEST_CLOSE = Term.PATIENCE.multipliedBy(2);
+
+    private final LockEngine engine;
+    private final ElectionRequest request;
+    private final Candidate candidate;
+    private volatile @Nullable Term current;
+
+    /** Counted down when the thread that campaigns has ended; null if there is none. */
+    private @Nullable CountDownLatch campaign;
+
+    LeaderElection(LockEngine engine, ElectionRequest request) {
+        this.engine = engine;
+        this.request = request;
+        this.candidate = new Candidate(engine, request);
+    }
+
+    /** Work that only the leader does. */
+    @FunctionalInterface
+    public interface Work<E extends Exception> {
+
+        /**
+         * Does the work.
+         *
+         * @param leadership says how long the leadership lasts
+         * @throws E if the work failed
+         */
+        void lead(Leadership leadership) throws E;
+    }
+
+    /** Returns the name of the election and its lock. */
+    public String name() {
+        return request.name();
+    }
+
+    /**
+     * Makes this node a candidate. A thread of the election waits for the leadership, again and again, until the election is closed.
+     *
+     * @throws IllegalStateException if the election was started before, or is closed
+     */
+    public void start() {
+        start(new NoCallbacks());
+    }
+
+    /**
+     * Makes this node a candidate, like {@link #start()}, and calls the callbacks when its leadership begins and ends.
+     *
+     * @throws IllegalStateException if the election was started before, or is closed
+     */
+    public void start(LeaderCallbacks callbacks) {
+        Objects.requireNonNull(callbacks, "callbacks");
+        CountDownLatch ended = beginCampaign();
+        ScheduledExecutorService thread = LockEngine.scheduler(request.threadName());
+        thread.execute(() -> {
+            try {
+                campaign(callbacks);
+            } finally {
+                ended.countDown();
+            }
+        });
+        // The thread ends with this work.
+        thread.shutdown();
+    }
+
+    private synchronized CountDownLatch beginCampaign() {
+        if (candidate.isClosed()) {
+            throw new IllegalStateException("Election '" + name() + "' is closed");
+        }
+        if (campaign != null) {
+            throw new IllegalStateException("Election '" + name()
+                    + "' has a candidate already: create another election with the same request for a second one");
+        }
+        CountDownLatch begun = new CountDownLatch(1);
+        campaign = begun;
+        return begun;
+    }
+
+    private void campaign(LeaderCallbacks callbacks) {
+        while (!candidate.isClosed()) {
+            try {
+                Optional<LockHandle> lock = candidate.await();
+                if (lock.isPresent()) {
+                    lead(lock.get(), callbacks);
+                }
+            } catch (InterruptedException ofNobody) {
+                LeaderLog.interrupted(name(), ofNobody);
+            } catch (RuntimeException | Error failed) {
+                LeaderLog.candidateFailed(name(), failed);
+                candidate.rest(PAUSE_AFTER_FAILURE);
+            }
+        }
+    }
+
+    private void lead(LockHandle lock, LeaderCallbacks callbacks) {
+        try {
+            begin(lock, callbacks).lead();
+        } finally {
+            current = null;
+            ReleaseOutcome unused = lock.release();
+        }
+        candidate.rest(request.retryAfterEnd());
+    }
+
+    private Term begin(LockHandle lock, LeaderCallbacks callbacks) {
+        Term term = new Term(lock, request, callbacks);
+        current = term;
+        // Either this thread sees the close, or the closing thread sees the term.
+        if (candidate.isClosed()) {
+            term.end(RevocationCause.RESIGNED);
+        }
+        return term;
+    }
+
+    /**
+     * Waits until this node leads, does the work on the calling thread, and resigns. If the leadership ends before the work, the thread
+     * is interrupted. Its transactions are fenced. The election must not be {@linkplain #start started}. It can be used again.
+     *
+     * @throws E the exception of the work; a loss of the leadership is added to it as suppressed
+     * @throws IllegalStateException if the election is started, used by another thread or closed, also during the wait
+     * @throws LockLostException if the work returned, but the leadership was lost before that, and no transaction has committed in it
+     * @throws LockStoreException if the database refused the operation
+     * @throws InterruptedException if the thread is interrupted before this node leads
+     */
+    public <E extends Exception> void runAsLeader(Work<E> work) throws E, InterruptedException {
+        CountDownLatch ended = beginCampaign();
+        try (LockHandle lock = candidate.await().orElseThrow(this::closed)) {
+            Term term = begin(lock, new NoCallbacks());
+            try {
+                term.leadDuring(() -> work.lead(term));
+            } finally {
+                current = null;
+            }
+        } finally {
+            endCampaign(ended);
+        }
+    }
+
+    private IllegalStateException closed() {
+        return new IllegalStateException("Election '" + name() + "' was closed");
+    }
+
+    private synchronized void endCampaign(CountDownLatch ended) {
+        campaign = null;
+        ended.countDown();
+    }
+
+    /**
+     * Returns whether this node leads. As long as it does, nobody else can become the leader. It costs no statement. It is false from
+     * the moment of a resignation, and before anybody else can lead after a loss.
+     */
+    public boolean isLeader() {
+        return leadership().isPresent();
+    }
+
+    /** Returns the present leadership of this node; empty if it does not lead. It costs no statement. */
+    public Optional<Leadership> leadership() {
+        Term term = current;
+        return term == null || term.isOver() ? Optional.empty() : Optional.of(term);
+    }
+
+    /**
+     * Reads who leads, on whatever node. One statement.
+     *
+     * @return empty if nobody leads
+     * @throws IllegalStateException if the service is closed
+     * @throws LockStoreException if the database failed
+     */
+    public Optional<LeaderInfo> leader() {
+        engine.checkOpen();
+        try {
+            return engine.untilDecided(
+                            READ_LIMIT,
+                            () -> engine.store().autocommit(READ_LIMIT).read(name()))
+                    .flatMap(LockInfo::ofHeld)
+                    .map(LeaderInfo::of);
+        } catch (StoreException failed) {
+            throw new LockStoreException(name(), "could not be read", failed);
+        }
+    }
+
+    /**
+     * Gives up the leadership, if this node leads. It does not wait. {@link #isLeader} is false at once. If {@link
+     * LeaderCallbacks#onGranted} still runs on another thread, that thread is interrupted. The lock is released when both callbacks have
+     * returned, which costs one statement. After {@link ElectionRequest#retryAfterEnd}, this node is a candidate again.
+     */
+    public void resign() {
+        Term term = current;
+        if (term != null) {
+            term.end(RevocationCause.RESIGNED);
+        }
+    }
+
+    /**
+     * Closes the election. This node resigns, and is no candidate any more. The method waits until the callbacks have returned and the
+     * lock is released, but for 2 seconds at most. It does not wait if a callback calls it. A second call changes nothing.
+     */
+    @Override
+    public void close() {
+        stop();
+        awaitEnd();
+    }
+
+    /** Closes the election, and does not wait. */
+    void stop() {
+        candidate.close();
+        resign();
+    }
+
+    /** Waits until the thread that campaigns has ended, if it can. */
+    void awaitEnd() {
+        CountDownLatch ended = campaignUnderWay();
+        Term term = current;
+        if (ended == null || (term != null && term.isOfCurrentThread())) {
+            return;
+        }
+        try {
+            if (!ended.await(LONGEST_CLOSE.toNanos(), TimeUnit.NANOSECONDS)) {
+                LeaderLog.isStuck(name());
+            }
+        } catch (InterruptedException endsTheWait) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private synchronized @Nullable CountDownLatch campaignUnderWay() {
+        return campaign;
+    }
+
+    /** Whether the election is closed. */
+    boolean isClosed() {
+        return candidate.isClosed();
+    }
+
+    @Override
+    public String toString() {
+        return "LeaderElection[" + request + "]";
+    }
+}
