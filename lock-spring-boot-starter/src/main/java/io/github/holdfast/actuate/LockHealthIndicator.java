@@ -1,16 +1,22 @@
 package io.github.holdfast.actuate;
 
+import io.github.holdfast.election.LeaderElection;
 import io.github.holdfast.service.LockAdmin;
 import io.github.holdfast.service.LockService;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
 
 /**
  * A health indicator for locks. It is up if the lock tables can be read, because every grant needs them. Its details are the age
- * of the heartbeat, and the lead of the database's clock over this machine's clock. That lead matters only when you compare logs.
+ * of the heartbeat, the lead of the database's clock over this machine's clock, and for each election whether this node leads. The
+ * lead of the clock matters only when you compare logs.
  * Two statements. Thread-safe.
  */
 public final class LockHealthIndicator extends AbstractHealthIndicator {
@@ -19,10 +25,12 @@ public final class LockHealthIndicator extends AbstractHealthIndicator {
     private static final String ANY_NAME = "holdfast:health";
 
     private final Supplier<LockService> locks;
+    private final Supplier<Stream<LeaderElection>> elections;
 
-    private LockHealthIndicator(Supplier<LockService> locks) {
+    private LockHealthIndicator(Supplier<LockService> locks, Supplier<Stream<LeaderElection>> elections) {
         super("The lock tables cannot be read");
         this.locks = locks;
+        this.elections = elections;
     }
 
     /**
@@ -32,7 +40,17 @@ public final class LockHealthIndicator extends AbstractHealthIndicator {
      *     of lazy beans
      */
     public static LockHealthIndicator of(Supplier<LockService> locks) {
-        return new LockHealthIndicator(locks);
+        return of(locks, Stream::empty);
+    }
+
+    /**
+     * Returns the health indicator of a service and its elections.
+     *
+     * @param locks as for {@link #of(Supplier)}
+     * @param elections supplies the elections whose state is a detail; called only by a check
+     */
+    public static LockHealthIndicator of(Supplier<LockService> locks, Supplier<Stream<LeaderElection>> elections) {
+        return new LockHealthIndicator(locks, elections);
     }
 
     @Override
@@ -46,5 +64,12 @@ public final class LockHealthIndicator extends AbstractHealthIndicator {
         health.up()
                 .withDetail("clockOffset", Duration.between(between, database).toString());
         admin.heartbeatAge().ifPresent(age -> health.withDetail("heartbeatAge", age.toString()));
+        Map<String, Boolean> isLeader = elections
+                .get()
+                .collect(Collectors.toMap(
+                        LeaderElection::name, LeaderElection::isLeader, Boolean::logicalOr, TreeMap::new));
+        if (!isLeader.isEmpty()) {
+            health.withDetail("isLeader", isLeader);
+        }
     }
 }

@@ -40,6 +40,10 @@ final class AnnotatedMethods {
         return inHierarchy(Limited.class, "permits");
     }
 
+    static AnnotatedMethods leaderOnly() {
+        return inHierarchy(LeaderOnly.class, "a check of the leadership");
+    }
+
     private static AnnotatedMethods inHierarchy(Class<? extends Annotation> annotation, String protection) {
         return new AnnotatedMethods(
                 annotation,

@@ -61,7 +61,12 @@ interface Contention {
         };
     }
 
-    private static Supplier<@Nullable Object> nothing(Method method) {
+    /**
+     * Returns the result of a call that is skipped.
+     *
+     * @throws IllegalArgumentException if there is none; the message says why and what to do
+     */
+    static Supplier<@Nullable Object> nothing(Method method) {
         Class<?> type = method.getReturnType();
         if (type.isPrimitive() && type != void.class) {
             throw new IllegalArgumentException("it returns a " + type

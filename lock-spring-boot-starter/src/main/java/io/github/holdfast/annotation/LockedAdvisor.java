@@ -23,28 +23,42 @@ final class LockedAdvisor extends AbstractPointcutAdvisor {
     /** Outside advisors with the default order, such as those of transactions and caches. */
     static final int DEFAULT_ORDER = Ordered.LOWEST_PRECEDENCE - 1000;
 
-    private static final List<Class<? extends Annotation>> ANNOTATIONS = List.of(Locked.class, Limited.class);
-
     private final transient ConfigurableListableBeanFactory beans;
     private final transient Advice advice;
-    private final transient Pointcut pointcut = new AnnotatedMethods();
+    private final transient Pointcut pointcut;
+    private final Place place;
 
-    LockedAdvisor(ConfigurableListableBeanFactory beans, Advice advice) {
+    /** Where the interceptor comes, from the outside. */
+    enum Place {
+        OUTSIDE_LOCKS,
+        OUTSIDE_TRANSACTIONS
+    }
+
+    LockedAdvisor(
+            ConfigurableListableBeanFactory beans,
+            Advice advice,
+            List<Class<? extends Annotation>> annotations,
+            Place place) {
         this.beans = beans;
         this.advice = advice;
+        this.pointcut = new AnnotatedMethods(annotations);
+        this.place = place;
     }
 
     private static final class AnnotatedMethods extends StaticMethodMatcherPointcut {
 
-        AnnotatedMethods() {
+        private final List<Class<? extends Annotation>> annotations;
+
+        AnnotatedMethods(List<Class<? extends Annotation>> annotations) {
+            this.annotations = annotations;
             // Java's own classes cannot have the annotations. All others are checked, because a name shows nothing
             // about annotations.
-            setClassFilter(type -> AnnotationUtils.isCandidateClass(type, ANNOTATIONS));
+            setClassFilter(type -> AnnotationUtils.isCandidateClass(type, annotations));
         }
 
         @Override
         public boolean matches(Method method, Class<?> targetClass) {
-            return ANNOTATIONS.stream()
+            return annotations.stream()
                     .anyMatch(annotation -> !LockedAnnotations.of(annotation, method, targetClass)
                             .isEmpty());
         }
@@ -70,7 +84,7 @@ final class LockedAdvisor extends AbstractPointcutAdvisor {
                         order, outside(beans.getBean(name, BeanFactoryTransactionAttributeSourceAdvisor.class)));
             }
         }
-        return order;
+        return place == Place.OUTSIDE_LOCKS && order > Ordered.HIGHEST_PRECEDENCE ? order - 1 : order;
     }
 
     private static int outside(BeanFactoryTransactionAttributeSourceAdvisor transactions) {

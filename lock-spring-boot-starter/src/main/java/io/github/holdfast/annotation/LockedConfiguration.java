@@ -1,6 +1,7 @@
 package io.github.holdfast.annotation;
 
 import io.github.holdfast.service.LockService;
+import java.util.List;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
@@ -48,7 +49,11 @@ public final class LockedConfiguration {
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
     static LockedAdvisor holdfastLockedAdvisor(
             ConfigurableListableBeanFactory beans, LockedMethods methods, ObjectProvider<LockService> locks) {
-        return new LockedAdvisor(beans, new LockedInterceptor(methods, locks));
+        return new LockedAdvisor(
+                beans,
+                new LockedInterceptor(methods, locks),
+                List.of(Locked.class, Limited.class),
+                LockedAdvisor.Place.OUTSIDE_TRANSACTIONS);
     }
 
     @Bean

@@ -1,6 +1,7 @@
 package io.github.holdfast.autoconfigure;
 
 import io.github.holdfast.actuate.LockHealthIndicator;
+import io.github.holdfast.election.LeaderElection;
 import io.github.holdfast.service.LockService;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -23,7 +24,8 @@ final class LockHealthAutoConfiguration {
 
     @Bean
     @ConditionalOnMissingBean(name = "locksHealthIndicator")
-    LockHealthIndicator locksHealthIndicator(ObjectProvider<LockService> locks) {
-        return LockHealthIndicator.of(locks::getObject);
+    LockHealthIndicator locksHealthIndicator(
+            ObjectProvider<LockService> locks, ObjectProvider<LeaderElection> elections) {
+        return LockHealthIndicator.of(locks::getObject, elections::stream);
     }
 }

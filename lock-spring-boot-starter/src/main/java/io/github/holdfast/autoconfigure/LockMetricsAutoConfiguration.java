@@ -1,5 +1,6 @@
 package io.github.holdfast.autoconfigure;
 
+import io.github.holdfast.election.LeaderElection;
 import io.github.holdfast.metrics.LockGroup;
 import io.github.holdfast.metrics.LockMeters;
 import io.github.holdfast.service.LockService;
@@ -39,7 +40,7 @@ final class LockMetricsAutoConfiguration {
     }
 
     /**
-     * Registers the gauges after the creation of the service, because the service needs the meters first. It does not trigger
+     * Registers the gauges after the creation of the service and its elections, because the service needs the meters first. It does not trigger
      * that creation.
      */
     static final class Observer implements BeanPostProcessor {
@@ -54,6 +55,9 @@ final class LockMetricsAutoConfiguration {
         public Object postProcessAfterInitialization(Object bean, String name) {
             if (bean instanceof LockService locks) {
                 meters.getObject().observe(locks);
+            }
+            if (bean instanceof LeaderElection election) {
+                meters.getObject().observe(election);
             }
             return bean;
         }
