@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.election.ElectionRequest;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.metrics.LockGroup;
@@ -123,6 +124,7 @@ class DashboardTest {
                         .listener(meters)
                         .build()) {
             meters.observe(locks);
+            meters.observe(locks.election(ElectionRequest.of("reports")));
             try (LockHandle held = locks.acquire(LockRequest.of("order:1").withoutFence())) {
                 assertThat(locks.tryAcquire(LockRequest.of("order:1").owner("another")))
                         .isEmpty();
