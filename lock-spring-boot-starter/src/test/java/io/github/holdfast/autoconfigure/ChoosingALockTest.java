@@ -65,6 +65,7 @@ class ChoosingALockTest {
             package example;
 
             import io.github.holdfast.annotation.Locked;
+            import io.github.holdfast.election.*;
             import io.github.holdfast.lock.*;
             import io.github.holdfast.semaphore.*;
             import io.github.holdfast.service.LockService;
