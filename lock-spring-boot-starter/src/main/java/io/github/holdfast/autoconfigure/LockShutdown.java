@@ -15,7 +15,8 @@ import org.springframework.context.SmartLifecycle;
  *
  * <ol>
  *   <li>Message listeners stop (phases near {@link #DEFAULT_PHASE}); the web server finishes its requests (1024 phases lower) and
- *       stops (2048 lower). Their work may still acquire new locks.
+ *       stops (2048 lower); the endpoints of Spring Integration stop (half of {@link #DEFAULT_PHASE}). Their work may still acquire
+ *       new locks.
  *   <li>In this phase, waiters stop waiting. Holders may finish within the grace period, and may acquire other locks until its
  *       end. Then the service ends its node. The grace period does not count towards {@code
  *       spring.lifecycle.timeout-per-shutdown-phase}.
@@ -29,7 +30,7 @@ import org.springframework.context.SmartLifecycle;
  */
 final class LockShutdown implements SmartLifecycle {
 
-    static final int PHASE = DEFAULT_PHASE - 4096;
+    static final int PHASE = DEFAULT_PHASE / 2 - 4096;
 
     private final ConfigurableListableBeanFactory beans;
     private final Duration gracePeriod;

@@ -41,13 +41,14 @@ class LockShutdownTest {
     }
 
     @Test
-    void locksOutliveTasksAndRequestsButNotBeans(Database database) throws Exception {
+    void locksOutliveTasksRequestsAndMessagesButNotBeans(Database database) throws Exception {
         ConfigurableApplicationContext context = application(database, Stopping.class)
                 .with("spring.task.scheduling.shutdown.await-termination=true")
                 .with("spring.task.scheduling.shutdown.await-termination-period=60s")
                 .run();
         Task task = context.getBean(Task.class);
-        Requests requests = context.getBean(Requests.class);
+        Stopped requests = context.getBean("requests", Stopped.class);
+        Stopped messages = context.getBean("messages", Stopped.class);
         Component component = context.getBean(Component.class);
         task.started.await();
 
@@ -58,6 +59,7 @@ class LockShutdownTest {
 
         assertThat(task.locked).isCompletedWithValue(true);
         assertThat(requests.locked).isCompletedWithValue(true);
+        assertThat(messages.locked).isCompletedWithValue(true);
         assertThat(component.locked).isCompletedWithValue(false);
         assertThat(database.queryForLong("select count(*) from lock_node where not ended"))
                 .isZero();
@@ -141,9 +143,16 @@ class LockShutdownTest {
             return new Task(locks);
         }
 
+        /** Stops where the web server waits for its requests, the last of which needs a lock. */
         @Bean
-        Requests requests(LockService locks) {
-            return new Requests(locks);
+        Stopped requests(LockService locks) {
+            return new Stopped(locks, SmartLifecycle.DEFAULT_PHASE - 2048);
+        }
+
+        /** Stops where the endpoints of Spring Integration do, with a message under way. */
+        @Bean
+        Stopped messages(LockService locks) {
+            return new Stopped(locks, SmartLifecycle.DEFAULT_PHASE / 2);
         }
 
         @Bean
@@ -174,15 +183,17 @@ class LockShutdownTest {
         }
     }
 
-    /** Stops where the web server waits for its requests, the last of which needs a lock. */
-    static class Requests implements SmartLifecycle {
+    /** Needs a lock while it stops, in its phase. */
+    static class Stopped implements SmartLifecycle {
 
         final CompletableFuture<Boolean> locked = new CompletableFuture<>();
         private final LockService locks;
+        private final int phase;
         private volatile boolean running;
 
-        Requests(LockService locks) {
+        Stopped(LockService locks, int phase) {
             this.locks = locks;
+            this.phase = phase;
         }
 
         @Override
@@ -203,7 +214,7 @@ class LockShutdownTest {
 
         @Override
         public int getPhase() {
-            return DEFAULT_PHASE - 2048;
+            return phase;
         }
     }
 
