@@ -1,0 +1,5 @@
+/** Locks for Spring Integration. */
+@NullMarked
+package io.github.holdfast.integration;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,5 @@
+/** Tests of the lock registry. */
+@NullMarked
+package io.github.holdfast.integration;
+
+import org.jspecify.annotations.NullMarked;
