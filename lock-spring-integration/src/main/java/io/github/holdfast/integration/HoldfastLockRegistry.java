@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.WeakHashMap;
 import org.jspecify.annotations.Nullable;
 import org.springframework.integration.support.locks.DistributedLock;
+import org.springframework.integration.support.locks.LockRegistry;
 import org.springframework.integration.support.locks.RenewableLockRegistry;
 import org.springframework.util.Assert;
 
@@ -151,6 +152,22 @@ public final class HoldfastLockRegistry implements RenewableLockRegistry<Distrib
     @Override
     public void renewLock(Object lockKey, Duration ttl) {
         lock(lockKey).renew(LockRequest.checkedLease(ttl));
+    }
+
+    /**
+     * Returns a registry whose locks are those of this registry and of another one: a thread holds both, or neither. It serves an
+     * application that changes from the other registry to this one, and whose nodes are replaced one after the other. Nodes with
+     * the returned registry exclude nodes with either of the two.
+     *
+     * <p>It takes the lock of this registry first, so that the other one's time to live begins with the work. A time to live
+     * applies to both, if the other registry supports it. Costs and exceptions are those of both registries. In addition, a
+     * locking method throws {@link org.springframework.dao.CannotAcquireLockException} if one of the locks was lost while it
+     * waited for the other one, or if a nested acquisition finds that the former lock is lost.
+     *
+     * @param former the registry that is replaced
+     */
+    public RenewableLockRegistry<DistributedLock> togetherWith(LockRegistry<?> former) {
+        return new TransitionLockRegistry(this, former);
     }
 
     @Override
