@@ -92,7 +92,6 @@ abstract class LeaderInitiatorContract {
         assertThat(EVENTS).hasSize(3);
     }
 
-    /** Else it would go on without a lock, and another one could lead beside it. */
     @Test
     void aLeaderThatLosesItsLockIsRevokedEvenIfNobodyElseLeads() {
         second.getBean(LockRegistryLeaderInitiator.class).stop();

@@ -282,6 +282,28 @@ abstract class LockLossContract {
         otherNodeUnlocks();
     }
 
+    /** Else its thread would go on, as if it had held the lock all the time. */
+    @Test
+    void aLockThatWasLostInAnOutageIsNotReenteredWhenTheDatabaseIsBack() throws Exception {
+        FaultyDataSource faults = new FaultyDataSource(database.dataSource());
+        try (Node failing = Node.over(database, faults, settings -> settings.nodeLease(Duration.ofSeconds(1)))) {
+            DistributedLock lock = failing.lock(key);
+            lock.lock();
+            faults.down();
+            otherNodeGetsTheLock();
+            otherNodeUnlocks();
+            faults.up();
+            for (Way way : new Way[] {Way.LOCK, Way.TRY_LOCK, Way.TRY_LOCK_WITH_TTL}) {
+                assertThatThrownBy(() -> way.lock(lock))
+                        .isInstanceOf(CannotAcquireLockException.class)
+                        .hasCauseInstanceOf(LockLostException.class);
+            }
+            assertThatUnlockReportsTheLoss(lock);
+            lock.lock();
+            lock.unlock();
+        }
+    }
+
     @Test
     void aFailureOfTheDatabaseIsNoAnswer() throws Exception {
         FaultyDataSource faults = new FaultyDataSource(database.dataSource());

@@ -54,13 +54,17 @@ final class Node implements AutoCloseable {
 
     /** A node whose pool takes its connections from this source. */
     static Node over(Database database, DataSource source) {
+        return over(database, source, settings -> settings);
+    }
+
+    static Node over(Database database, DataSource source, UnaryOperator<LockServiceBuilder> settings) {
         LockSchema.on(database.dataSource()).createIfMissing();
         return new Node(
                 database.pool(pool -> {
                     pool.setDataSource(source);
                     pool.setConnectionTimeout(2000);
                 }),
-                settings -> settings);
+                settings);
     }
 
     LockService locks() {
