@@ -66,8 +66,12 @@ final class Candidate {
 
     /** Returns false if the candidacy was closed. */
     private synchronized boolean begin() {
+        if (isClosed()) {
+            // A later close must not interrupt what this thread does next.
+            return false;
+        }
         waiting = Thread.currentThread();
-        return !isClosed();
+        return true;
     }
 
     private synchronized void end() {

@@ -4,11 +4,11 @@ import io.github.holdfast.service.engine.LockEngine;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** The elections of one lock service, which ends them with itself. For the lock service only. Thread-safe. */
+/** The elections in which one lock service has a candidate. The service ends them with itself. For the lock service only. Thread-safe. */
 public final class Elections implements AutoCloseable {
 
     private final LockEngine engine;
-    private final Set<LeaderElection> elections = ConcurrentHashMap.newKeySet();
+    private final Set<LeaderElection> underWay = ConcurrentHashMap.newKeySet();
     private volatile boolean isStopped;
 
     private Elections(LockEngine engine) {
@@ -26,28 +26,44 @@ public final class Elections implements AutoCloseable {
      * @throws IllegalStateException if the service is closed or being closed
      */
     public LeaderElection election(ElectionRequest request) {
-        elections.removeIf(LeaderElection::isClosed);
-        LeaderElection election = new LeaderElection(engine, request);
-        elections.add(election);
-        // Either this thread sees the stop, or the stopping thread sees the election.
+        checkNotStopped();
+        return new LeaderElection(engine, this, request);
+    }
+
+    private void checkNotStopped() {
         if (isStopped) {
-            election.stop();
             throw new IllegalStateException("The lock service is closed");
         }
-        return election;
+    }
+
+    /**
+     * Keeps an election that gets a candidate.
+     *
+     * @throws IllegalStateException if the service is closed or being closed
+     */
+    void add(LeaderElection election) {
+        underWay.add(election);
+        // Either this thread sees the stop, or the stopping thread sees the election.
+        if (isStopped) {
+            underWay.remove(election);
+            checkNotStopped();
+        }
+    }
+
+    void remove(LeaderElection election) {
+        underWay.remove(election);
     }
 
     /** Lets all leaders resign, and all candidates give up. It does not wait for them. */
     public void stop() {
         isStopped = true;
-        elections.forEach(LeaderElection::stop);
+        underWay.forEach(LeaderElection::stop);
     }
 
     /** As {@link #stop}; waits for each election as {@link LeaderElection#close} does. */
     @Override
     public void close() {
         stop();
-        elections.forEach(LeaderElection::awaitEnd);
-        elections.clear();
+        underWay.forEach(LeaderElection::awaitEnd);
     }
 }

@@ -44,6 +44,7 @@ public final class LeaderElection implements AutoCloseable {
     private static final Duration LONGEST_CLOSE = Term.PATIENCE.multipliedBy(2);
 
     private final LockEngine engine;
+    private final Elections underWay;
     private final ElectionRequest request;
     private final Candidate candidate;
     private volatile @Nullable Term current;
@@ -51,8 +52,10 @@ public final class LeaderElection implements AutoCloseable {
     /** Counted down when the thread that campaigns has ended; null if there is none. */
     private @Nullable CountDownLatch campaign;
 
-    LeaderElection(LockEngine engine, ElectionRequest request) {
+    /** @param underWay contains this election as long as it has a candidate */
+    LeaderElection(LockEngine engine, Elections underWay, ElectionRequest request) {
         this.engine = engine;
+        this.underWay = underWay;
         this.request = request;
         this.candidate = new Candidate(engine, request);
     }
@@ -78,7 +81,7 @@ public final class LeaderElection implements AutoCloseable {
     /**
      * Makes this node a candidate. A thread of the election waits for the leadership, again and again, until the election is closed.
      *
-     * @throws IllegalStateException if the election was started before, or is closed
+     * @throws IllegalStateException if the election was started before, or is closed, or the service is
      */
     public void start() {
         start(new NoCallbacks());
@@ -87,7 +90,7 @@ public final class LeaderElection implements AutoCloseable {
     /**
      * Makes this node a candidate, like {@link #start()}, and calls the callbacks when its leadership begins and ends.
      *
-     * @throws IllegalStateException if the election was started before, or is closed
+     * @throws IllegalStateException if the election was started before, or is closed, or the service is
      */
     public void start(LeaderCallbacks callbacks) {
         Objects.requireNonNull(callbacks, "callbacks");
@@ -97,6 +100,7 @@ public final class LeaderElection implements AutoCloseable {
             try {
                 campaign(callbacks);
             } finally {
+                underWay.remove(this);
                 ended.countDown();
             }
         });
@@ -112,6 +116,7 @@ public final class LeaderElection implements AutoCloseable {
             throw new IllegalStateException("Election '" + name()
                     + "' has a candidate already: create another election with the same request for a second one");
         }
+        underWay.add(this);
         CountDownLatch begun = new CountDownLatch(1);
         campaign = begun;
         return begun;
@@ -126,7 +131,8 @@ public final class LeaderElection implements AutoCloseable {
                 }
             } catch (InterruptedException ofNobody) {
                 LeaderLog.interrupted(name(), ofNobody);
-            } catch (RuntimeException | Error failed) {
+            } catch (Throwable failed) {
+                // Also what a callback throws without saying so: this node stays a candidate.
                 LeaderLog.candidateFailed(name(), failed);
                 candidate.rest(PAUSE_AFTER_FAILURE);
             }
@@ -183,6 +189,7 @@ public final class LeaderElection implements AutoCloseable {
 
     private synchronized void endCampaign(CountDownLatch ended) {
         campaign = null;
+        underWay.remove(this);
         ended.countDown();
     }
 
@@ -266,11 +273,6 @@ public final class LeaderElection implements AutoCloseable {
 
     private synchronized @Nullable CountDownLatch campaignUnderWay() {
         return campaign;
-    }
-
-    /** Whether the election is closed. */
-    boolean isClosed() {
-        return candidate.isClosed();
     }
 
     @Override

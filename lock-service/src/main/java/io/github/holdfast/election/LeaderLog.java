@@ -22,16 +22,15 @@ final class LeaderLog {
 
     /** Warns of a loss, but not of what somebody has asked for. */
     static void revoked(Leadership leadership, RevocationCause cause) {
-        boolean isExpected = cause == RevocationCause.RESIGNED || cause == RevocationCause.SERVICE_CLOSED;
+        boolean isExpected = cause == RevocationCause.RESIGNED;
         about(leadership, LogEvent.LEADER_REVOKED, isExpected ? LOG.atInfo() : LOG.atWarn())
                 .addKeyValue(LogEvent.CAUSE, cause.name().toLowerCase(Locale.ROOT))
                 .log("This node no longer leads '{}': {}", leadership.name(), cause.why());
     }
 
-    /** Logs an exception of {@code onGranted}. The end of the leadership may have caused it, and then it is no news. */
-    static void grantFailed(Leadership leadership, Throwable failed) {
-        boolean isOfEnd = failed instanceof InterruptedException || failed instanceof HoldfastException;
-        if (isOfEnd && leadership.isOver()) {
+    /** Logs an exception of {@code onGranted} after the end of the leadership. That may have caused it, and then it is no news. */
+    static void failedAtTheEnd(Leadership leadership, Throwable failed) {
+        if (failed instanceof InterruptedException || failed instanceof HoldfastException) {
             LOG.debug("The leader of '{}' was interrupted", leadership.name(), failed);
         } else {
             callbackFailed("onGranted", leadership, failed);

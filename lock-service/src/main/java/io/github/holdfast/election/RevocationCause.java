@@ -25,10 +25,7 @@ public enum RevocationCause {
     FORCED(LossCause.FORCED),
 
     /** The database did not answer the node's heartbeats until the lease of the node was over. */
-    DATABASE_UNREACHABLE(LossCause.DATABASE_UNREACHABLE),
-
-    /** The lock service was closed before the leader had resigned. */
-    SERVICE_CLOSED(LossCause.SERVICE_CLOSED);
+    DATABASE_UNREACHABLE(LossCause.DATABASE_UNREACHABLE);
 
     private final String why;
     private final @Nullable LossCause loss;
@@ -48,7 +45,7 @@ public enum RevocationCause {
             case EXPIRED -> EXPIRED;
             case FORCED -> FORCED;
             case DATABASE_UNREACHABLE -> DATABASE_UNREACHABLE;
-            case SERVICE_CLOSED -> SERVICE_CLOSED;
+            case SERVICE_CLOSED -> RESIGNED;
             // Only a row lock is disconnected, and that is not the lock of an election.
             case TAKEN_OVER, DISCONNECTED -> TAKEN_OVER;
         };

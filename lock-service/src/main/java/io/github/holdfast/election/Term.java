@@ -99,9 +99,15 @@ final class Term implements Leadership {
         }
         try {
             work(() -> callbacks.onGranted(this));
-        } catch (Exception | Error failed) {
-            LeaderLog.grantFailed(this, failed);
+        } catch (Throwable failed) {
+            boolean isOfEnd = isOver();
+            // Before anything else: as long as the term is not over, this node leads.
             end(RevocationCause.FAILED);
+            if (isOfEnd) {
+                LeaderLog.failedAtTheEnd(this, failed);
+            } else {
+                LeaderLog.callbackFailed("onGranted", this, failed);
+            }
         }
         return true;
     }
@@ -139,7 +145,7 @@ final class Term implements Leadership {
         cause = why;
         over.countDown();
         if (isWorking) {
-            if (leading == Thread.currentThread()) {
+            if (leading == Thread.currentThread() && why == RevocationCause.RESIGNED) {
                 expectReturn();
             } else {
                 interruptWork();
@@ -172,11 +178,18 @@ final class Term implements Leadership {
         if (!beginRevocation()) {
             return;
         }
+        RevocationCause why = Objects.requireNonNull(cause);
         try {
-            RevocationCause why = Objects.requireNonNull(cause);
             LeaderLog.revoked(this, why);
+        } finally {
+            tellRevoked(why);
+        }
+    }
+
+    private void tellRevoked(RevocationCause why) {
+        try {
             callbacks.onRevoked(this, why);
-        } catch (RuntimeException | Error failed) {
+        } catch (Throwable failed) {
             LeaderLog.callbackFailed("onRevoked", this, failed);
         } finally {
             revoked.countDown();
@@ -214,6 +227,9 @@ final class Term implements Leadership {
         LockState state = lock.state();
         if (state == LockState.LOST) {
             end(lossCause());
+        } else if (state == LockState.RELEASED) {
+            // An exception has ended what this thread does for the term.
+            end(RevocationCause.FAILED);
         } else if (state == LockState.SUSPECT && request.isEndedWhenSuspect()) {
             end(RevocationCause.SUSPECT);
         }
@@ -227,7 +243,7 @@ final class Term implements Leadership {
             return RevocationCause.of(lost.lossCause());
         } catch (IllegalStateException released) {
             // The term has ended meanwhile, and keeps its cause.
-            return RevocationCause.RESIGNED;
+            return RevocationCause.FAILED;
         }
         return RevocationCause.EXPIRED;
     }

@@ -243,10 +243,10 @@ public final class LockService implements Locks, AutoCloseable {
     }
 
     /**
-     * Closes the service after a grace period for its holders. Leaders resign, and candidates give up. From now on, a thread that holds no lock of this service cannot
-     * acquire one. If it waits for a lock, the wait ends. In both cases the thread gets an {@link IllegalStateException}. When
-     * no lock is held any more, or the grace period is over, the service closes as by {@link #close()}. An interrupt ends the
-     * grace period, and the interrupt flag stays set.
+     * Closes the service after a grace period for its holders. Leaders resign, and candidates give up. From now on, a thread that
+     * holds no lock of this service cannot acquire one. If it waits for a lock, the wait ends. In both cases the thread gets an {@link
+     * IllegalStateException}. When no lock is held any more, or the grace period is over, the service closes as by {@link #close()}.
+     * An interrupt ends the grace period, and the interrupt flag stays set.
      *
      * @param gracePeriod the longest time that holders may continue, zero to {@link LockRequest#LONGEST_DURATION}; measured by
      *     the process's own clock

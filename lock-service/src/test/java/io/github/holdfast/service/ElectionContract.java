@@ -10,18 +10,23 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.election.ElectionRequest;
+import io.github.holdfast.election.LeaderCallbacks;
 import io.github.holdfast.election.LeaderElection;
 import io.github.holdfast.election.LeaderInfo;
 import io.github.holdfast.election.Leadership;
 import io.github.holdfast.election.RevocationCause;
+import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockRequest;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
@@ -140,7 +145,6 @@ abstract class ElectionContract extends TwoServicesContract {
         for (int round = 1; round <= 5; round++) {
             diary.awaitCalls(2 * round - 1);
             election.resign();
-            election.resign();
         }
         diary.awaitCalls(11);
         election.close();
@@ -158,7 +162,6 @@ abstract class ElectionContract extends TwoServicesContract {
     /** Nobody else leads while a former leader still works. */
     @Test
     void theLockIsReleasedOnlyAfterBothCallbacksHaveReturned() throws Exception {
-        Semaphore endOfGrant = new Semaphore(0);
         Semaphore endOfRevocation = new Semaphore(0);
         AtomicReference<Throwable> thrown = new AtomicReference<>();
         ElectionDiary diary = new ElectionDiary(
@@ -167,16 +170,13 @@ abstract class ElectionContract extends TwoServicesContract {
                         new CountDownLatch(1).await();
                     } catch (InterruptedException interrupted) {
                         thrown.set(interrupted);
-                        endOfGrant.acquireUninterruptibly();
                     }
                 },
                 leadership -> endOfRevocation.acquire());
         LeaderElection first = led(mine, request().retryAfterEnd(ofMinutes(5)), diary);
         first.resign();
-        await().atMost(SOON).until(() -> thrown.get() != null);
-        assertThat(diary.entries()).hasSize(1);
-        endOfGrant.release();
         diary.awaitCalls(2);
+        assertThat(thrown.get()).isNotNull();
         assertThat(diary.entries().get(1).thread())
                 .isSameAs(diary.entries().get(0).thread());
         assertThat(theirs.tryAcquire(LockRequest.of(name))).isEmpty();
@@ -263,6 +263,78 @@ abstract class ElectionContract extends TwoServicesContract {
             election.close();
             assertThat(diary.entries()).hasSize(2);
         }
+    }
+
+    @Test
+    void whoHasWaitedIsNotInterruptedByALaterClose() throws Exception {
+        LockHandle ofOthers = theirs.acquire(LockRequest.of(name));
+        LeaderElection election = election(mine, request());
+        CountDownLatch isRefused = new CountDownLatch(1);
+        CountDownLatch isClosedAgain = new CountDownLatch(1);
+        Future<Boolean> waiting = threads.submit(() -> {
+            assertThatIllegalStateException().isThrownBy(() -> election.runAsLeader(leadership -> {}));
+            isRefused.countDown();
+            return isClosedAgain.await(SOON.toSeconds(), TimeUnit.SECONDS);
+        });
+        awaitWaiting(mine, 1);
+        election.close();
+        assertThat(isRefused.await(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        election.close();
+        isClosedAgain.countDown();
+        assertThat(get(waiting)).isTrue();
+        ofOthers.close();
+    }
+
+    /** Kotlin, for example, throws checked exceptions out of any method. */
+    @Test
+    void aCallbackThatThrowsWhatItDoesNotDeclareDoesNotEndTheCandidacy() {
+        AtomicBoolean isFirst = new AtomicBoolean(true);
+        ElectionDiary diary = new ElectionDiary();
+        LeaderElection election = election(mine, request());
+        election.start(new LeaderCallbacks() {
+            @Override
+            public void onGranted(Leadership leadership) throws Exception {
+                diary.onGranted(leadership);
+            }
+
+            @Override
+            public void onRevoked(Leadership leadership, RevocationCause cause) {
+                diary.onRevoked(leadership, cause);
+                if (isFirst.getAndSet(false)) {
+                    ElectionContract.<RuntimeException>throwUndeclared(new IOException("not declared"));
+                }
+            }
+        });
+        diary.awaitCalls(1);
+        election.resign();
+        diary.awaitCalls(3);
+        election.close();
+        assertThat(diary.causes()).containsOnly(RevocationCause.RESIGNED);
+    }
+
+    @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
+    private static <E extends Throwable> void throwUndeclared(Throwable thrown) throws E {
+        throw (E) thrown;
+    }
+
+    @Test
+    void aLeaderThatSeesTheLossItselfIsInterruptedToo() {
+        CountDownLatch isInterrupted = new CountDownLatch(1);
+        ElectionDiary diary = new ElectionDiary(leadership -> {
+            while (!Thread.currentThread().isInterrupted()) {
+                boolean unused = leadership.isOver();
+                Thread.onSpinWait();
+            }
+            isInterrupted.countDown();
+        });
+        LeaderElection election = led(mine, request().retryAfterEnd(ofMinutes(5)), diary);
+        theirs.admin().forceRelease(name, "a test");
+        diary.awaitCalls(2);
+        assertThat(isInterrupted.getCount()).isZero();
+        assertThat(diary.causes()).containsExactly(RevocationCause.FORCED);
+        assertThat(diary.entries().get(1).thread())
+                .isSameAs(diary.entries().get(0).thread());
+        assertThat(election.isLeader()).isFalse();
     }
 
     @Test
