@@ -176,6 +176,10 @@ public final class ChangeLogLockService implements LockService {
                         row().name());
             }
         } catch (SQLException | IllegalStateException failed) {
+            if (failed instanceof SQLException refused && LockRow.isTableMissing(refused)) {
+                // Liquibase was asked to drop everything, and that was the end of the lock.
+                return;
+            }
             throw failure("released; it ends with its lease, within " + row().lease(), failed);
         }
     }

@@ -9,13 +9,12 @@ import liquibase.database.Database;
 import liquibase.database.DatabaseConnection;
 import liquibase.database.jvm.JdbcConnection;
 import liquibase.exception.DatabaseException;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A lock that this process holds, and the thread that renews its lease every third of it. If the lease is lost, the thread aborts the
- * connection of the run. Thread-safe.
+ * A lock that this process holds. One thread renews its lease every third of it, and another one notices its end. If the lease is lost,
+ * the connection of the run is aborted. Thread-safe.
  */
 final class HeldLock {
 
@@ -28,7 +27,7 @@ final class HeldLock {
     private final CountDownLatch end = new CountDownLatch(1);
 
     /** When the last successful renewal was sent, by the local clock. */
-    private long renewedAt;
+    private volatile long renewedAt;
 
     private volatile boolean isLost;
 
@@ -47,10 +46,15 @@ final class HeldLock {
      */
     static HeldLock keep(LockRow row, String owner, long token, Database database, long sentAt) {
         HeldLock lock = new HeldLock(row, owner, token, database, sentAt);
-        Thread thread = new Thread(lock::renewUntilTheEnd, "holdfast-liquibase-lease");
+        start("holdfast-liquibase-lease", lock::renewUntilTheEnd);
+        start("holdfast-liquibase-expiry", lock::watchUntilTheEnd);
+        return lock;
+    }
+
+    private static void start(String name, Runnable work) {
+        Thread thread = new Thread(work, name);
         thread.setDaemon(true);
         thread.start();
-        return lock;
     }
 
     boolean isLost() {
@@ -91,6 +95,22 @@ final class HeldLock {
         }
     }
 
+    /** Notices the end of the lease, also while a renewal waits for a connection or an answer. */
+    private void watchUntilTheEnd() {
+        long lease = row.lease().toNanos();
+        try {
+            long left = lease;
+            while (!end.await(left, TimeUnit.NANOSECONDS)) {
+                left = renewedAt + lease - System.nanoTime();
+                if (left <= 0) {
+                    lose("the database did not answer its renewals in time");
+                }
+            }
+        } catch (InterruptedException stopped) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
     /** Renews the lease; false if the database failed. */
     private synchronized boolean renew() {
         if (end.getCount() == 0) {
@@ -101,28 +121,26 @@ final class HeldLock {
             if (row.extend(owner, token)) {
                 renewedAt = sentAt;
             } else {
-                lose("another process has it, or an operator has released it, or its lease ended", null);
+                lose("another process has it, or an operator has released it, or its lease ended");
             }
             return true;
         } catch (SQLException | RuntimeException failed) {
-            if (System.nanoTime() - renewedAt > row.lease().toNanos()) {
-                lose("the database could not be reached", failed);
-            } else {
-                LOG.warn("The lease of Liquibase's lock '{}' was not renewed; trying again", row.name(), failed);
-            }
+            LOG.warn("The lease of Liquibase's lock '{}' was not renewed; trying again", row.name(), failed);
             return false;
         }
     }
 
-    private void lose(String reason, @Nullable Exception cause) {
+    private void lose(String reason) {
+        if (isLost) {
+            return;
+        }
         isLost = true;
         end();
         LOG.error(
                 "Liquibase's lock '{}' is lost: {}. Its run is being aborted. Check which change sets have run: another process"
                         + " may have run the same ones at the same time",
                 row.name(),
-                reason,
-                cause);
+                reason);
         abort();
     }
 

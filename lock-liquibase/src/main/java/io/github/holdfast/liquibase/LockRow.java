@@ -199,6 +199,11 @@ final class LockRow {
         }
     }
 
+    /** Whether the table does not exist: 42P01 on PostgreSQL, 42S02 on the others. */
+    static boolean isTableMissing(SQLException failed) {
+        return "42P01".equals(failed.getSQLState()) || "42S02".equals(failed.getSQLState());
+    }
+
     /** Whether another transaction was faster, at an isolation level that reports this as an error. */
     private static boolean isConflict(SQLException failed) {
         return failed.getSQLState() != null && failed.getSQLState().startsWith("40");

@@ -7,18 +7,25 @@ import liquibase.integration.spring.SpringLiquibase;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
+import org.springframework.core.PriorityOrdered;
 import org.springframework.core.env.Environment;
 
 /**
  * Protects what each {@link SpringLiquibase} runs, with connections of its own data source. It binds the properties itself: other
- * beans that it needed would be created too early.
+ * beans that it needed would be created too early. It comes before processors without this order, whose creation may need the tables,
+ * and so run Liquibase.
  */
-final class SpringLiquibaseProtector implements BeanPostProcessor {
+final class SpringLiquibaseProtector implements BeanPostProcessor, PriorityOrdered {
 
     private final Environment environment;
 
     SpringLiquibaseProtector(Environment environment) {
         this.environment = environment;
+    }
+
+    @Override
+    public int getOrder() {
+        return LOWEST_PRECEDENCE;
     }
 
     @Override

@@ -79,6 +79,18 @@ abstract class LiquibaseRunContract {
     }
 
     @Test
+    void everythingIsDroppedAlsoTheTableOfTheLock() throws Exception {
+        apply(lock, STEPS);
+        try (Run run = Run.under(lock, pool)) {
+            run.dropAll();
+        }
+        assertThat(exists("distributed_lock")).isFalse();
+        assertThat(exists("step")).isFalse();
+        apply(lock, STEPS);
+        assertThat(steps("two")).isEqualTo(1);
+    }
+
+    @Test
     void aRunThatIsNotProtectedHasLiquibasesOwnLock() throws Exception {
         try (Run run = new Run(pool)) {
             run.apply(STEPS);

@@ -39,6 +39,14 @@ final class Run implements AutoCloseable {
         liquibase.update(new Contexts());
     }
 
+    /** Drops everything that is in the schema. */
+    void dropAll() throws Exception {
+        @SuppressWarnings("resource")
+        Liquibase liquibase =
+                new Liquibase("none.xml", new ClassLoaderResourceAccessor(Run.class.getClassLoader()), database);
+        liquibase.dropAll();
+    }
+
     /** Returns the lock as Liquibase finds it. */
     LockService lock() {
         return LockServiceFactory.getInstance().getLockService(database);

@@ -65,7 +65,9 @@ final class LockChangelog {
             for it. If there is none, the holder of Liquibase's lock has died: release the lock with Liquibase's \
             command release-locks, or by
 
-                update DATABASECHANGELOGLOCK set LOCKED = false, LOCKEDBY = null, LOCKGRANTED = null""";
+                update DATABASECHANGELOGLOCK set LOCKED = false, LOCKEDBY = null, LOCKGRANTED = null
+
+            With lock-liquibase, the lock is free when its lease is over.""";
 
     private LockChangelog() {}
 
