@@ -162,7 +162,7 @@ public final class HoldfastLockRegistry implements RenewableLockRegistry<Distrib
      * <p>It takes the lock of this registry first, so that the other one's time to live begins with the work. A time to live
      * applies to both, if the other registry supports it. Costs and exceptions are those of both registries. In addition, a
      * locking method throws {@link org.springframework.dao.CannotAcquireLockException} if one of the locks was lost while it
-     * waited for the other one, or if a nested acquisition finds that the former lock is lost.
+     * waited for the other one, or if a nested {@code tryLock} finds that another node has taken the former lock.
      *
      * @param former the registry that is replaced
      */

@@ -1,6 +1,7 @@
 package io.github.holdfast.integration;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.integration.channel.QueueChannel;
 import org.springframework.integration.jdbc.lock.JdbcLockRegistry;
+import org.springframework.integration.leader.Context;
 import org.springframework.integration.support.MessageBuilder;
 import org.springframework.integration.support.locks.DistributedLock;
 import org.springframework.integration.support.locks.LockRegistry;
@@ -43,7 +45,7 @@ class MigrationPageTest {
                 .results()
                 .map(block -> block.group(2).indent(-block.group(1).length()))
                 .toList();
-        assertThat(blocks).hasSize(5);
+        assertThat(blocks).hasSize(6);
         compile(PAGE_CODE.formatted(blocks.toArray()), directory);
         try (URLClassLoader loader = new URLClassLoader(
                         new URL[] {directory.toUri().toURL()}, getClass().getClassLoader());
@@ -57,6 +59,8 @@ class MigrationPageTest {
                 assertThat(work(loader, registry(application))).containsExactly("order:1001", "order:1002");
                 assertThatOrdersAreAggregated(application);
             }
+            Context elected = after.getBean(HoldfastLeaderInitiator.class).getContext();
+            await().atMost(Worker.LONG).until(elected::isLeader);
             assertThatOneExcludesTheOther(before, during);
             assertThatOneExcludesTheOther(during, after);
         }
@@ -125,6 +129,7 @@ class MigrationPageTest {
     private static final String PAGE_CODE = """
             package example;
 
+            import io.github.holdfast.integration.HoldfastLeaderInitiator;
             import io.github.holdfast.integration.HoldfastLockRegistry;
             import io.github.holdfast.service.LockService;
             import java.util.ArrayList;
@@ -179,6 +184,10 @@ class MigrationPageTest {
                     }
                 }
 
+                static class Elected {
+                    %s
+                }
+
                 static class Transition {
                     %s
                 }
@@ -195,7 +204,7 @@ class MigrationPageTest {
 
                 @EnableAutoConfiguration
                 @EnableIntegration
-                @Import(Flows.class)
+                @Import({Flows.class, Elected.class})
                 static class After {}
             }
             """;

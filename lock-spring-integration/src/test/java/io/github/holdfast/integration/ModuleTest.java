@@ -26,10 +26,10 @@ class ModuleTest {
             .importPackages("io.github.holdfast.integration");
 
     @Test
-    void theRegistryIsAllThatUsersSee() {
+    void theRegistryAndTheInitiatorAreAllThatUsersSee() {
         assertThat(production.stream().filter(type -> type.getModifiers().contains(PUBLIC)))
                 .extracting(JavaClass::getSimpleName)
-                .containsExactly("HoldfastLockRegistry");
+                .containsExactlyInAnyOrder("HoldfastLockRegistry", "HoldfastLeaderInitiator");
     }
 
     @Test
@@ -38,6 +38,7 @@ class ModuleTest {
                 .should()
                 .onlyDependOnClassesThat(are(resideInAnyPackage(
                                 "io.github.holdfast.integration",
+                                "io.github.holdfast.election",
                                 "io.github.holdfast.lock",
                                 "io.github.holdfast.service")
                         .or(resideOutsideOfPackage("io.github.holdfast.."))))
