@@ -6,10 +6,19 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
 import java.util.Random;
+import org.springframework.orm.jpa.JpaTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.support.TransactionTemplate;
 
 /** Shares locks at random, and records what it sees. */
 record Reader(Client client, TransactionTemplate transaction, Counter counter, Recorder recorder, Random random) {
+
+    /** One that sees what others have committed since its first read. */
+    static TransactionTemplate transaction(JpaTransactionManager manager) {
+        TransactionTemplate transaction = new TransactionTemplate(manager);
+        transaction.setIsolationLevel(TransactionDefinition.ISOLATION_READ_COMMITTED);
+        return transaction;
+    }
 
     /** Reads what must not change meanwhile. */
     void share(String name) {

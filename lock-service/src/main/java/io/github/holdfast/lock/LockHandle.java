@@ -148,11 +148,12 @@ public interface LockHandle extends AutoCloseable {
      * not possible: {@linkplain LockUpgradeException release the share first}.
      *
      * <p>Call it after the transaction in which you have written. Others may read what you have written as soon as they share the lock,
-     * so it fails as long as a transaction under the lock has not ended. Two statements in a transaction of its own. Not interruptible.
+     * so it fails as long as the calling thread's transaction, or a Spring-managed one that ran under the lock, has not ended. The service
+     * does not see plain {@code EntityTransaction}s: commit them before. Two statements in a transaction of its own. Not interruptible.
      *
      * @return the handle of the share. Also close it if you close this handle: a second release of this handle does nothing
      * @throws IllegalStateException if nothing was done: this handle was released, or is not exclusive, or other handles of the hold
-     *     are open; a Spring-managed transaction that ran under the lock has not ended; the request had an {@linkplain
+     *     are open; the calling thread's transaction, or one that ran under the lock, has not ended; the request had an {@linkplain
      *     LockRequest#owner owner} or a {@linkplain LockRequest#minimumHold minimum hold}; or the service is closed
      * @throws LockLostException if the lock is lost
      * @throws LockStoreException if the database failed, or does not answer for 3 seconds and one connection timeout. The lock is then

@@ -63,7 +63,7 @@ abstract class ShareHistoryContract {
     /** Some statements are late by more than what is left of a lease. */
     private static final Duration LONGEST_PAUSE = ofMillis(150);
 
-    private static final double PAUSED = 0.03;
+    private static final double PAUSED = 0.05;
 
     /** How much can be held at once. */
     abstract int limit();
@@ -171,7 +171,7 @@ abstract class ShareHistoryContract {
                     history.size(),
                     longestGap(history),
                     pools.stream().mapToLong(PausingDataSource::pauses).sum());
-            assertThat(pools).allMatch(pool -> pool.pauses() > 0);
+            assertThat(pools).anyMatch(pool -> pool.pauses() > 0);
         } finally {
             threads.shutdownNow();
         }

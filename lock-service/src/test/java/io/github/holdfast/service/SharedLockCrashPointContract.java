@@ -17,6 +17,8 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.service.LateCommits.Fate;
+import io.github.holdfast.test.FaultyDataSource.Fault;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -188,12 +190,21 @@ abstract class SharedLockCrashPointContract extends CrashPoints {
     @EnumSource
     @Breaks("LockHandle.downgrade()")
     void aLockIsDowngraded(Held held) {
-        atEachStepAndLateCommit(3, crash -> {
-            LockHandle alone = mine.tryAcquire(alone(held, crash)).orElseThrow();
-            crash.had(crash.name(), alone.fencingToken());
-            acquire(crash, alone::downgrade);
-            assertThat(alone.state()).isEqualTo(LockState.RELEASED);
-        });
+        atEachStepAndLateCommit(3, crash -> downgrade(held, crash));
+    }
+
+    /** Until its commit arrives, the transaction has the row locked, and the call gives up. Each such point takes seconds. */
+    @ParameterizedTest
+    @EnumSource
+    void aLockIsDowngradedButTheCommitArrivesAfterTheCall(Held held) {
+        atEachStep(Fault.DELAYED, Fate.LANDS_AFTER_THE_CALL, 3, crash -> downgrade(held, crash));
+    }
+
+    private void downgrade(Held held, Crash crash) throws Exception {
+        LockHandle alone = mine.tryAcquire(alone(held, crash)).orElseThrow();
+        crash.had(crash.name(), alone.fencingToken());
+        acquire(crash, alone::downgrade);
+        assertThat(alone.state()).isEqualTo(LockState.RELEASED);
     }
 
     // Operators

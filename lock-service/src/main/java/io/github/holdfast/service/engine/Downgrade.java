@@ -41,17 +41,20 @@ final class Downgrade {
 
     private @Nullable ShareGranted granted;
 
-    private @Nullable RuntimeException failure;
+    private @Nullable Throwable failure;
 
     /** A change that has not begun. */
     Downgrade(HoldContext context, LeaseHold hold) {
         this.context = context;
         this.access = context.access();
         this.hold = hold;
-        this.request = hold.requestOfShare();
+        this.request = shareOf(hold);
         this.begunAt = access.ticker().nanoTime();
         this.reconciliations = context.heartbeat().reconciliations();
         Node node = hold.node();
+        if (node != null) {
+            node.expectShares();
+        }
         this.claim = new Claim(
                 hold.name(),
                 context.identity().newOwner(),
@@ -61,14 +64,35 @@ final class Downgrade {
                 context.identity().current());
     }
 
+    /** The request of a share that lasts as long as the hold, and treats its thread and its transactions in the same way. */
+    private static LockRequest shareOf(LeaseHold hold) {
+        LockRequest share = LockRequest.of(hold.name()).shared();
+        if (hold.isByLease()) {
+            Duration left = hold.lifetime().remaining();
+            Duration usual = hold.request().lease().orElseThrow();
+            share = share.lease(usual.compareTo(left) > 0 ? usual : left);
+        }
+        if (!hold.request().isReentrant()) {
+            share = share.notReentrant();
+        }
+        if (hold.request().isInterruptedOnLoss()) {
+            share = share.interruptOnLoss();
+        }
+        return hold.isToBeFenced() ? share : share.withoutFence();
+    }
+
     /**
      * Releases this handle, the only one of the hold, and grants the share to the calling thread. {@link LockHandle#downgrade}
      * documents the exceptions.
      */
     LockHandle of(LeaseHandle handle) {
         context.phase().checkAccepting();
-        // A reconciliation must not free the holder's row before the share is registered.
-        context.pending().beginGrant(claim.name(), claim.owner());
+        PendingAcquisition pending = new PendingAcquisition(
+                claim.name(), claim.owner(), context.identity().current(), access.ticker());
+        // A reconciliation must not free the holder's row before the share is registered, and a closing service waits
+        // for it.
+        context.pending().begin(pending);
+        SuspensionDetector suspension = new SuspensionDetector(access.ticker());
         try {
             hold.downgrade(handle, this);
             LeaseHold share = share();
@@ -77,12 +101,12 @@ final class Downgrade {
                             share.name(),
                             Optional.of(share.grant().fencingToken()),
                             Duration.ofNanos(access.ticker().nanoTime() - begunAt));
-            context.registration().register(share, request);
+            context.registration().register(share, request, suspension);
             access.lockReleased(share.name());
             access.waiterNotifier().wakeNext(share.name());
             return share.handle();
         } finally {
-            context.pending().endGrant(claim.name(), claim.owner());
+            context.pending().end(pending);
         }
     }
 
@@ -95,8 +119,11 @@ final class Downgrade {
         if (failure instanceof StoreException failed) {
             throw new LockStoreException(claim.name(), "was not downgraded, but released", failed);
         }
-        if (failure != null) {
-            throw failure;
+        if (failure instanceof Error error) {
+            throw error;
+        }
+        if (failure instanceof RuntimeException thrown) {
+            throw thrown;
         }
         throw hold.lifetime().isLost()
                 ? hold.lifetime().loss().exception()
@@ -122,12 +149,12 @@ final class Downgrade {
                     written.map(grant -> new ShareGranted(grant, term(), false)).orElse(null);
         } catch (StoreException failed) {
             failure = failed;
-        } catch (RuntimeException thrown) {
+        } catch (RuntimeException | Error thrown) {
             // The database may have executed the commit, whatever the driver has thrown.
             isUnanswered = true;
             failure = thrown;
         }
-        if (failure != null && isUnanswered) {
+        if (isInDoubt()) {
             access.inDoubtWrites().abandonShare(claim.name(), claim.owner(), version);
         }
         return granted != null;

@@ -20,8 +20,9 @@ final class HoldRegistration {
      * Registers the calling thread's hold until its release. If that fails, releases the hold, because nobody else would.
      *
      * @param request what it was granted for
+     * @param suspension begun before the grant: the lease counts from there, but the monitor detects only what happens from now on
      */
-    void register(LeaseHold hold, LockRequest request) {
+    void register(LeaseHold hold, LockRequest request, SuspensionDetector suspension) {
         try {
             transactions.checkSnapshot(hold);
             holds.add(hold, Thread.currentThread(), isReentrantByThread(request) ? Reentry.BY_THREAD : Reentry.NONE);
@@ -31,6 +32,9 @@ final class HoldRegistration {
             }
             transactions.join(hold);
             monitor.expect(hold);
+            if (suspension.detect()) {
+                monitor.recheck();
+            }
         } catch (RuntimeException | Error thrown) {
             hold.releaseAll();
             throw thrown;

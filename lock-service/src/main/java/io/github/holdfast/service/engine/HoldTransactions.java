@@ -142,7 +142,8 @@ final class HoldTransactions {
         decided();
     }
 
-    private synchronized void decided() {
+    /** Leaves it to the next write of the row to wait for unanswered commits. */
+    synchronized void decided() {
         isUndecided = false;
     }
 }

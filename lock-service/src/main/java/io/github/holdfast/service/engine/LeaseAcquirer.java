@@ -17,12 +17,10 @@ final class LeaseAcquirer {
 
     private final HoldContext context;
     private final RowLocks rowLocks;
-    private final ExpiryMonitor monitor;
 
-    LeaseAcquirer(HoldContext context, RowLocks rowLocks, ExpiryMonitor monitor) {
+    LeaseAcquirer(HoldContext context, RowLocks rowLocks) {
         this.context = context;
         this.rowLocks = rowLocks;
-        this.monitor = monitor;
     }
 
     /**
@@ -86,10 +84,7 @@ final class LeaseAcquirer {
                     new SuspensionDetector(context.access().ticker());
             Optional<LeaseHold> hold = isItsTurn ? acquisition.within(deadline) : Optional.empty();
             conclude(acquisition, hold, request, deadline);
-            // The lease counts from before the grant, but the monitor detects only what happens from now on.
-            if (hold.isPresent() && suspension.detect()) {
-                monitor.recheck();
-            }
+            hold.ifPresent(granted -> context.registration().register(granted, request, suspension));
             return new AcquireResult(
                     request.name(), hold.map(LeaseHold::handle), acquisition.last(), deadline.elapsed());
         } finally {
@@ -117,14 +112,13 @@ final class LeaseAcquirer {
                 : null;
     }
 
-    /** Reports the outcome to the listeners, and registers the hold, if there is one. */
+    /** Reports the outcome to the listeners. */
     private void conclude(Acquisition acquisition, Optional<LeaseHold> hold, LockRequest request, Deadline deadline) {
         if (!(acquisition.last() instanceof NotDue)) {
             context.listeners()
                     .acquired(
                             request.name(), hold.map(granted -> granted.grant().fencingToken()), deadline.elapsed());
         }
-        hold.ifPresent(granted -> context.registration().register(granted, request));
     }
 
     private ProcessIdentity identity() {

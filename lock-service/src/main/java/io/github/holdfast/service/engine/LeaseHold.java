@@ -71,6 +71,11 @@ final class LeaseHold {
         return row.name();
     }
 
+    /** What the hold was granted for. */
+    LockRequest request() {
+        return request;
+    }
+
     String owner() {
         return row.owner();
     }
@@ -308,23 +313,26 @@ final class LeaseHold {
      *
      * @throws IllegalStateException if the hold cannot be downgraded now; nothing has happened then
      * @throws LockLostException if the hold is lost; nothing has happened then
-     * @throws LockStoreException if a commit under the lock is still unanswered; nothing has happened then
      */
     void downgrade(LeaseHandle handle, Downgrade downgrade) {
         writing.lock();
         try {
             handle.checkNotReleased();
-            awaitDecision();
-            transactions.joinForRelease(this);
+            // Refuses a transaction of another thread too: it may have read what was before the lock.
+            transactions.join(this);
             if (lifetime.isLost()) {
                 throw lifetime.loss().exception();
             }
             checkDowngrade();
-            handles = 0;
-            // In case that the release throws.
-            handle.released(ReleaseOutcome.LOST);
+            holdTransactions.decided();
             succession.expect(downgrade);
-            handle.released(free(false));
+            handles = 0;
+            try {
+                handle.released(free(false));
+            } catch (RuntimeException | Error thrown) {
+                handle.released(ReleaseOutcome.LOST);
+                throw thrown;
+            }
         } finally {
             writing.unlock();
         }
@@ -347,23 +355,6 @@ final class LeaseHold {
         if (why != null) {
             throw new IllegalStateException("Lock '" + name() + "' cannot be downgraded: " + why);
         }
-    }
-
-    /** The request of a share that lasts as long as this hold, and treats its thread and its transactions in the same way. */
-    LockRequest requestOfShare() {
-        LockRequest share = LockRequest.of(name()).shared();
-        if (isByLease()) {
-            Duration left = lifetime.remaining();
-            Duration usual = request.lease().orElseThrow();
-            share = share.lease(usual.compareTo(left) > 0 ? usual : left);
-        }
-        if (!request.isReentrant()) {
-            share = share.notReentrant();
-        }
-        if (request.isInterruptedOnLoss()) {
-            share = share.interruptOnLoss();
-        }
-        return isToBeFenced() ? share : share.withoutFence();
     }
 
     private ReleaseOutcome releaseHandle() {

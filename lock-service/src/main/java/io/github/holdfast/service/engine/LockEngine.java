@@ -116,7 +116,7 @@ public final class LockEngine implements AutoCloseable {
                 new TakeoverPolicy(settings.lockDelay(), settings.clockTolerance()),
                 identity,
                 new HoldRegistration(holds, transactions, monitor));
-        leaseAcquirer = new LeaseAcquirer(context, rowLocks, monitor);
+        leaseAcquirer = new LeaseAcquirer(context, rowLocks);
         rowAcquirer = new RowAcquirer(context, rowLocks);
         this.transactionManager = transactionManager;
         if (transactionManager != null) {
