@@ -54,7 +54,7 @@ final class Client {
         this.pool = pool;
         this.recorder = recorder;
         this.random = random;
-        this.reader = new Reader(this, Reader.transaction(manager), counter, recorder, random);
+        this.reader = new Reader(this, transaction, counter, recorder, random);
     }
 
     static String name(int number) {
