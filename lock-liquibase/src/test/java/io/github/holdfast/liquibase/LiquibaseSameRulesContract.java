@@ -124,7 +124,7 @@ abstract class LiquibaseSameRulesContract {
         LockRow row = row("takeover", ofSeconds(1));
         long first = granted(row, "me");
         LockHandle handle = real.locks()
-                .acquire(LockRequest.of("takeover").lease(ofSeconds(1)).waitAtMost(LONG));
+                .acquire(LockRequest.of("takeover").lease(ofSeconds(6)).waitAtMost(LONG));
         assertThat(handle.fencingToken()).isGreaterThan(first);
         assertThat(row.extend("me", first)).isFalse();
         assertThat(row.release("me", first)).isFalse();
@@ -139,7 +139,7 @@ abstract class LiquibaseSameRulesContract {
     void aTakeoverWaitsForTheClockTolerance() throws Exception {
         LockRow row = LiquibaseLock.on(database.dataSource())
                 .lease(ofSeconds(1))
-                .clockTolerance(ofSeconds(3))
+                .clockTolerance(ofSeconds(10))
                 .row("tolerance");
         long token = granted(row, "me");
         await().atMost(LONG).until(() -> Duration.ZERO.equals(row.look().untilFree()));
@@ -198,7 +198,7 @@ abstract class LiquibaseSameRulesContract {
 
     @Test
     void aForcedReleaseLeavesWhatThatOfAServiceLeaves() throws Exception {
-        Duration lease = ofSeconds(3);
+        Duration lease = ofSeconds(12);
         LockRequest ofThis = LockRequest.of("forced:ours").lease(lease);
         LockRequest ofReal = LockRequest.of("forced:real").lease(lease);
         LockHandle handle = real.locks().acquire(ofThis);
