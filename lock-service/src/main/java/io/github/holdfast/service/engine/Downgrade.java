@@ -15,7 +15,6 @@ import io.github.holdfast.repository.PermitRows.HolderSnapshot;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.AttemptResult.ShareGranted;
 import java.time.Duration;
-import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -145,8 +144,8 @@ final class Downgrade {
                         isUnanswered |= failed.failure().isAmbiguous();
                         return failed.failure().isTransient();
                     }));
-            granted =
-                    written.map(grant -> new ShareGranted(grant, term(), false)).orElse(null);
+            GrantTerm term = GrantTerm.sent(hold.node(), claim.lease(), begunAt, reconciliations);
+            granted = written.map(grant -> new ShareGranted(grant, term, false)).orElse(null);
         } catch (StoreException failed) {
             failure = failed;
         } catch (RuntimeException | Error thrown) {
@@ -163,13 +162,6 @@ final class Downgrade {
     /** Whether the share may have been granted, although no answer says so. */
     boolean isInDoubt() {
         return granted == null && isUnanswered;
-    }
-
-    private GrantTerm term() {
-        Node node = hold.node();
-        Duration validFor = node == null ? claim.lease() : node.lease();
-        return new GrantTerm(
-                node, begunAt, Objects.requireNonNull(validFor, "a share has a node or a lease"), reconciliations);
     }
 
     private Optional<Grant> attempt(LockEntity held, Deadline deadline) {

@@ -17,7 +17,6 @@ import io.github.holdfast.service.engine.AttemptResult.Shared;
 import io.github.holdfast.service.engine.AttemptResult.Unavailable;
 import io.github.holdfast.service.engine.FreeRowCache.Origin;
 import java.time.Duration;
-import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -277,12 +276,7 @@ final class GrantAttempt {
 
     private Granted granted(LockEntity row, long sentAt) {
         Node through = through(row);
-        Duration validFor = through == null ? claim.lease() : through.lease();
-        GrantTerm term = new GrantTerm(
-                through,
-                sentAt,
-                Objects.requireNonNull(validFor, "a lock without a node has a lease"),
-                reconciliations);
+        GrantTerm term = GrantTerm.sent(through, claim.lease(), sentAt, reconciliations);
         return new Granted(row, term, isFirst(), runsSince);
     }
 

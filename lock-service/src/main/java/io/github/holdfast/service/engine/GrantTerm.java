@@ -1,6 +1,7 @@
 package io.github.holdfast.service.engine;
 
 import java.time.Duration;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,4 +12,17 @@ import org.jspecify.annotations.Nullable;
  * @param validFor how long that lease lasts from then
  * @param reconciliations the number of reconciliations that had begun before the attempt
  */
-record GrantTerm(@Nullable Node node, long validFrom, Duration validFor, long reconciliations) {}
+record GrantTerm(@Nullable Node node, long validFrom, Duration validFor, long reconciliations) {
+
+    /**
+     * The term of a grant that this process has just sent.
+     *
+     * @param lease null if the grant is held through the node
+     * @param sentAt the local time before the statement was sent
+     */
+    static GrantTerm sent(@Nullable Node node, @Nullable Duration lease, long sentAt, long reconciliations) {
+        Duration validFor =
+                Objects.requireNonNull(node == null ? lease : node.lease(), "a grant has a node or a lease");
+        return new GrantTerm(node, sentAt, validFor, reconciliations);
+    }
+}

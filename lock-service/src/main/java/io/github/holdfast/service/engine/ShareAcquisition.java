@@ -190,9 +190,7 @@ abstract sealed class ShareAcquisition implements Acquisition permits PermitAcqu
             throw thrown;
         }
         if (granted.isPresent()) {
-            Duration validFor =
-                    Objects.requireNonNull(through == null ? lease : through.lease(), "a share has a node or a lease");
-            return granted(granted.get(), new GrantTerm(through, sentAt, validFor, reconciliations));
+            return granted(granted.get(), GrantTerm.sent(through, lease, sentAt, reconciliations));
         }
         return wasOvertaken && through != null
                 ? store().inTransaction(
