@@ -27,13 +27,17 @@ final class RedisServer implements AutoCloseable {
         this.port = port;
     }
 
+    static boolean isInstalled() {
+        return Files.exists(PROGRAM);
+    }
+
     /**
      * Starts a server on a free port of the loopback interface, and waits until it answers.
      *
      * @throws IllegalStateException if the program is not installed, or ends at once
      */
     static RedisServer start() throws IOException {
-        if (!Files.exists(PROGRAM)) {
+        if (!isInstalled()) {
             throw new IllegalStateException("There is no " + PROGRAM + ": install redis-server");
         }
         Path directory = ServerPrograms.newDirectory();
