@@ -29,6 +29,15 @@ final class CuratorReadWrite implements ReadWrite {
 
     /** Starts a ZooKeeper server, and opens services on it. */
     static ReadWriteServices start(int services) throws Exception {
+        TestingServer server = server();
+        return ReadWriteServices.on(
+                server,
+                "Curator 5.9.0, ZooKeeper " + Version.getVersion(),
+                services,
+                () -> new CuratorReadWrite(server));
+    }
+
+    static TestingServer server() throws Exception {
         // The numbers below zero stand for defaults.
         InstanceSpec settings = new InstanceSpec(
                 ServerPrograms.newDirectory().toFile(),
@@ -40,12 +49,7 @@ final class CuratorReadWrite implements ReadWrite {
                 -1,
                 -1,
                 Map.of("clientPortAddress", "127.0.0.1"));
-        TestingServer server = new TestingServer(settings, true);
-        return ReadWriteServices.on(
-                server,
-                "Curator 5.9.0, ZooKeeper " + Version.getVersion(),
-                services,
-                () -> new CuratorReadWrite(server));
+        return new TestingServer(settings, true);
     }
 
     @Override
