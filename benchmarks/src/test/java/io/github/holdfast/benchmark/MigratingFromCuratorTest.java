@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.holdfast.election.LeaderElection;
 import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.test.Database;
+import io.github.holdfast.test.JavaSources;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import java.nio.file.Path;
@@ -43,7 +44,7 @@ class MigratingFromCuratorTest {
 
     @BeforeEach
     void open(Database database, @TempDir Path directory) throws Exception {
-        List<String> blocks = MigrationPage.blocks("migrating-from-curator.md");
+        List<String> blocks = JavaSources.blocksOf("migrating-from-curator.md");
         assertThat(blocks).hasSize(7);
         List<String> readWrite = blocks.get(4).lines().toList();
         assertThat(readWrite).hasSize(3);

@@ -3,6 +3,7 @@ package io.github.holdfast.benchmark;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.holdfast.test.Database;
+import io.github.holdfast.test.JavaSources;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import java.nio.file.Path;
@@ -34,7 +35,7 @@ class MigratingFromOwnTablesTest {
 
         @Test
         void theNodesOfThePageExcludeEachOtherAsItSays(Database database, @TempDir Path directory) throws Exception {
-            List<String> blocks = MigrationPage.blocks("migrating-from-own-tables.md");
+            List<String> blocks = JavaSources.blocksOf("migrating-from-own-tables.md");
             assertThat(blocks).hasSize(7);
             HoldfastLocks.createTables(database);
             database.execute(

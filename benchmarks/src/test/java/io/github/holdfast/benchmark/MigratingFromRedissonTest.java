@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.test.Database;
+import io.github.holdfast.test.JavaSources;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import io.github.holdfast.test.Unavailable;
@@ -25,7 +26,7 @@ class MigratingFromRedissonTest {
         if (!RedisServer.isInstalled()) {
             throw Unavailable.because("there is no Redis server", "redis-server");
         }
-        List<String> blocks = MigrationPage.blocks("migrating-from-redisson.md");
+        List<String> blocks = JavaSources.blocksOf("migrating-from-redisson.md");
         assertThat(blocks).hasSize(5);
         List<String> readWrite = blocks.get(4).lines().toList();
         assertThat(readWrite).hasSize(3);

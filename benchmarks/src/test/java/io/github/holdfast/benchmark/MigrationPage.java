@@ -1,21 +1,14 @@
 package io.github.holdfast.benchmark;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
+import io.github.holdfast.test.JavaSources;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.net.URL;
 import java.net.URLClassLoader;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Objects;
-import java.util.regex.Pattern;
-import javax.tools.JavaCompiler;
-import javax.tools.StandardJavaFileManager;
-import javax.tools.ToolProvider;
 
 /** The code of a page on migration, compiled as the class {@code example.Page}. */
 final class MigrationPage implements AutoCloseable {
@@ -28,26 +21,9 @@ final class MigrationPage implements AutoCloseable {
         type = loader.loadClass("example.Page");
     }
 
-    /** Returns the blocks of Java code of a page. */
-    static List<String> blocks(String page) throws IOException {
-        return Pattern.compile("```java\n(.*?)\n```", Pattern.DOTALL)
-                .matcher(Files.readString(Path.of("..", "docs", page)))
-                .results()
-                .map(block -> block.group(1))
-                .toList();
-    }
-
     /** Compiles the code into this directory. */
     static MigrationPage compile(Path directory, String code) throws Exception {
-        Path source = Files.writeString(directory.resolve("Page.java"), code);
-        JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
-        try (StandardJavaFileManager manager = compiler.getStandardFileManager(null, null, null)) {
-            List<String> options = List.of("-d", directory.toString(), "-proc:none", "-nowarn");
-            assertThat(compiler.getTask(null, manager, null, options, null, manager.getJavaFileObjects(source))
-                            .call())
-                    .as("it compiles")
-                    .isTrue();
-        }
+        JavaSources.in(directory).file("Page", code).compile(directory, System.getProperty("java.class.path"));
         return new MigrationPage(
                 new URLClassLoader(new URL[] {directory.toUri().toURL()}, MigrationPage.class.getClassLoader()));
     }

@@ -3,6 +3,7 @@ package io.github.holdfast.liquibase;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.holdfast.test.JavaProcess;
+import io.github.holdfast.test.JavaSources;
 import java.io.File;
 import java.net.URL;
 import java.net.URLClassLoader;
@@ -13,9 +14,6 @@ import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import javax.tools.JavaCompiler;
-import javax.tools.StandardJavaFileManager;
-import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -31,16 +29,10 @@ class LiquibasePageTest {
 
     @Test
     void theCodeOfThePageRunsWithoutHibernate(@TempDir Path directory) throws Exception {
-        String page = Files.readString(Path.of("..", "docs", "liquibase.md"));
-        List<String> blocks = Pattern.compile("```java\n(.*?)\n```", Pattern.DOTALL)
-                .matcher(page)
-                .results()
-                .map(block -> block.group(1))
-                .toList();
+        List<String> blocks = JavaSources.blocksOf("liquibase.md");
         assertThat(blocks).hasSize(1);
-        Files.writeString(directory.resolve("Page.java"), PAGE.formatted(blocks.get(0)));
+        JavaSources.in(directory).file("Page", PAGE.formatted(blocks.get(0))).compile(directory, classPath(directory));
         Files.writeString(directory.resolve("changelog.xml"), CHANGELOG);
-        compile(directory);
         try (URLClassLoader loader =
                         new URLClassLoader(new URL[] {directory.toUri().toURL()});
                 JavaProcess application = JavaProcess.of(loader.loadClass("example.Page"))
@@ -72,23 +64,6 @@ class LiquibasePageTest {
                 ? path.getFileName().toString()
                 : path.subpath(Math.max(0, path.getNameCount() - 3), path.getNameCount())
                         .toString();
-    }
-
-    private static void compile(Path directory) throws Exception {
-        JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
-        try (StandardJavaFileManager files = compiler.getStandardFileManager(null, null, null)) {
-            List<String> options =
-                    List.of("-d", directory.toString(), "-cp", classPath(directory), "-proc:none", "-nowarn");
-            assertThat(compiler.getTask(
-                                    null,
-                                    files,
-                                    null,
-                                    options,
-                                    null,
-                                    files.getJavaFileObjects(directory.resolve("Page.java")))
-                            .call())
-                    .isTrue();
-        }
     }
 
     private static final String CHANGELOG = """

@@ -3,19 +3,12 @@ package io.github.holdfast.shedlock;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.holdfast.test.JavaProcess;
-import java.io.IOException;
+import io.github.holdfast.test.JavaSources;
 import java.net.URL;
 import java.net.URLClassLoader;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.regex.Pattern;
-import javax.tools.JavaCompiler;
-import javax.tools.StandardJavaFileManager;
-import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -27,25 +20,19 @@ class MigratingFromShedLockTest {
 
     @Test
     void theCodeOfThePageRuns(@TempDir Path directory) throws Exception {
-        List<String> blocks = Pattern.compile("```java\n(.*?)\n```", Pattern.DOTALL)
-                .matcher(Files.readString(Path.of("..", "docs", "migrating-from-shedlock.md")))
-                .results()
-                .map(block -> block.group(1))
-                .toList();
+        List<String> blocks = JavaSources.blocksOf("migrating-from-shedlock.md");
         assertThat(blocks).hasSize(6);
-        Path classes = Files.createDirectories(directory.resolve("classes"));
-        compile(
-                directory,
-                classes,
-                Map.of(
-                        "First", PROVIDER.formatted("First", blocks.get(0)),
-                        "KeepAlive", PROVIDER.formatted("KeepAlive", blocks.get(1)),
-                        "Former", FORMER,
-                        "Joint", PROVIDER.formatted("Joint", blocks.get(3)),
-                        "Report", REPORT,
-                        "ShedLocks", JOB.formatted("ShedLocks", "Scheduler", blocks.get(2)),
-                        "Own", JOB.formatted("Own", "Scheduled", blocks.get(4)),
-                        "Page", PAGE.formatted(blocks.get(5))));
+        Path classes = directory.resolve("classes");
+        JavaSources.in(directory.resolve("sources"))
+                .file("First", PROVIDER.formatted("First", blocks.get(0)))
+                .file("KeepAlive", PROVIDER.formatted("KeepAlive", blocks.get(1)))
+                .file("Former", FORMER)
+                .file("Joint", PROVIDER.formatted("Joint", blocks.get(3)))
+                .file("Report", REPORT)
+                .file("ShedLocks", JOB.formatted("ShedLocks", "Scheduler", blocks.get(2)))
+                .file("Own", JOB.formatted("Own", "Scheduled", blocks.get(4)))
+                .file("Page", PAGE.formatted(blocks.get(5)))
+                .compile(classes, CLASS_PATH);
         try (JavaProcess page = process(classes)) {
             assertThat(page.waitFor(LONG)).as("%s", page.lines()).isZero();
             assertThat(page.lines())
@@ -60,22 +47,6 @@ class MigratingFromShedLockTest {
                             "done: refused by ShedLocks after Own",
                             "done: report without annotations",
                             "done: SUCCEEDED");
-        }
-    }
-
-    private static void compile(Path directory, Path classes, Map<String, String> sources) throws IOException {
-        List<Path> files = new ArrayList<>();
-        for (Map.Entry<String, String> source : sources.entrySet()) {
-            files.add(Files.writeString(directory.resolve(source.getKey() + ".java"), source.getValue()));
-        }
-        JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
-        try (StandardJavaFileManager manager = compiler.getStandardFileManager(null, null, null)) {
-            List<String> options =
-                    List.of("-d", classes.toString(), "-cp", CLASS_PATH, "-parameters", "-proc:none", "-nowarn");
-            assertThat(compiler.getTask(null, manager, null, options, null, manager.getJavaFileObjectsFromPaths(files))
-                            .call())
-                    .as("it compiles")
-                    .isTrue();
         }
     }
 

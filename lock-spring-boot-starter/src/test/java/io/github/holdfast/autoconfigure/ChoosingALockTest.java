@@ -3,11 +3,10 @@ package io.github.holdfast.autoconfigure;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.holdfast.test.JavaProcess;
-import java.nio.file.Files;
+import io.github.holdfast.test.JavaSources;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -20,12 +19,7 @@ class ChoosingALockTest {
 
     @Test
     void theCodeOfThePageRuns(@TempDir Path directory) throws Exception {
-        String page = Files.readString(Path.of("..", "docs", "choosing-a-lock.md"));
-        List<String> blocks = Pattern.compile("```java\n(.*?)\n```", Pattern.DOTALL)
-                .matcher(page)
-                .results()
-                .map(block -> block.group(1))
-                .toList();
+        List<String> blocks = JavaSources.blocksOf("choosing-a-lock.md");
         assertThat(blocks).hasSize(7);
         NewApplication application = new NewApplication(directory, "example.Shop")
                 .source("Shop", SHOP)

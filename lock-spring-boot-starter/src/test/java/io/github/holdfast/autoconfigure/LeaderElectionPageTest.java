@@ -3,11 +3,10 @@ package io.github.holdfast.autoconfigure;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.holdfast.test.JavaProcess;
-import java.nio.file.Files;
+import io.github.holdfast.test.JavaSources;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -18,12 +17,7 @@ class LeaderElectionPageTest {
 
     @Test
     void theCodeOfThePageRuns(@TempDir Path directory) throws Exception {
-        String page = Files.readString(Path.of("..", "docs", "leader-election.md"));
-        List<String> blocks = Pattern.compile("```java\n(.*?)\n```", Pattern.DOTALL)
-                .matcher(page)
-                .results()
-                .map(block -> block.group(1))
-                .toList();
+        List<String> blocks = JavaSources.blocksOf("leader-election.md");
         assertThat(blocks).hasSize(6);
         NewApplication application = new NewApplication(directory, "example.Shop")
                 .source("Shop", SHOP)

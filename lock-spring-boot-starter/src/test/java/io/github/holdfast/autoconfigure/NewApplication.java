@@ -2,6 +2,7 @@ package io.github.holdfast.autoconfigure;
 
 import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.JavaProcessBuilder;
+import io.github.holdfast.test.JavaSources;
 import java.io.File;
 import java.io.IOException;
 import java.net.URL;
@@ -10,11 +11,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.List;
-import java.util.stream.Stream;
-import javax.tools.JavaCompiler;
-import javax.tools.StandardJavaFileManager;
-import javax.tools.ToolProvider;
 import org.springframework.boot.SpringApplicationAotProcessor;
 
 /** An application in a directory of its own, with the class path that a user of the starter has, and H2. */
@@ -32,7 +28,7 @@ final class NewApplication {
 
     NewApplication(Path directory, String mainClass) throws IOException {
         this.mainClass = mainClass;
-        sources = Files.createDirectories(directory.resolve("sources"));
+        sources = directory.resolve("sources");
         classes = Files.createDirectories(directory.resolve("classes"));
         generatedSources = directory.resolve("generated-sources");
         generatedClasses = directory.resolve("generated-classes");
@@ -58,7 +54,7 @@ final class NewApplication {
     }
 
     NewApplication source(String name, String code) throws IOException {
-        Files.writeString(sources.resolve(name + ".java"), code);
+        JavaSources.in(sources).file(name, code);
         return this;
     }
 
@@ -68,22 +64,7 @@ final class NewApplication {
     }
 
     NewApplication compile() throws IOException {
-        return compile(sources, classes);
-    }
-
-    private NewApplication compile(Path from, Path to) throws IOException {
-        JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
-        try (Stream<Path> files = Files.walk(from);
-                StandardJavaFileManager manager = compiler.getStandardFileManager(null, null, null)) {
-            List<Path> java =
-                    files.filter(file -> file.toString().endsWith(".java")).toList();
-            List<String> options =
-                    List.of("-d", to.toString(), "-cp", classPath, "-parameters", "-proc:none", "-nowarn");
-            if (!compiler.getTask(null, manager, null, options, null, manager.getJavaFileObjectsFromPaths(java))
-                    .call()) {
-                throw new AssertionError("It does not compile");
-            }
-        }
+        JavaSources.in(sources).compile(classes, classPath);
         return this;
     }
 
@@ -98,7 +79,8 @@ final class NewApplication {
                 throw new AssertionError(String.join("\n", processor.lines()));
             }
         }
-        return compile(generatedSources, generatedClasses);
+        JavaSources.in(generatedSources).compile(generatedClasses, classPath);
+        return this;
     }
 
     /** Prepares a JVM that runs it. */

@@ -4,19 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.test.Database;
+import io.github.holdfast.test.JavaSources;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import java.net.URL;
 import java.net.URLClassLoader;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Pattern;
-import javax.tools.JavaCompiler;
-import javax.tools.StandardJavaFileManager;
-import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -34,19 +30,15 @@ import org.springframework.messaging.MessageChannel;
 @OnDatabase(TestDatabase.H2_TCP)
 class MigrationPageTest {
 
-    private static final Path PAGE = Path.of("..", "docs", "migrating-from-spring-integration.md");
-
     @Test
     void theCodeOfThePageRunsBeforeDuringAndAfterTheChange(Database database, @TempDir Path directory)
             throws Exception {
         FormerNode.createTables(database);
-        List<String> blocks = Pattern.compile("^( *)```java\n(.*?)\n\\1```$", Pattern.DOTALL | Pattern.MULTILINE)
-                .matcher(Files.readString(PAGE))
-                .results()
-                .map(block -> block.group(2).indent(-block.group(1).length()))
-                .toList();
+        List<String> blocks = JavaSources.blocksOf("migrating-from-spring-integration.md");
         assertThat(blocks).hasSize(6);
-        compile(PAGE_CODE.formatted(blocks.toArray()), directory);
+        JavaSources.in(directory)
+                .file("Page", PAGE.formatted(blocks.toArray()))
+                .compile(directory, System.getProperty("java.class.path"));
         try (URLClassLoader loader = new URLClassLoader(
                         new URL[] {directory.toUri().toURL()}, getClass().getClassLoader());
                 ConfigurableApplicationContext before = start(database, loader, "Before");
@@ -63,18 +55,6 @@ class MigrationPageTest {
             await().atMost(Worker.LONG).until(elected::isLeader);
             assertThatOneExcludesTheOther(before, during);
             assertThatOneExcludesTheOther(during, after);
-        }
-    }
-
-    private static void compile(String code, Path directory) throws Exception {
-        Path source = Files.writeString(directory.resolve("Page.java"), code);
-        JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
-        try (StandardJavaFileManager manager = compiler.getStandardFileManager(null, null, null)) {
-            List<String> options = List.of("-d", directory.toString(), "-parameters", "-proc:none", "-nowarn");
-            assertThat(compiler.getTask(null, manager, null, options, null, manager.getJavaFileObjects(source))
-                            .call())
-                    .as("it compiles")
-                    .isTrue();
         }
     }
 
@@ -126,7 +106,7 @@ class MigrationPageTest {
         }
     }
 
-    private static final String PAGE_CODE = """
+    private static final String PAGE = """
             package example;
 
             import io.github.holdfast.integration.HoldfastLeaderInitiator;
