@@ -15,6 +15,7 @@ import java.sql.Connection;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -247,6 +248,31 @@ abstract class StartupCheckContract {
             }
             LockStore.open(unit);
         }
+    }
+
+    @Test
+    void databasesOfManyClocksAreRefusedByName() {
+        Map<String, String> versions = switch (database.kind()) {
+            case H2_MEMORY, H2_FILE, H2_TCP -> Map.of();
+            case POSTGRESQL -> Map.of("YugabyteDB", "15.2-YB-2.25.1.0-b0");
+            case MARIADB, MYSQL ->
+                Map.of(
+                        "TiDB", "8.0.11-TiDB-v8.5.0",
+                        "Vitess", "8.0.30-Vitess",
+                        "OceanBase", "5.7.25-OceanBase-v4.3.5.0");
+        };
+        versions.forEach((name, version) -> {
+            DataSource unsuitable = ReportedVersion.of(database.dataSource(), version);
+            try (EntityManagerFactory unit = PersistenceUnit.directlyOn(unsuitable, Map.of())) {
+                assertThatIllegalStateException()
+                        .isThrownBy(() -> LockStore.open(unit))
+                        .withMessageContaining("does not support " + name)
+                        .withMessageContaining("by its own clock");
+            }
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> LockSchema.on(unsuitable).createIfMissing())
+                    .withMessageContaining("does not support " + name);
+        });
     }
 
     /** H2 does not even show a row always, while another transaction changes it. */

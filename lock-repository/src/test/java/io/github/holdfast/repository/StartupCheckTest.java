@@ -11,6 +11,7 @@ import java.lang.reflect.Proxy;
 import java.util.HashMap;
 import java.util.Map;
 import javax.sql.DataSource;
+import org.hibernate.dialect.CockroachDialect;
 import org.hibernate.dialect.H2Dialect;
 import org.hibernate.dialect.OracleDialect;
 import org.hibernate.engine.jdbc.connections.spi.AbstractDataSourceBasedMultiTenantConnectionProviderImpl;
@@ -33,6 +34,15 @@ class StartupCheckTest {
                     .isThrownBy(() -> LockStore.open(unit))
                     .withMessageContaining("PostgreSQL, MySQL, MariaDB and H2")
                     .withMessageContaining(OracleDialect.class.getName());
+        }
+    }
+
+    @Test
+    void aDialectOfManyClocksIsRefusedByName() {
+        try (EntityManagerFactory unit = unit("hibernate.dialect", CockroachDialect.class.getName())) {
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> LockStore.open(unit))
+                    .withMessageContaining("does not support CockroachDB");
         }
     }
 

@@ -1,0 +1,49 @@
+package io.github.holdfast.repository;
+
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * Databases that speak the protocol of a supported one, but whose statements several servers execute, each by its own clock. A lease
+ * may then be over for one server and not for another, so that two owners hold a lock. Their drivers and dialects would not tell.
+ *
+ * <p>Sources: https://docs.pingcap.com/tidb/stable/tidb-architecture/, https://www.cockroachlabs.com/docs/stable/architecture/sql-layer,
+ * https://docs.yugabyte.com/preview/architecture/query-layer/, https://vitess.io/docs/concepts/vtgate/,
+ * https://en.oceanbase.com/docs/common-oceanbase-database-10000000001970964.
+ */
+enum ManyClockedDatabase {
+    COCKROACH_DB("CockroachDB", "Cockroach"),
+    OCEAN_BASE("OceanBase", "OceanBase"),
+    TIDB("TiDB", "TiDB"),
+    VITESS("Vitess", "Vitess"),
+    YUGABYTE_DB("YugabyteDB", "-YB-");
+
+    private final String label;
+
+    /** What only this database has in its version, or in the name of its dialect. */
+    private final String mark;
+
+    ManyClockedDatabase(String label, String mark) {
+        this.label = label;
+        this.mark = mark;
+    }
+
+    /**
+     * Finds the database by a text in which it names itself.
+     *
+     * @param text a version as the driver reports it, or the name of a dialect
+     */
+    static Optional<ManyClockedDatabase> in(String text) {
+        return Stream.of(values())
+                .filter(database -> text.contains(database.mark))
+                .findFirst();
+    }
+
+    /** Says why the database is refused, and what to do. */
+    String refusal() {
+        return "Holdfast does not support " + label
+                + ": several of its servers execute statements, each by its own clock,"
+                + " so two owners could hold a lock at the same time. Use PostgreSQL, MySQL, MariaDB or H2 for the locks,"
+                + " with one server that writes";
+    }
+}
