@@ -429,7 +429,8 @@ public final class LockStore implements AutoCloseable {
             /**
              * Called when a release has woken this service without saying which lock is free.
              *
-             * @param free reads the names of those locks that this service waits for and nobody holds; one statement
+             * @param free reads the names of those locks that this service waits for and nobody holds; one statement. If this service
+             *     is not woken again at once, {@link #lockReleased} follows for each of them
              */
             void woken(Supplier<List<String>> free);
 

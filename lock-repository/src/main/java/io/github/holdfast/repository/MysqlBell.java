@@ -116,15 +116,15 @@ final class MysqlBell {
      * @return whether it was rung
      * @throws SQLException if the connection broke
      */
-    boolean isRung() throws SQLException {
+    boolean sleepUntilRung() throws SQLException {
         return sleep(SLEEP_SECONDS);
     }
 
     /**
-     * Does the same as {@link #isRung}, but sleeps only for a moment. For the time after a ring: another one before this sleep is
-     * lost.
+     * Does the same as {@link #sleepUntilRung}, but sleeps only for a moment. For the time after a ring: another one before this
+     * sleep is lost.
      */
-    boolean isRungSoon() throws SQLException {
+    boolean sleepBrieflyUntilRung() throws SQLException {
         return sleep(SHORT_SLEEP_SECONDS);
     }
 

@@ -164,7 +164,7 @@ final class MysqlWakeUpChannel implements LockStore.WakeUpChannel {
             int silentSleeps = 0;
             boolean mayHaveMissed = false;
             while (listener.isOpen()) {
-                if (mayHaveMissed ? own.isRungSoon() : own.isRung()) {
+                if (mayHaveMissed ? own.sleepBrieflyUntilRung() : own.sleepUntilRung()) {
                     silentSleeps = 0;
                     tell(listener, connection, own.number());
                     mayHaveMissed = true;
@@ -183,19 +183,24 @@ final class MysqlWakeUpChannel implements LockStore.WakeUpChannel {
     }
 
     /** Tells of the releases whose rings came between two sleeps, and woke nobody. */
-    private void tellMissed(Receiver listener, Connection connection, long number) throws SQLException {
+    private void tellMissed(Receiver listener, Connection connection, long number) {
+        free(connection, number).forEach(listener::lockReleased);
+    }
+
+    private void tell(Receiver listener, Connection connection, long number) {
+        listener.woken(() -> free(connection, number));
+    }
+
+    /** Reads which locks are free. */
+    private List<String> free(Connection connection, long number) {
         try (Session session = executor.session(connection)) {
-            free(session, number, INTERRUPTIONS).forEach(listener::lockReleased);
+            return free(session, number, INTERRUPTIONS);
+        } catch (SQLException broken) {
+            throw StoreException.of(Failure.UNAVAILABLE, broken);
         }
     }
 
-    private void tell(Receiver listener, Connection connection, long number) throws SQLException {
-        try (Session session = executor.session(connection)) {
-            listener.woken(() -> free(session, number, INTERRUPTIONS));
-        }
-    }
-
-    /** Reads which locks are free. Another ring may kill this query too. */
+    /** Another ring may kill this query too. */
     private List<String> free(Session session, long number, int interruptions) {
         try {
             return transactions.within(session, LIMIT, () -> waiters.free(number));

@@ -44,6 +44,9 @@ final class WaiterNotifier implements AutoCloseable {
     /** The node that was marked as waiting the last time; null if there was none. */
     private volatile @Nullable Node marked;
 
+    /** Whether the last call of {@link #woken} has not read which locks are free. Used by the thread that listens. */
+    private boolean isReadSkipped;
+
     /** Whether the service is being closed. Then each waiter attempts again and again, so that it notices. */
     private volatile boolean isClosing;
 
@@ -251,18 +254,19 @@ final class WaiterNotifier implements AutoCloseable {
     }
 
     /**
-     * Notifies the waiters of locks that another node has released.
+     * Notifies the waiters of locks that another node has released. If this node waits for one lock, that is the one. Then
+     * they are not read, unless they were not read the last time either. So the waiter has the processor and the database to itself.
      *
      * @param free reads the names of those locks, with one statement
      */
     void woken(Supplier<List<String>> free) {
         List<String> names = waiters.names();
-        if (names.size() == 1) {
-            // Saves the waiter a round trip.
-            List<Waiter> unused = notifyNext(names.get(0));
-            free.get().stream().filter(name -> !waiters.contains(name)).forEach(this::notified);
-        } else {
-            free.get().forEach(this::notified);
+        boolean isNotified = names.size() == 1 && !notifyNext(names.get(0)).isEmpty();
+        isReadSkipped = isNotified && !isReadSkipped;
+        if (!isReadSkipped) {
+            free.get().stream()
+                    .filter(name -> !isNotified || !waiters.contains(name))
+                    .forEach(this::notified);
         }
     }
 
