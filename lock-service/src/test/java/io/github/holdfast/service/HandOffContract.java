@@ -208,8 +208,11 @@ abstract class HandOffContract {
         LockHandle first = timed.acquire(request);
         HandOffThread next = waiting(timed, request);
         Future<LockHandle> other = threads.submit(() -> theirs.acquire(request));
+        // The node says so with its mark, and then with the row of its waiter.
         await().until(() ->
-                database.queryForLong("select count(*) from lock_node where waits_until is not null and ended = false")
+                database.queryForLong("select count(*) from lock_waiter w join lock_node n on n.id = w.node_id"
+                                + " where n.waits_until is not null and n.ended = false and w.name = '" + request.name()
+                                + "'")
                         == 1);
         ticker.advance(ofMillis(999));
         first.close();

@@ -93,7 +93,7 @@ final class HandOff implements Succession {
 
     @Override
     public Optional<ReleaseOutcome> beginWithoutNext() {
-        begin(() -> 1);
+        begin(HandOff::asLastHeard);
         return Optional.empty();
     }
 
@@ -107,7 +107,7 @@ final class HandOff implements Succession {
         if (!phase.isAccepting()) {
             return beginWithoutNext();
         }
-        begin(this::countOthers);
+        begin(isAwaitedHere() ? this::countOthers : HandOff::asLastHeard);
         HandOffWaiter next = waiter;
         return next != null && !isRunOver && next.choose() ? handOffTo(next) : Optional.empty();
     }
@@ -131,9 +131,11 @@ final class HandOff implements Succession {
 
     /** Whether others wait for the lock, as far as this process knows. */
     private boolean isContended() {
-        return access.queue().isWaitedFor(name)
-                || access.waiterNotifier().isAwaited(name)
-                || access.waiterNotifier().isAwaitedElsewhere(name);
+        return isAwaitedHere() || access.waiterNotifier().isAwaitedElsewhere(name);
+    }
+
+    private boolean isAwaitedHere() {
+        return access.queue().isWaitedFor(name) || access.waiterNotifier().isAwaited(name);
     }
 
     /** How long this process may keep the lock, as far as it knows how many others wait. */
@@ -145,6 +147,11 @@ final class HandOff implements Succession {
 
     private void offer() {
         access.queue().offer(name, access.waiterNotifier().isListening() ? OFFER_WITH_WAKE_UP : OFFER);
+    }
+
+    /** Somebody has waited elsewhere a moment ago. That is enough if no thread here would have to wait for nothing. */
+    private static int asLastHeard() {
+        return 1;
     }
 
     private int countOthers() {
