@@ -114,7 +114,8 @@ class ElectionBeansTest {
                         .with("holdfast.enabled=false")
                         .run()
                         .close())
-                .isNotNull();
+                .hasStackTraceContaining(
+                        "No qualifying bean of type 'io.github.holdfast.service.LockService' available");
     }
 
     @EnableAutoConfiguration
