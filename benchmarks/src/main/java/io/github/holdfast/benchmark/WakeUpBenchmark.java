@@ -1,6 +1,11 @@
 package io.github.holdfast.benchmark;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.election.ElectionRequest;
+import io.github.holdfast.election.LeaderCallbacks;
+import io.github.holdfast.election.LeaderElection;
+import io.github.holdfast.election.Leadership;
+import io.github.holdfast.election.RevocationCause;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.repository.LockSchema;
@@ -13,16 +18,18 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 
-/** Measures the benefit of wake-ups by notification for waiters, and their cost for releases. On PostgreSQL. */
+/** Measures the benefit of wake-ups by notification for waiters, and their cost for releases. */
 public final class WakeUpBenchmark {
 
     private static final int WARM_UP = 30;
@@ -44,12 +51,13 @@ public final class WakeUpBenchmark {
     /**
      * Runs the benchmark, on databases that wait for the disk at each commit.
      *
-     * @param arguments ignored
+     * @param arguments names of {@link TestDatabase}; all that have wake-ups if there are none
      * @throws Exception if anything goes wrong
      */
     public static void main(String[] arguments) throws Exception {
+        List<TestDatabase> all = List.of(TestDatabase.POSTGRESQL, TestDatabase.MYSQL, TestDatabase.MARIADB);
         for (int turn = 0; turn < 3; turn++) {
-            for (TestDatabase kind : List.of(TestDatabase.POSTGRESQL, TestDatabase.MYSQL, TestDatabase.MARIADB)) {
+            for (TestDatabase kind : Databases.chosen(arguments, all)) {
                 on(kind, "by polling", LockServiceBuilder::withoutWakeUp);
                 on(kind, "with wake-up", builder -> builder);
             }
@@ -72,6 +80,8 @@ public final class WakeUpBenchmark {
                 print("%s %s, %s", database.kind().label(), database.version(), label);
                 WakeUpBenchmark benchmark = new WakeUpBenchmark(database, locks, others);
                 benchmark.handOvers();
+                benchmark.grantsAlone();
+                benchmark.resignations();
                 benchmark.releases("nobody waits");
                 benchmark.anotherNodeWaits();
                 benchmark.releases("another node waits");
@@ -97,7 +107,7 @@ public final class WakeUpBenchmark {
         for (int round = -WARM_UP; round < HAND_OVERS; round++) {
             LockHandle held = others.acquire(LockRequest.of("hot"));
             CompletableFuture<Long> granted = CompletableFuture.supplyAsync(this::waitForIt);
-            TimeUnit.MILLISECONDS.sleep(300 + ThreadLocalRandom.current().nextInt(300));
+            rest();
             long called = System.nanoTime();
             held.release();
             long returned = System.nanoTime();
@@ -109,6 +119,60 @@ public final class WakeUpBenchmark {
         }
         print("  from the call of a release to the next grant  %s", sinceCall);
         print("  from its return                               %s", sinceReturn);
+    }
+
+    /** The part of a hand-over that is not waking: the write of the grant and its commit, by a process that has rested for as long. */
+    private void grantsAlone() throws Exception {
+        Latencies latencies = new Latencies();
+        for (int round = -WARM_UP; round < HAND_OVERS; round++) {
+            rest();
+            long called = System.nanoTime();
+            LockHandle held = locks.tryAcquire(LockRequest.of("alone")).orElseThrow();
+            long granted = System.nanoTime();
+            held.release();
+            if (round >= 0) {
+                latencies.add(granted - called);
+            }
+        }
+        print("  a grant that nobody has waited for            %s", latencies);
+    }
+
+    private void resignations() throws Exception {
+        ElectionRequest request = ElectionRequest.of("leader").retryAfterEnd(Duration.ofMillis(50));
+        BlockingQueue<Long> granted = new LinkedBlockingQueue<>();
+        Latencies latencies = new Latencies();
+        try (LeaderElection one = locks.election(request);
+                LeaderElection other = others.election(request)) {
+            one.start(tellingOf(granted));
+            other.start(tellingOf(granted));
+            granted.take();
+            for (int round = -WARM_UP; round < HAND_OVERS; round++) {
+                rest();
+                long called = System.nanoTime();
+                (one.isLeader() ? one : other).resign();
+                long grantedAt = granted.take();
+                if (round >= 0) {
+                    latencies.add(grantedAt - called);
+                }
+            }
+        }
+        print("  from a resignation to the next leader         %s", latencies);
+    }
+
+    private static LeaderCallbacks tellingOf(BlockingQueue<Long> granted) {
+        return new LeaderCallbacks() {
+            @Override
+            public void onGranted(Leadership leadership) {
+                granted.add(System.nanoTime());
+            }
+
+            @Override
+            public void onRevoked(Leadership leadership, RevocationCause cause) {}
+        };
+    }
+
+    private static void rest() throws InterruptedException {
+        TimeUnit.MILLISECONDS.sleep(300 + ThreadLocalRandom.current().nextInt(300));
     }
 
     /** Returns the time of the grant. */
