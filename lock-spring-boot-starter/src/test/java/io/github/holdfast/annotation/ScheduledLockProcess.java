@@ -19,9 +19,8 @@ import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.scheduling.concurrent.SimpleAsyncTaskScheduler;
 
 /**
- * A process in which a task is scheduled: on virtual threads if its JVM has them. Tells each run that begins ({@code running}), and
- * the seconds of the database's clock in which its scheduler was at work ({@code awake}). Told to {@code hang}, it never ends its next
- * run.
+ * A process in which a task is scheduled: on virtual threads if its JVM has them. Tells when each call of the task began and when it
+ * ended, with or without a run, by the database's clock ({@code called}). Told to {@code hang}, it never ends its next run.
  */
 final class ScheduledLockProcess {
 
@@ -29,7 +28,7 @@ final class ScheduledLockProcess {
 
     private ScheduledLockProcess() {}
 
-    static JavaProcess start(Path javaHome, Database database, Duration nodeLease, String secondsQuery, Duration rate) {
+    static JavaProcess start(Path javaHome, Database database, Duration nodeLease, String nowQuery, Duration rate) {
         return JavaProcess.of(ScheduledLockProcess.class)
                 .javaHome(javaHome)
                 .jvmArgs("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
@@ -38,12 +37,12 @@ final class ScheduledLockProcess {
                         database.user(),
                         database.password(),
                         nodeLease.toString(),
-                        secondsQuery,
+                        nowQuery,
                         rate.toString())
                 .start();
     }
 
-    /** Arguments: URL, user, password, the node's lease, what to ask the database for the seconds since 1970, how often the task is called. */
+    /** Arguments: URL, user, password, the node's lease, what to ask the database for the microseconds since 1970, how often the task is called. */
     public static void main(String[] args) throws Exception {
         JavaProcess.commands(hang -> IS_TO_HANG.set(true));
         AnnotationConfigApplicationContext application = new AnnotationConfigApplicationContext();
@@ -57,7 +56,7 @@ final class ScheduledLockProcess {
                                 "user", args[1],
                                 "password", args[2],
                                 "node.lease", args[3],
-                                "seconds", args[4],
+                                "now", args[4],
                                 "rate", args[5])));
         application.register(Scheduling.class);
         application.registerShutdownHook();
@@ -71,8 +70,17 @@ final class ScheduledLockProcess {
     static class Scheduling {
 
         @Bean
-        TaskScheduler taskScheduler() {
+        TaskScheduler taskScheduler(JdbcTemplate jdbc, Environment environment) {
+            String now = environment.getRequiredProperty("now");
             SimpleAsyncTaskScheduler scheduler = new SimpleAsyncTaskScheduler();
+            scheduler.setTaskDecorator(task -> () -> {
+                String begun = jdbc.queryForObject(now, String.class);
+                try {
+                    task.run();
+                } finally {
+                    System.out.println("called " + begun + " " + jdbc.queryForObject(now, String.class));
+                }
+            });
             scheduler.setVirtualThreads(Runtime.version().feature() >= 21);
             return scheduler;
         }
@@ -82,25 +90,14 @@ final class ScheduledLockProcess {
 
         private static final long WORK_MILLIS = 300;
 
-        private final JdbcTemplate jdbc;
-        private final String seconds;
-
-        Job(JdbcTemplate jdbc, Environment environment) {
-            this.jdbc = jdbc;
-            this.seconds = environment.getRequiredProperty("seconds");
-        }
-
         @Scheduled(fixedRateString = "${rate}")
         @ScheduledLock(name = "job", every = "1s")
         void run() throws InterruptedException {
             boolean isToHang = IS_TO_HANG.get();
-            System.out.println(isToHang ? "hanging" : "running");
+            if (isToHang) {
+                System.out.println("hanging");
+            }
             Thread.sleep(isToHang ? Long.MAX_VALUE : WORK_MILLIS);
-        }
-
-        @Scheduled(fixedRate = 100)
-        void wake() {
-            System.out.println("awake " + jdbc.queryForObject(seconds, String.class));
         }
     }
 }
