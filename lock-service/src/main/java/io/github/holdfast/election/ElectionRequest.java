@@ -152,12 +152,22 @@ public final class ElectionRequest {
 
     /** Returns the candidate in the holder of a lock. The holder of another kind of lock is returned unchanged. */
     static String candidateIn(String holder) {
-        int mark = holder.indexOf("/" + MARK);
-        if (mark < 0) {
-            return holder;
-        }
-        int end = mark + 1 + MARK.length();
-        return holder.startsWith(":", end) ? holder.substring(end + 1) : holder.substring(0, mark);
+        int end = markIn(holder) + 1 + MARK.length();
+        return isOfCandidate(holder) && holder.startsWith(":", end) ? holder.substring(end + 1) : processIn(holder);
+    }
+
+    /** Returns the process in the holder of a lock. The holder of another kind of lock is returned unchanged. */
+    static String processIn(String holder) {
+        return isOfCandidate(holder) ? holder.substring(0, markIn(holder)) : holder;
+    }
+
+    /** Returns whether the holder of a lock was a candidate. */
+    static boolean isOfCandidate(String holder) {
+        return markIn(holder) >= 0;
+    }
+
+    private static int markIn(String holder) {
+        return holder.indexOf("/" + MARK);
     }
 
     @Override

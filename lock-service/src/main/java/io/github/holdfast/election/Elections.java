@@ -3,6 +3,7 @@ package io.github.holdfast.election;
 import io.github.holdfast.service.engine.LockEngine;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 
 /** The elections in which one lock service has a candidate. The service ends them with itself. For the lock service only. Thread-safe. */
 public final class Elections implements AutoCloseable {
@@ -52,6 +53,19 @@ public final class Elections implements AutoCloseable {
 
     void remove(LeaderElection election) {
         underWay.remove(election);
+    }
+
+    /** Returns the names of the elections in which the service has a candidate. */
+    public Set<String> names() {
+        return underWay.stream().map(LeaderElection::name).collect(Collectors.toSet());
+    }
+
+    /** Returns whether this leader is a candidate of the service, and its leadership is not over. */
+    public boolean isLeader(LeaderInfo leader) {
+        return underWay.stream()
+                .filter(election -> election.name().equals(leader.name()))
+                .flatMap(election -> election.leadership().stream())
+                .anyMatch(leadership -> leadership.term() == leader.term());
     }
 
     /** Lets all leaders resign, and all candidates give up. It does not wait for them. */

@@ -34,6 +34,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LeaderElection implements AutoCloseable {
 
+    /** Not the name under which a candidate acquires: what the leader's work locks is no election. */
+    private static final String THREAD_NAME = "holdfast-leader";
+
     /** How long a read may take. */
     private static final Duration READ_LIMIT = Duration.ofSeconds(10);
 
@@ -95,7 +98,7 @@ public final class LeaderElection implements AutoCloseable {
     public void start(LeaderCallbacks callbacks) {
         Objects.requireNonNull(callbacks, "callbacks");
         CountDownLatch ended = beginCampaign();
-        ScheduledExecutorService thread = LockEngine.scheduler(request.threadName());
+        ScheduledExecutorService thread = LockEngine.scheduler(THREAD_NAME);
         thread.execute(() -> {
             try {
                 campaign(callbacks);

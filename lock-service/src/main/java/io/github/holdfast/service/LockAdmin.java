@@ -1,5 +1,6 @@
 package io.github.holdfast.service;
 
+import io.github.holdfast.election.Elections;
 import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockNames;
 import io.github.holdfast.lock.LockInfo;
@@ -25,11 +26,11 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
- * Lists the locks, semaphores, nodes and task runs in the database, releases by force, and changes the limits of semaphores. It is for
- * operators: an application should work without it. Thread-safe.
+ * Lists the locks, elections, semaphores, nodes and task runs in the database, releases by force, and changes the limits of semaphores.
+ * It is for operators: an application should work without it. Thread-safe.
  *
- * <p>Pages are in the order of names or ids. Each page is one statement, but for that of {@link #held}. It reads the table from the end
- * of the previous page and locks nothing:
+ * <p>Pages are in the order of names or ids. Each page is one statement, but for those of {@link #held} and {@link #elections}. It reads
+ * the table from the end of the previous page and locks nothing:
  *
  * <pre>{@code
  * List<LockInfo> page = admin.held("", 100);
@@ -49,11 +50,13 @@ public final class LockAdmin {
     private final LockEngine engine;
     private final HeldLocks heldLocks;
     private final Housekeeping housekeeping;
+    private final Elections elections;
 
-    LockAdmin(LockEngine engine, HeldLocks heldLocks, Housekeeping housekeeping) {
+    LockAdmin(LockEngine engine, HeldLocks heldLocks, Housekeeping housekeeping, Elections elections) {
         this.engine = engine;
         this.heldLocks = heldLocks;
         this.housekeeping = housekeeping;
+        this.elections = elections;
     }
 
     /**
@@ -86,6 +89,43 @@ public final class LockAdmin {
      */
     public List<LockInfo> holders(String name) {
         return heldLocks.of(LockRequest.of(name).name());
+    }
+
+    /**
+     * Returns the nodes whose threads wait for a lock or for permits. A thread is seen when it has waited for a moment. A thread
+     * is not seen if it waits for a row lock, or for another thread of its own service, or if it is a candidate that {@linkplain
+     * io.github.holdfast.election.ElectionRequest#lookEvery looks at intervals}.
+     *
+     * <p>One statement if no node waits. Otherwise, there are two more, and one for each node that waits for anything, unless all of
+     * these wait for this lock. A node that begins or ends its wait meanwhile may be told wrongly.
+     *
+     * @param name as for {@link LockRequest#of}
+     * @return in the order of their ids; empty if no node waits
+     * @throws IllegalArgumentException if the name is not valid
+     * @throws IllegalStateException if the service is closed
+     * @throws LockStoreException if the database failed
+     */
+    public List<NodeInfo> waitingNodes(String name) {
+        return new WaitingNodes(engine).of(LockRequest.of(name).name());
+    }
+
+    /**
+     * Returns the elections, one page at a time: those that have a leader, on whatever node, and those in which this service has a
+     * candidate.
+     *
+     * <p>One statement for each {@link #MAX_PAGE_SIZE} held locks that it looks at, and those of {@link #waitingNodes} for each
+     * election. The nodes are read once for all of them.
+     *
+     * @param afterName the last name of the previous page; the empty string for the first page
+     * @param limit 1 to {@link #MAX_PAGE_SIZE}
+     * @return in the order of their names; empty if there are no more
+     * @throws IllegalArgumentException if the limit is out of range
+     * @throws IllegalStateException if the service is closed
+     * @throws LockStoreException if the database failed
+     */
+    public List<ElectionInfo> elections(String afterName, int limit) {
+        checkPageSize(limit);
+        return new ElectionPage(this, elections, new WaitingNodes(engine)).read(afterName, limit);
     }
 
     /**

@@ -79,8 +79,8 @@ public final class LockService implements Locks, AutoCloseable {
         try {
             housekeeping = new Housekeeping(this, engine, settings);
             heldLocks = new HeldLocks(engine);
-            admin = new LockAdmin(engine, heldLocks, housekeeping);
             elections = Elections.of(engine);
+            admin = new LockAdmin(engine, heldLocks, housekeeping, elections);
         } catch (RuntimeException | Error thrown) {
             engine.close();
             throw thrown;

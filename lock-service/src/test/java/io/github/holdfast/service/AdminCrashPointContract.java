@@ -6,7 +6,10 @@ import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import io.github.holdfast.election.ElectionRequest;
+import io.github.holdfast.election.LeaderElection;
 import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockInfo;
@@ -74,6 +77,32 @@ abstract class AdminCrashPointContract extends CrashPoints {
             atEachStep(2, crash -> crash.isDone(() -> read.of(mine.admin())));
         }
         held.close();
+    }
+
+    @Test
+    @Breaks({"LockAdmin.elections(String, int)", "LockAdmin.waitingNodes(String)"})
+    void electionsAreReadWithThoseWhoWait() {
+        ElectionRequest request = ElectionRequest.of("read election");
+        LockService others = services.build(LockServiceBuilder::withoutHousekeeping);
+        try (LeaderElection leading = theirs.election(request);
+                LeaderElection waiting = others.election(request)) {
+            leading.start();
+            await().atMost(SOON).until(leading::isLeader);
+            waiting.start();
+            await().atMost(SOON)
+                    .until(() -> !others.admin().waitingNodes(request.name()).isEmpty());
+            atEachStep(
+                    4,
+                    crash -> crash.isDone(() -> assertThat(mine.admin().elections("", 10))
+                            .singleElement()
+                            .satisfies(
+                                    election -> assertThat(election.waiting()).hasSize(1))));
+            atEachStep(
+                    3,
+                    crash -> crash.isDone(() -> assertThat(mine.admin().waitingNodes(request.name()))
+                            .hasSize(1)));
+        }
+        others.close();
     }
 
     /** It is done or not, and written down if it is, once; the lock is then kept from everybody, until here the test ends that. */

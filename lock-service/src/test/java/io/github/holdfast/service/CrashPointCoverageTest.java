@@ -55,6 +55,8 @@ class CrashPointCoverageTest {
     private static final Set<String> ASKING_NOTHING = Set.of(
             "Elections.close()",
             "Elections.election(ElectionRequest)",
+            "Elections.isLeader(LeaderInfo)",
+            "Elections.names()",
             "Elections.of(LockEngine)",
             "Elections.stop()",
             "LeaderElection.close()",

@@ -260,7 +260,7 @@ abstract class ElectionOutageContract {
         LeaderElection unused = led(closing, REQUEST, new ElectionDiary());
         LeaderElection waiting = closing.election(REQUEST);
         waiting.start();
-        assertThat(Services.threads()).anyMatch(thread -> thread.getName().startsWith("holdfast-election"));
+        assertThat(Services.threads()).anyMatch(thread -> thread.getName().startsWith("holdfast-leader"));
         closing.close();
         await().atMost(SOON).until(() -> before.containsAll(Services.threads()));
     }

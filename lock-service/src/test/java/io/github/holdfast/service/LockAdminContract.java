@@ -280,6 +280,7 @@ abstract class LockAdminContract {
                     .withMessageContaining("1000")
                     .withMessageContaining(String.valueOf(limit));
             assertThatIllegalArgumentException().isThrownBy(() -> admin.nodes("", limit));
+            assertThatIllegalArgumentException().isThrownBy(() -> admin.elections("", limit));
         }
         assertThat(admin.held("", LockAdmin.MAX_PAGE_SIZE)).isEmpty();
         assertThat(admin.nodes("", 1)).isEmpty();
@@ -306,6 +307,8 @@ abstract class LockAdminContract {
         for (ThrowingCallable call : List.<ThrowingCallable>of(
                 () -> admin.held("", 10),
                 () -> admin.nodes("", 10),
+                () -> admin.elections("", 10),
+                () -> admin.waitingNodes("held"),
                 () -> admin.forceRelease("held", "why"),
                 admin::housekeep)) {
             assertThatIllegalStateException().isThrownBy(call).withMessageContaining("closed");
@@ -325,6 +328,9 @@ abstract class LockAdminContract {
         assertThatExceptionOfType(LockStoreException.class)
                 .isThrownBy(() -> admin.nodes("", 10))
                 .withMessageContaining("nodes could not be read");
+        assertThatExceptionOfType(LockStoreException.class)
+                .isThrownBy(() -> admin.waitingNodes("held"))
+                .withMessageContaining("'held' could not be asked for those who wait");
         faults.up();
         assertThat(admin.held("", 10)).isEmpty();
     }

@@ -7,6 +7,8 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.github.holdfast.election.ElectionRequest;
+import io.github.holdfast.election.LeaderElection;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
@@ -91,6 +93,7 @@ abstract class StatementCountContract {
             countTasks(mine, theirs, counting);
             countPermits(mine, counting);
             countShares(mine, theirs, counting);
+            countElections(mine, theirs, services.open(), counting);
         }
         assertThat(document()).contains(String.join("\n", table));
     }
@@ -204,6 +207,25 @@ abstract class StatementCountContract {
         first.release();
         row("shared lock without a lease, release, another thread of the process shares it", counting, 0, 0);
         releaseOfPermits(joined, counting);
+    }
+
+    private void countElections(LockService mine, LockService theirs, LockService others, CountingDataSource counting) {
+        ElectionRequest request = ElectionRequest.of("election");
+        try (LeaderElection leading = theirs.election(request);
+                LeaderElection waiting = others.election(request)) {
+            leading.start();
+            await().atMost(ofSeconds(20)).until(leading::isLeader);
+            counting.reset();
+            assertThat(mine.admin().elections("", 100)).hasSize(1);
+            row("list of elections, one with a leader, nobody waits", counting, 2, 1);
+            waiting.start();
+            await().atMost(ofSeconds(20))
+                    .until(() -> !others.admin().waitingNodes("election").isEmpty());
+            counting.reset();
+            assertThat(mine.admin().elections("", 100))
+                    .allSatisfy(election -> assertThat(election.waiting()).hasSize(1));
+            row("list of elections, one with a leader, one node waits", counting, 4, 2);
+        }
     }
 
     /** Where releases wake waiters, the release of permits looks for one in the background. That look is not in the table. */

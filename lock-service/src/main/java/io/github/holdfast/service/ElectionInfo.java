@@ -1,0 +1,15 @@
+package io.github.holdfast.service;
+
+import io.github.holdfast.election.LeaderInfo;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An election.
+ *
+ * @param name the name of the election and its lock
+ * @param leader who leads, on whatever node; null if nobody does
+ * @param isLeader whether the service that was asked leads
+ * @param waiting the nodes with a candidate that waits for the leadership, in the order of their ids
+ */
+public record ElectionInfo(String name, @Nullable LeaderInfo leader, boolean isLeader, List<NodeInfo> waiting) {}
