@@ -3,6 +3,7 @@ package io.github.holdfast.actuate;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.semaphore.PermitInfo;
 import io.github.holdfast.semaphore.SemaphoreInfo;
+import io.github.holdfast.service.ElectionInfo;
 import io.github.holdfast.service.LockAdmin;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.NodeInfo;
@@ -24,12 +25,14 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
 
 /**
- * The Actuator endpoint that lists locks, nodes, runs and semaphores over HTTP; see {@code docs/observability.md} for requests and answers.
+ * The Actuator endpoint that lists locks, elections, nodes, runs and semaphores over HTTP; see {@code docs/observability.md} for requests and answers.
  *
  * <ul>
  *   <li>{@code GET locks} and {@code GET locks/held}: the held locks, in pages;
  *   <li>{@code GET locks/held?name=<name>}: one held lock;
  *   <li>{@code GET locks/holders?name=<name>}: the holders of one lock, several if they share it;
+ *   <li>{@code GET locks/waiting?name=<name>}: the nodes that wait for one lock;
+ *   <li>{@code GET locks/elections}: the elections with their leaders and the nodes that wait, in pages;
  *   <li>{@code GET locks/nodes}: the nodes, one for each lock service, in pages;
  *   <li>{@code GET locks/runs}: the last run of each task, in pages;
  *   <li>{@code GET locks/runs?name=<name>}: the runs of one task, in pages;
@@ -44,7 +47,8 @@ import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
  * </ul>
  *
  * <p>Each {@code GET} costs one statement. That of held locks and of their holders costs more if locks are shared, as {@link
- * LockAdmin#held} and {@link LockAdmin#holders} say. That of a semaphore's holders costs two statements if nobody has permits.
+ * LockAdmin#held} and {@link LockAdmin#holders} say. Those of elections and of waiting nodes cost what {@link LockAdmin#elections} and
+ * {@link LockAdmin#waitingNodes} say. That of a semaphore's holders costs two statements if nobody has permits.
  * Thread-safe.
  */
 @WebEndpoint(id = "locks")
@@ -53,6 +57,8 @@ public final class LocksEndpoint {
     private static final int DEFAULT_PAGE_SIZE = 100;
     private static final String HELD = "held";
     private static final String HOLDERS = "holders";
+    private static final String WAITING = "waiting";
+    private static final String ELECTIONS = "elections";
     private static final String NODES = "nodes";
     private static final String RUNS = "runs";
     private static final String SEMAPHORES = "semaphores";
@@ -90,7 +96,7 @@ public final class LocksEndpoint {
      * @param entries sorted by name or id; the runs of one task from the newest to the oldest. More than the limit if a page of
      *     held locks ends with a shared one
      * @param next the value of {@code after} for the next page; null if this is the last page
-     * @param <T> locks, nodes, runs or semaphores
+     * @param <T> locks, elections, nodes, runs or semaphores
      */
     public record Page<T>(List<T> entries, @Nullable String next) {
 
@@ -136,12 +142,13 @@ public final class LocksEndpoint {
     }
 
     /**
-     * Returns the held locks, one held lock, the holders of one lock, the nodes, the last run of each task, the runs of one task, the
-     * semaphores, or the holders of one semaphore's permits. Names are query parameters, because a path may lose slashes and would then
+     * Returns the held locks, one held lock, the holders of one lock, the nodes that wait for one lock, the elections, the nodes, the
+     * last run of each task, the runs of one task, the semaphores, or the holders of one semaphore's permits. Names are query parameters, because a path may lose slashes and would then
      * mean another lock.
      *
-     * @param what {@code held}, {@code holders}, {@code nodes}, {@code runs} or {@code semaphores}
-     * @param name the lock, task or semaphore to return; all of them if it is missing. Required for {@code holders}
+     * @param what {@code held}, {@code holders}, {@code waiting}, {@code elections}, {@code nodes}, {@code runs} or {@code semaphores}
+     * @param name the lock, task or semaphore to return; all of them if it is missing. Required for {@code holders} and {@code
+     *     waiting}, and of no effect for {@code elections} and {@code nodes}
      * @param after the value of {@code next} in the previous page; the first page if it is missing
      * @param limit 1 to {@link LockAdmin#MAX_PAGE_SIZE}; 100 if it is missing
      * @return null for any other {@code what}, if the lock is not held, or if there is no such semaphore; the response is then
@@ -157,6 +164,8 @@ public final class LocksEndpoint {
                         ? held(after, limit)
                         : checked(() -> locks.find(name).orElse(null));
             case HOLDERS -> checked(() -> holdersOfLock(required(name)));
+            case WAITING -> checked(() -> admin.waitingNodes(required(name)));
+            case ELECTIONS -> checked(() -> Page.of(admin.elections(start(after), size), size, ElectionInfo::name));
             case NODES -> checked(() -> Page.of(admin.nodes(start(after), size), size, NodeInfo::id));
             case RUNS -> checked(() -> name == null ? lastRuns(start(after), size) : runs(name, after, size));
             case SEMAPHORES -> checked(() -> name == null ? semaphores(start(after), size) : holders(name));
