@@ -1,11 +1,13 @@
 package io.github.holdfast.console;
 
 import io.github.holdfast.console.LockConsole.RecentLosses;
+import io.github.holdfast.election.LeaderInfo;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.WaiterInfo;
 import io.github.holdfast.semaphore.PermitInfo;
 import io.github.holdfast.semaphore.SemaphoreInfo;
+import io.github.holdfast.service.ElectionInfo;
 import io.github.holdfast.service.LockAdmin;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.NodeInfo;
@@ -16,6 +18,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
@@ -30,7 +33,7 @@ import org.springframework.boot.json.WritableJson;
  * Durations are in milliseconds, and the page keeps counting from them.
  *
  * @param clock the database's clock, read before everything else
- * @param held the held locks, starting at a name
+ * @param held the held locks, starting at a name, without those of the elections
  * @param nextHeld the first name of the next page of held locks; null if this is the last page
  */
 record ConsoleState(
@@ -38,6 +41,7 @@ record ConsoleState(
         String process,
         List<Lock> held,
         @Nullable String nextHeld,
+        List<ElectionInfo> elections,
         Part<Semaphore> semaphores,
         Part<NodeInfo> nodes,
         Part<RunInfo> runs,
@@ -62,6 +66,10 @@ record ConsoleState(
 
     /** @param holders in the order of their grants; one, or those that share the lock */
     record Lock(String name, LockMode mode, List<LockInfo> holders) {
+
+        private boolean isOfElection() {
+            return LeaderInfo.ofHeld(holders.get(0)).isPresent();
+        }
 
         /** Groups the entries of a page of held locks by their names, in the same order. */
         private static List<Lock> of(List<LockInfo> page) {
@@ -88,8 +96,8 @@ record ConsoleState(
     }
 
     /**
-     * Reads the state from the database, with at most seven statements, and a few more if locks are shared. One of them reads the holders
-     * of all shown semaphores, up to {@link LockAdmin#MAX_PAGE_SIZE} of them.
+     * Reads the state from the database, with at most eight statements, and a few more if locks are shared or there are elections. One of
+     * them reads the holders of all shown semaphores, up to {@link LockAdmin#MAX_PAGE_SIZE} of them.
      *
      * @param from the first name to show; all of them if it is empty
      * @throws IllegalArgumentException if {@code from} is not a valid name
@@ -100,16 +108,25 @@ record ConsoleState(
         List<LockInfo> first = from.isEmpty() ? List.of() : admin.holders(from);
         List<LockInfo> page = admin.held(from, PAGE_SIZE + 1);
         List<Lock> held = Lock.of(Stream.concat(first.stream(), page.stream()).toList());
+        List<ElectionInfo> elections = admin.elections("", PAGE_SIZE);
         return new ConsoleState(
                 clock,
                 admin.process(),
-                held.subList(0, Math.min(held.size(), PAGE_SIZE)),
+                without(elections, held.subList(0, Math.min(held.size(), PAGE_SIZE))),
                 next(admin, held, page),
+                elections,
                 semaphores(admin),
                 Part.of(admin.nodes("", LockAdmin.MAX_PAGE_SIZE), LIVING_AND_NEW_ONES_FIRST),
                 Part.of(admin.lastRuns("", LockAdmin.MAX_PAGE_SIZE), NEW_ONES_FIRST),
                 Part.of(admin.waiters()),
                 Part.of(losses.lastFirst()));
+    }
+
+    private static List<Lock> without(List<ElectionInfo> elections, List<Lock> held) {
+        Set<String> names = elections.stream().map(ElectionInfo::name).collect(Collectors.toSet());
+        return held.stream()
+                .filter(lock -> !lock.isOfElection() || !names.contains(lock.name()))
+                .toList();
     }
 
     /** Returns the first name of the next page. Shares may fill a page with few locks, so that it must be looked for. */
@@ -151,6 +168,7 @@ record ConsoleState(
         json.add("process", process);
         json.add("nextHeld", nextHeld);
         json.add("held", json(held, this::lock));
+        json.add("elections", json(elections, this::election));
         json.add("semaphores", json(semaphores, this::semaphore));
         json.add("nodes", json(nodes, this::node));
         json.add("runs", json(runs, this::run));
@@ -194,6 +212,23 @@ record ConsoleState(
         json.add("acquiredAt", lock.acquiredAt());
         json.add("heldFor", untilNow(lock.acquiredAt()));
         json.add("expiresIn", lock.expiresIn().toMillis());
+    }
+
+    private void election(Members<?> json, ElectionInfo election) {
+        LeaderInfo leader = election.leader();
+        json.add("name", election.name());
+        json.add("isLeader", election.isLeader());
+        json.add("leader", leader == null ? null : object(members -> leader(members, leader)));
+        json.add("waiting", json(election.waiting(), this::node));
+    }
+
+    private void leader(Members<?> json, LeaderInfo leader) {
+        json.add("name", leader.name());
+        json.add("holder", leader.candidate());
+        json.add("process", leader.process());
+        json.add("fencingToken", Long.toString(leader.term()));
+        json.add("acquiredAt", leader.since());
+        json.add("heldFor", untilNow(leader.since()));
     }
 
     private void semaphore(Members<?> json, Semaphore semaphore) {

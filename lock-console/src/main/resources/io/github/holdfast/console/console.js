@@ -2,6 +2,7 @@
 
 const REFRESH_MILLIS = 5000;
 const PATIENCE_MILLIS = 10000;
+const MOST_NODES = 10;
 const BASE = new URL('.', import.meta.url);
 const HEADERS = {Accept: 'application/json', 'X-Requested-With': 'XMLHttpRequest'};
 
@@ -49,6 +50,7 @@ const nodeBadge = node =>
 const both = (first, second) => element('div', '', first, ' ', second);
 
 const isOfPermits = hold => hold.permits !== undefined;
+const isOfElection = hold => hold.process !== undefined;
 const isShared = lock => lock.mode === 'SHARED';
 const permits = count => `${count} ${count === 1 ? 'permit' : 'permits'}`;
 
@@ -106,6 +108,26 @@ const kept = hold => hold.isKeptByNode
 const token = hold => element('span', 'number', hold.fencingToken);
 const release = hold => state.readOnlyBecause === null ? releaseButton(hold) : '';
 
+/** Who leads: what the candidate calls itself, and its process. */
+function leading({leader, isLeader}) {
+  if (leader === null) {
+    return badge('nobody leads', 'bad');
+  }
+  const process = leader.process === leader.holder ? '' : quiet(who(leader.process));
+  return element('div', 'leader', who(leader.holder), ' ', isLeader ? badge('this process', 'good') : '', ' ', process);
+}
+
+function waitingNodes(nodes) {
+  if (nodes.length === 0) {
+    return text('nobody');
+  }
+  const list = element('ul', 'nodes', ...nodes.slice(0, MOST_NODES).map(node => element('li', '', who(node.description ?? node.id))));
+  if (nodes.length > MOST_NODES) {
+    list.append(element('li', 'quiet', `and ${nodes.length - MOST_NODES} more`));
+  }
+  return list;
+}
+
 /** How many permits are in use, as a bar and in words. */
 function usage(semaphore) {
   const bar = element('meter', semaphore.used < semaphore.limit ? '' : 'full');
@@ -135,6 +157,17 @@ const TABLES = {
       kept(lock),
       token(lock),
       release(lock),
+    ],
+  },
+  elections: {
+    key: election => `${election.leader?.fencingToken} ${election.name}`,
+    cells: election => [
+      name(election.name),
+      leading(election),
+      election.leader === null ? '' : lasting(election.leader),
+      waitingNodes(election.waiting),
+      election.leader === null ? '' : token(election.leader),
+      election.leader === null ? '' : release(election.leader),
     ],
   },
   semaphores: {
@@ -397,6 +430,7 @@ function show() {
   readOnly.textContent = state.readOnlyBecause ?? '';
   document.body.classList.toggle('is-read-only', state.readOnlyBecause !== null);
   fillHeld(state.held);
+  fill('elections', state.elections, 0);
   fillSemaphores(state.semaphores);
   byId('next-page').hidden = state.nextHeld === null;
   byId('first-page').hidden = from === '';
@@ -414,6 +448,10 @@ function showCounts() {
   const alive = state.nodes.entries.filter(node => node.isAlive).length;
   const failed = state.runs.entries.filter(run => RUN_STATES[run.status] === 'bad').length;
   byId('held-count').textContent = held;
+  const leaderless = state.elections.filter(election => election.leader === null).length;
+  byId('elections-count').textContent = state.elections.length;
+  byId('elections-word').textContent =
+    (state.elections.length === 1 ? 'election' : 'elections') + (leaderless ? `, ${leaderless} without leader` : '');
   const full = state.semaphores.entries.filter(semaphore => semaphore.used >= semaphore.limit).length;
   byId('semaphores-count').textContent = all(state.semaphores);
   byId('semaphores-word').textContent =
@@ -509,6 +547,9 @@ let chosen = null;
 const part = hold => isOfPermits(hold) ? `${permits(hold.permits)} of ${hold.name}` : hold.name;
 
 function releaseButton(hold) {
+  if (isOfElection(hold)) {
+    return dangerButton('Depose…', ` the leader of ${hold.name} by force`, () => choose(hold));
+  }
   // A semaphore and a shared lock have several holders, each with a button.
   const whose = isOfPermits(hold) || isShared(hold) ? `, held by ${hold.holder ?? hold.owner},` : '';
   return dangerButton('Release…', ` ${part(hold)}${whose} by force`, () => choose(hold));
@@ -526,11 +567,12 @@ function choose(hold) {
   chosen = hold;
   const holders = hold.holders?.length ?? 1;
   byId('release-name').textContent = part(hold);
-  byId('release-holders').textContent = holders === 1 ? 'The holder is' : 'The holders are';
+  byId('release-holders').textContent =
+    isOfElection(hold) ? 'The leader is' : holders === 1 ? 'The holder is' : 'The holders are';
   byId('release-holder').textContent = (hold.holders ?? [hold]).map(each => each.holder ?? each.owner).join(', ');
   byId('release-guard').textContent = isOfPermits(hold) ? 'them' : 'it';
   byId('release-what').textContent =
-    isOfPermits(hold) ? 'the permits' : isShared(hold) ? 'the lock alone' : 'the lock';
+    isOfElection(hold) ? 'the leadership' : isOfPermits(hold) ? 'the permits' : isShared(hold) ? 'the lock alone' : 'the lock';
   byId('release-user').textContent = state.user;
   byId('reason').value = '';
   complain('');
@@ -558,7 +600,7 @@ dialog.querySelector('form').addEventListener('submit', async event => {
   try {
     await releaseByForce(reason);
     dialog.close();
-    byId(isOfPermits(chosen) ? 'semaphores' : 'held').focus();
+    byId(isOfPermits(chosen) ? 'semaphores' : isOfElection(chosen) ? 'elections' : 'held').focus();
     announce(`Released by force: ${part(chosen)}.`);
   } catch (failure) {
     complain(`Not released: ${why(failure)}.`);

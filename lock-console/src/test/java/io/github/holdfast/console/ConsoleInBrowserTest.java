@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.console.Browser.Screen;
+import io.github.holdfast.election.ElectionRequest;
+import io.github.holdfast.election.LeaderElection;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.semaphore.SemaphoreRequest;
@@ -71,6 +73,10 @@ class ConsoleInBrowserTest {
         browser.photograph(Screen.DARK_PHONE, "console-phone-dark.png");
         assertThat(browser.text("#held-table"))
                 .contains("order:1002", "by its node", "by a lease", "shop:", "billing:");
+        assertThat(browser.text("#elections-table"))
+                .containsSubsequence("price-feed", "10.0.0.7:8080", "this process", "shop:", "billing:", "Depose")
+                .containsSubsequence("settlement", "billing:", "nobody");
+        assertThat(browser.text("#held-table")).doesNotContain("price-feed", "settlement");
         assertThat(browser.text("#semaphores-table"))
                 .containsSubsequence(
                         "exports", "3 of 5 permits in use", "shop:", "by its node", "billing:", "by a lease")
@@ -82,7 +88,7 @@ class ConsoleInBrowserTest {
         assertThat(browser.text("#tasks-table")).contains("succeeded", "running", "failed", "mail server refused");
         assertThat(browser.text("#losses-table")).contains("order:999", "released by force");
         assertThat(browser.text("nav"))
-                .contains("2\nsemaphores, 1 full", "2\nnodes alive", "3\ntasks, 1 not well", "1\nlost");
+                .contains("2\nelections", "2\nsemaphores, 1 full", "2\nnodes alive", "3\ntasks, 1 not well", "1\nlost");
     }
 
     @Test
@@ -213,6 +219,29 @@ class ConsoleInBrowserTest {
         await().atMost(SOON).until(() -> browser.focused().equals(browser.find("#held")));
         assertThat(locks.admin().holders("stuck:4")).isEmpty();
         List.of(stuck, second, third).forEach(LockHandle::release);
+    }
+
+    @Test
+    void aLeaderIsDeposedByKeyboardAlone() throws Exception {
+        try (LeaderElection stuck = scene.lead(
+                locks, ElectionRequest.of("stuck:5").candidate("10.0.0.9:8080").retryAfterEnd(Duration.ofMinutes(5)))) {
+            open();
+            browser.tabTo("the leader of stuck:5 by force");
+            browser.press(Keys.ENTER);
+            assertThat(browser.text("#release-name")).isEqualTo("stuck:5");
+            assertThat(browser.text("#release-text"))
+                    .contains("The leader is 10.0.0.9:8080", "nobody is granted the leadership");
+            browser.press("the leader hangs", Keys.ENTER);
+            await().atMost(SOON).until(() -> !stuck.isLeader());
+            await().atMost(SOON).until(() -> browser.text("#elections-table").contains("nobody leads"));
+            await().atMost(SOON).until(() -> browser.focused().equals(browser.find("#elections")));
+            assertThat(browser.text("nav")).contains("3\nelections, 1 without leader");
+            browser.assertAccessible();
+            browser.show(Screen.PHONE);
+            browser.assertFitsWidth();
+            browser.run("document.getElementById('elections').scrollIntoView()");
+            browser.photograph(Screen.PHONE, "console-elections.png");
+        }
     }
 
     @Test

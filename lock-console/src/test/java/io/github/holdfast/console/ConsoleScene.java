@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.holdfast.election.ElectionRequest;
+import io.github.holdfast.election.LeaderElection;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockNotAcquiredException;
@@ -19,7 +21,7 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import org.springframework.jdbc.core.JdbcTemplate;
 
-/** What there is to see: two nodes, one that was stopped and one that died, locks of all kinds, semaphores, threads that wait, runs and a loss. All of it has happened. */
+/** What there is to see: two nodes, one that was stopped and one that died, locks of all kinds, elections, semaphores, threads that wait, runs and a loss. All of it has happened. */
 final class ConsoleScene implements AutoCloseable {
 
     static final String SCRIPT = "<script>document.title = 'harmed'</script>";
@@ -30,6 +32,7 @@ final class ConsoleScene implements AutoCloseable {
     private final LockService shop;
     private final LockService billing;
     private final List<LockHandle> held = new ArrayList<>();
+    private final List<LeaderElection> elections = new ArrayList<>();
     private final List<Thread> threads = new ArrayList<>();
     private final CountDownLatch end = new CountDownLatch(1);
 
@@ -44,6 +47,9 @@ final class ConsoleScene implements AutoCloseable {
         hold(shop, SemaphoreRequest.of("exports").limit(5).permits(2));
         hold(billing, SemaphoreRequest.of("exports").limit(5).lease(Duration.ofMinutes(15)));
         hold(shop, SemaphoreRequest.of("payment-gateway").limit(1));
+        lead(shop, ElectionRequest.of("price-feed").candidate("10.0.0.7:8080"));
+        lead(billing, ElectionRequest.of("settlement"));
+        campaign(billing, ElectionRequest.of("price-feed").candidate("10.0.0.8:8080"));
         runTasks();
         waitFor("order:1001", "http-nio-8080-exec-3");
         waitFor("order:1001", "http-nio-8080-exec-7");
@@ -76,6 +82,19 @@ final class ConsoleScene implements AutoCloseable {
         LockHandle permits = service.semaphore(request).acquire();
         held.add(permits);
         return permits;
+    }
+
+    private LeaderElection campaign(LockService service, ElectionRequest request) {
+        LeaderElection election = service.election(request);
+        elections.add(election);
+        election.start();
+        return election;
+    }
+
+    LeaderElection lead(LockService service, ElectionRequest request) {
+        LeaderElection election = campaign(service, request);
+        await().atMost(SOON).until(election::isLeader);
+        return election;
     }
 
     private void runTasks() {
@@ -140,6 +159,7 @@ final class ConsoleScene implements AutoCloseable {
             thread.join();
         }
         held.forEach(LockHandle::release);
+        elections.forEach(LeaderElection::close);
         billing.close();
     }
 }

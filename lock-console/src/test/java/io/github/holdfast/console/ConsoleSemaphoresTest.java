@@ -124,12 +124,12 @@ class ConsoleSemaphoresTest {
                         .createEntityManagerFactory();
                 LockService counted =
                         LockService.builder(unit).withoutHousekeeping().build()) {
-            assertThat(statements(counting, counted, "")).as("nothing").isEqualTo(5);
+            assertThat(statements(counting, counted, "")).as("nothing").isEqualTo(6);
             for (int number = 100; number <= 200; number++) {
                 acquire(SemaphoreRequest.of("semaphore " + number).limit(2));
             }
-            assertThat(statements(counting, counted, "")).isEqualTo(6);
-            assertThat(statements(counting, counted, "a")).isEqualTo(7);
+            assertThat(statements(counting, counted, "")).isEqualTo(7);
+            assertThat(statements(counting, counted, "a")).isEqualTo(8);
         }
         assertThat(readOnly.get().uri(STATE))
                 .bodyText()
