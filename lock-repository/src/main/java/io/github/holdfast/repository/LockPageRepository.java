@@ -3,10 +3,12 @@ package io.github.holdfast.repository;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockStore.LockPages;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
+import io.github.holdfast.repository.LockTables.NodeRows;
 import jakarta.persistence.LockModeType;
 import jakarta.persistence.QueryHint;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.Collection;
 import java.util.List;
 import org.springframework.data.jpa.repository.Lock;
 import org.springframework.data.jpa.repository.Modifying;
@@ -106,6 +108,16 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
             """)
     List<String> idleNodes(
             @Param("after") String after, @Param("sinceMicros") long sinceMicros, @Param("limit") int limit);
+
+    @Override
+    @Query("""
+            select new io.github.holdfast.repository.LockTables$NodeRows$Waiting(w.name, n, db_clock())
+            from HoldfastWaiter w join HoldfastNode n on n.id = w.nodeId
+            where w.name in (:names) and n.ended = false and n.waitsUntil > db_clock()
+            order by w.name, w.since, w.id
+            """)
+    @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
+    List<NodeRows.Waiting> waiting(@Param("names") Collection<String> names);
 
     @Override
     @Query("select distinct l.nodeId from HoldfastLock l where l.nodeId in (:ids)")

@@ -14,6 +14,7 @@ import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -365,6 +366,13 @@ public final class LockStore implements AutoCloseable {
          * @param sinceMicros since when, from the begin of the transaction: negative
          */
         List<String> idleNodes(String after, long sinceMicros, int limit);
+
+        /**
+         * Reads which nodes wait for these locks: one result for each waiter of a node that is marked as waiting.
+         *
+         * @return in the order of the names, and of each queue
+         */
+        List<NodeRows.Waiting> waiting(Collection<String> names);
 
         /** Returns the nodes among these that a lock's row refers to. */
         List<String> named(List<String> ids);

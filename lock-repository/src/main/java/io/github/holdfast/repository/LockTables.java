@@ -235,6 +235,20 @@ public interface LockTables {
         }
 
         /**
+         * A waiter as one statement saw it.
+         *
+         * @param lockName what it waits for
+         * @param node its node
+         */
+        record Waiting(String lockName, Snapshot node) {
+
+            /** The constructor that the query calls. */
+            public Waiting(String lockName, LockNode node, Instant dbNow) {
+                this(lockName, new Snapshot(node, dbNow));
+            }
+        }
+
+        /**
          * Reads a node and the database's clock.
          *
          * @return empty if the node has no row; such a node counts as ended

@@ -10,6 +10,6 @@ import org.jspecify.annotations.Nullable;
  * @param name the name of the election and its lock
  * @param leader who leads, on whatever node; null if nobody does
  * @param isLeader whether the service that was asked leads
- * @param waiting the nodes with a candidate that waits for the leadership, in the order of their ids
+ * @param waiting the nodes with a candidate that waits for the leadership, in the order in which they began to wait
  */
 public record ElectionInfo(String name, @Nullable LeaderInfo leader, boolean isLeader, List<NodeInfo> waiting) {}

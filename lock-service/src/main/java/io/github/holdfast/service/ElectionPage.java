@@ -4,6 +4,7 @@ import io.github.holdfast.election.Elections;
 import io.github.holdfast.election.LeaderInfo;
 import io.github.holdfast.lock.LockInfo;
 import java.util.List;
+import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -14,23 +15,26 @@ final class ElectionPage {
 
     private final LockAdmin admin;
     private final Elections own;
-    private final WaitingNodes waiting;
 
-    ElectionPage(LockAdmin admin, Elections own, WaitingNodes waiting) {
+    ElectionPage(LockAdmin admin, Elections own) {
         this.admin = admin;
         this.own = own;
-        this.waiting = waiting;
     }
 
     List<ElectionInfo> read(String afterName, int limit) {
-        return leaders(afterName, limit).entrySet().stream()
-                .limit(limit)
-                .map(election -> election(election.getKey(), election.getValue().orElse(null)))
+        Map<String, Optional<LeaderInfo>> leaders = leaders(afterName, limit);
+        List<String> names = leaders.keySet().stream().limit(limit).toList();
+        Map<String, List<NodeInfo>> waiting = names.isEmpty() ? Map.of() : admin.waitingNodes(names);
+        return names.stream()
+                .map(name -> election(
+                        name,
+                        leaders.getOrDefault(name, Optional.empty()).orElse(null),
+                        waiting.getOrDefault(name, List.of())))
                 .toList();
     }
 
-    private ElectionInfo election(String name, @Nullable LeaderInfo leader) {
-        return new ElectionInfo(name, leader, leader != null && own.isLeader(leader), waiting.of(name));
+    private ElectionInfo election(String name, @Nullable LeaderInfo leader, List<NodeInfo> waiting) {
+        return new ElectionInfo(name, leader, leader != null && own.isLeader(leader), waiting);
     }
 
     /** Only the holder of its lock shows that an election has a leader. One without a leader is known to its candidates. */

@@ -19,11 +19,15 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 
 /**
  * Lists the locks, elections, semaphores, nodes and task runs in the database, releases by force, and changes the limits of semaphores.
@@ -96,25 +100,36 @@ public final class LockAdmin {
      * is not seen if it waits for a row lock, or for another thread of its own service, or if it is a candidate that {@linkplain
      * io.github.holdfast.election.ElectionRequest#lookEvery looks at intervals}.
      *
-     * <p>One statement if no node waits. Otherwise, there are two more, and one for each node that waits for anything, unless all of
-     * these wait for this lock. A node that begins or ends its wait meanwhile may be told wrongly.
+     * <p>One statement.
      *
      * @param name as for {@link LockRequest#of}
-     * @return in the order of their ids; empty if no node waits
+     * @return each node once, in the order in which they began to wait; empty if no node waits
      * @throws IllegalArgumentException if the name is not valid
      * @throws IllegalStateException if the service is closed
      * @throws LockStoreException if the database failed
      */
     public List<NodeInfo> waitingNodes(String name) {
-        return new WaitingNodes(engine).of(LockRequest.of(name).name());
+        String valid = LockRequest.of(name).name();
+        return waitingNodes(List.of(valid)).getOrDefault(valid, List.of());
+    }
+
+    /** Returns the same as {@link #waitingNodes(String)} by the names of locks; without those for which no node waits. */
+    Map<String, List<NodeInfo>> waitingNodes(Collection<String> names) {
+        Map<String, Map<String, NodeInfo>> byName = new HashMap<>();
+        read("Those who wait could not be read", () -> store().pages().waiting(names))
+                .forEach(seen -> byName.computeIfAbsent(seen.lockName(), name -> new LinkedHashMap<>())
+                        .putIfAbsent(seen.node().node().id(), NodeInfo.of(seen.node())));
+        return byName.entrySet().stream()
+                .collect(Collectors.toMap(
+                        Map.Entry::getKey, nodes -> List.copyOf(nodes.getValue().values())));
     }
 
     /**
      * Returns the elections, one page at a time: those that have a leader, on whatever node, and those in which this service has a
      * candidate.
      *
-     * <p>One statement for each {@link #MAX_PAGE_SIZE} held locks that it looks at, and those of {@link #waitingNodes} for each
-     * election. The nodes are read once for all of them.
+     * <p>One statement for each {@link #MAX_PAGE_SIZE} held locks that it looks at. One more if it finds an election, for the nodes that
+     * wait.
      *
      * @param afterName the last name of the previous page; the empty string for the first page
      * @param limit 1 to {@link #MAX_PAGE_SIZE}
@@ -125,7 +140,7 @@ public final class LockAdmin {
      */
     public List<ElectionInfo> elections(String afterName, int limit) {
         checkPageSize(limit);
-        return new ElectionPage(this, elections, new WaitingNodes(engine)).read(afterName, limit);
+        return new ElectionPage(this, elections).read(afterName, limit);
     }
 
     /**

@@ -98,7 +98,7 @@ abstract class AdminCrashPointContract extends CrashPoints {
                             .satisfies(
                                     election -> assertThat(election.waiting()).hasSize(1))));
             atEachStep(
-                    3,
+                    2,
                     crash -> crash.isDone(() -> assertThat(mine.admin().waitingNodes(request.name()))
                             .hasSize(1)));
         }
