@@ -1,0 +1,5 @@
+/** Tests of the router. */
+@NullMarked
+package io.github.holdfast.router;
+
+import org.jspecify.annotations.NullMarked;
