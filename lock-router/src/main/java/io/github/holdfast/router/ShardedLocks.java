@@ -9,17 +9,13 @@ import io.github.holdfast.lock.Locks;
 import io.github.holdfast.service.LockAdmin;
 import io.github.holdfast.service.LockService;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
-import java.util.ArrayList;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.SortedMap;
-import java.util.TreeMap;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReadWriteLock;
 
@@ -43,12 +39,10 @@ public final class ShardedLocks implements Locks {
     private static final Comparator<LockInfo> BY_NAME =
             Comparator.comparing(held -> held.name().getBytes(StandardCharsets.UTF_8), Arrays::compareUnsigned);
 
-    private final SortedMap<String, LockService> shards;
-    private final Sharding sharding;
+    private final Routes routes;
 
-    private ShardedLocks(SortedMap<String, LockService> shards, Sharding sharding) {
-        this.shards = shards;
-        this.sharding = sharding;
+    private ShardedLocks(Routes routes) {
+        this.routes = routes;
     }
 
     /**
@@ -59,32 +53,32 @@ public final class ShardedLocks implements Locks {
      * @throws IllegalArgumentException if there is no shard, a service has two names, or the rule uses another shard
      */
     public static ShardedLocks of(Map<String, LockService> shards, Sharding sharding) {
-        SortedMap<String, LockService> sorted = new TreeMap<>(Map.copyOf(shards));
-        if (sorted.isEmpty()) {
-            throw new IllegalArgumentException("There is no shard");
-        }
-        Map<LockService, String> names = new HashMap<>();
-        sorted.forEach((name, service) -> {
-            String other = names.put(service, name);
-            if (other != null) {
-                throw new IllegalArgumentException(
-                        "The shards '" + other + "' and '" + name + "' are the same service");
-            }
-        });
-        return new ShardedLocks(sorted, checked(sharding, sorted));
+        return new ShardedLocks(Routes.of(shards, sharding));
     }
 
-    private static Sharding checked(Sharding sharding, Map<String, LockService> shards) {
-        for (String shard : sharding.shards()) {
-            if (!shards.containsKey(shard)) {
-                throw new IllegalArgumentException(unknown(shard, shards));
-            }
-        }
-        return sharding;
-    }
-
-    private static String unknown(String shard, Map<String, LockService> shards) {
-        return "There is no shard '" + shard + "', only " + shards.keySet();
+    /**
+     * Returns locks for the time of a change to another rule. A name whose shard changes is locked on both shards. So it has one holder,
+     * even if some processes still use the old rule. When no process uses the old rule any more, others may use the new one. No process
+     * may use the old rule and another the new one at the same time. Both conditions also concern leases, node leases and minimum holds
+     * that a process has left behind.
+     *
+     * <p>A lock that moves costs the statements of two locks, and one to read the time of the grant. If one of its two shards fails, it
+     * fails. Its handle is held as long as both locks are. The order of acquisition is that of the names of the shards. No transaction can
+     * be fenced by both: {@link LockHandle#isFenced} is false, and {@link LockRequest#requireFence} is refused. {@link #serviceFor} refuses
+     * the name. Both shards list it. A refused request with a {@linkplain LockRequest#minimumHold minimum hold} may keep the lock
+     * unavailable for that long.
+     *
+     * <p>Tokens of a name grow if each process with the old rule ends before {@code nextTokensFrom}, and each with the new rule starts
+     * after it. The tokens are those of the old shard before that time, and those of the new shard from then on, which are greater: tokens
+     * start at the clock of the database when a name is first used.
+     *
+     * @param next the new rule, for the same services
+     * @param nextTokensFrom from when on grants have the tokens of the new shard, by the clock of its database
+     * @throws IllegalArgumentException if the new rule uses another shard
+     * @throws IllegalStateException if this object is for a change already
+     */
+    public ShardedLocks movingTo(Sharding next, Instant nextTokensFrom) {
+        return new ShardedLocks(routes.movingTo(next, nextTokensFrom));
     }
 
     /**
@@ -93,35 +87,29 @@ public final class ShardedLocks implements Locks {
      *
      * @param name the name of a lock, semaphore, task or election
      * @throws IllegalArgumentException if the name has no shard
+     * @throws IllegalStateException if the name {@linkplain #movingTo moves}: it would need both of its services
      */
     public LockService serviceFor(String name) {
-        return service(sharding.shardOf(name));
-    }
-
-    private LockService service(String shard) {
-        LockService service = shards.get(shard);
-        if (service == null) {
-            throw new IllegalArgumentException(unknown(shard, shards));
-        }
-        return service;
+        routes.moving(name).ifPresent(moving -> {
+            throw new IllegalStateException("'" + name + "' moves from shard '"
+                    + moving.present().name() + "' to shard '" + moving.next().name() + "': no single service has it");
+        });
+        return routes.service(routes.shardOf(name));
     }
 
     @Override
     public Optional<LockHandle> tryAcquire(LockRequest request) {
-        return serviceFor(request.name()).tryAcquire(request);
+        Optional<MovingName> moving = routes.moving(request.name());
+        return moving.isPresent()
+                ? moving.get().tryAcquire(request)
+                : serviceFor(request.name()).tryAcquire(request);
     }
 
     @Override
     public LockHandle acquire(LockRequest request) throws InterruptedException {
-        return serviceFor(request.name()).acquire(request);
-    }
-
-    /** A lock to acquire on a shard. */
-    private record Step(String shard, LockRequest request) {
-
-        /** The same in all processes, and in all steps of a change of the rule. */
-        static final Comparator<Step> ORDER = Comparator.comparing(Step::shard)
-                .thenComparing(step -> step.request().name());
+        return routes.moving(request.name()).isPresent()
+                ? acquireAll(List.of(request)).handles().get(0)
+                : serviceFor(request.name()).acquire(request);
     }
 
     /**
@@ -135,58 +123,27 @@ public final class ShardedLocks implements Locks {
      */
     @Override
     public LockHandles acquireAll(Collection<LockRequest> requests) throws InterruptedException {
-        checkNames(requests);
-        long start = System.nanoTime();
-        Duration wait = requests.stream()
-                .map(request -> request.waitTime().orElse(LockRequest.DEFAULT_WAIT))
-                .min(Comparator.naturalOrder())
-                .orElseThrow();
-        List<LockHandle> acquired = new ArrayList<>();
-        try {
-            for (Step step : steps(requests)) {
-                acquired.add(service(step.shard()).acquire(step.request().waitAtMost(left(wait, start))));
-            }
-        } catch (RuntimeException | Error | InterruptedException notAcquired) {
-            LockHandles.of(acquired).release();
-            throw notAcquired;
-        }
-        return LockHandles.of(acquired);
-    }
-
-    private List<Step> steps(Collection<LockRequest> requests) {
-        return requests.stream()
-                .map(request -> new Step(sharding.shardOf(request.name()), request))
-                .sorted(Step.ORDER)
-                .toList();
-    }
-
-    private static Duration left(Duration wait, long start) {
-        Duration left = wait.minusNanos(System.nanoTime() - start);
-        return left.isNegative() ? Duration.ZERO : left;
-    }
-
-    private static void checkNames(Collection<LockRequest> requests) {
-        if (requests.isEmpty()) {
-            throw new IllegalArgumentException("There is nothing to acquire");
-        }
-        if (requests.stream().map(LockRequest::name).distinct().count() < requests.size()) {
-            throw new IllegalArgumentException("A lock was named twice");
-        }
+        return new JointAcquisition(routes, requests).acquire();
     }
 
     @Override
     public Lock asLock(String name) {
-        return serviceFor(name).asLock(name);
+        return routes.moving(name)
+                .map(MovingName::asLock)
+                .orElseGet(() -> serviceFor(name).asLock(name));
     }
 
     @Override
     public ReadWriteLock asReadWriteLock(String name) {
-        return serviceFor(name).asReadWriteLock(name);
+        return routes.moving(name)
+                .map(MovingName::asReadWriteLock)
+                .orElseGet(() -> serviceFor(name).asReadWriteLock(name));
     }
 
     @Override
     public Optional<LockInfo> find(String name) {
-        return serviceFor(name).find(name);
+        Optional<MovingName> moving = routes.moving(name);
+        return moving.isPresent() ? moving.get().find() : serviceFor(name).find(name);
     }
 
     /**
@@ -200,7 +157,7 @@ public final class ShardedLocks implements Locks {
      * @throws LockStoreException if one of the databases failed. Ask {@link LockAdmin#held} of the other shards then
      */
     public List<LockInfo> held(String afterName, int limit) {
-        List<LockInfo> held = shards.values().stream()
+        List<LockInfo> held = routes.services().stream()
                 .flatMap(service -> service.admin().held(afterName, limit).stream())
                 .sorted(BY_NAME)
                 .toList();
@@ -214,6 +171,6 @@ public final class ShardedLocks implements Locks {
 
     @Override
     public String toString() {
-        return "ShardedLocks[shards=" + shards.keySet() + ", sharding=" + sharding + "]";
+        return "ShardedLocks[" + routes + "]";
     }
 }

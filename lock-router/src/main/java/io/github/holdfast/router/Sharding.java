@@ -6,7 +6,7 @@ import java.util.Map;
 
 /**
  * Decides which shard has the lock of a name. All processes must use the same rule at the same time, because a name that is locked on
- * two shards has two holders. Thread-safe.
+ * two shards has two holders. To change the rule, see {@link ShardedLocks#movingTo}. Thread-safe.
  */
 @FunctionalInterface
 public interface Sharding {
