@@ -1,0 +1,120 @@
+package io.github.holdfast.router;
+
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+import com.zaxxer.hikari.HikariConfig;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.service.LockService;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.RestartableDatabase;
+import io.github.holdfast.test.TestDatabase;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+
+/** The server of one shard is killed. */
+abstract class ShardFailureContract {
+
+    private static final Duration SOON = ofSeconds(30);
+    private static final Sharding SHARDING = Sharding.byPrefix(Map.of("a:", "a", "b:", "b", "moves:", "a"));
+    private static final Sharding NEXT = Sharding.byPrefix(Map.of("a:", "a", "b:", "b", "moves:", "b"));
+
+    abstract TestDatabase killed();
+
+    private static LockRequest lock(String name) {
+        return LockRequest.of(name).waitAtMost(ofMillis(500));
+    }
+
+    /** As someone would set them who wants to be told when the database is away. */
+    private void withTimeouts(HikariConfig pool) {
+        pool.setMaximumPoolSize(4);
+        pool.setConnectionTimeout(1000);
+        pool.setValidationTimeout(500);
+        switch (killed()) {
+            case POSTGRESQL -> {
+                pool.addDataSourceProperty("connectTimeout", "1");
+                pool.addDataSourceProperty("socketTimeout", "3");
+            }
+            case MARIADB, MYSQL -> {
+                pool.addDataSourceProperty("connectTimeout", "1000");
+                pool.addDataSourceProperty("socketTimeout", "3000");
+            }
+            default -> pool.addDataSourceProperty("NETWORK_TIMEOUT", "3000");
+        }
+    }
+
+    @Test
+    void theOtherShardsLocksAreNotConcerned(Database first) throws Exception {
+        ExecutorService threads = Executors.newCachedThreadPool();
+        try (RestartableDatabase second = RestartableDatabase.start(killed());
+                Nodes nodes = new Nodes()) {
+            Nodes.withTables(first);
+            Nodes.withTables(second.database());
+            LockService a = nodes.open(first).locks();
+            LockService b = nodes.open(
+                            second.database(), this::withTimeouts, builder -> builder.nodeLease(ofSeconds(3)))
+                    .locks();
+            ShardedLocks locks = ShardedLocks.of(Map.of("a", a, "b", b), SHARDING);
+            ShardedLocks moving = locks.movingTo(NEXT, Instant.EPOCH);
+            LockHandle heldA = locks.acquire(lock("a:held"));
+            LockHandle heldB = locks.acquire(lock("b:held"));
+            AtomicBoolean isBack = new AtomicBoolean();
+            Future<Duration> slowest = threads.submit(() -> slowestCycle(locks, isBack));
+
+            second.kill();
+            assertThatExceptionOfType(LockStoreException.class).isThrownBy(() -> locks.acquire(lock("b:1")));
+            assertThatExceptionOfType(LockStoreException.class).isThrownBy(() -> locks.find("b:1"));
+            assertThatExceptionOfType(LockStoreException.class).isThrownBy(() -> locks.held("", 10));
+            assertThatExceptionOfType(LockStoreException.class)
+                    .isThrownBy(() -> locks.acquireAll(List.of(lock("b:2"), lock("a:2"))));
+            assertThatExceptionOfType(LockStoreException.class).isThrownBy(() -> moving.acquire(lock("moves:1")));
+            assertThatExceptionOfType(LockStoreException.class)
+                    .isThrownBy(() -> moving.tryAcquire(LockRequest.of("moves:2")));
+            assertThat(a.admin().held("", 10))
+                    .as("nothing is left of what failed on the other shard")
+                    .allSatisfy(held -> assertThat(held.name()).isIn("a:held", "a:cycle"));
+            await().atMost(SOON).until(() -> heldB.state() == LockState.LOST);
+
+            second.restart();
+            await().atMost(SOON)
+                    .ignoreExceptions()
+                    .untilAsserted(() ->
+                            locks.acquireAll(List.of(lock("b:3"), lock("a:3"))).close());
+            isBack.set(true);
+            assertThat(slowest.get(60, SECONDS)).isLessThan(ofSeconds(1));
+            assertThat(heldA.state()).isEqualTo(LockState.HELD);
+            assertThat(heldA.release()).isEqualTo(ReleaseOutcome.RELEASED);
+            assertThat(heldB.release()).isEqualTo(ReleaseOutcome.LOST);
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    /** Acquires and releases a lock of the other shard, and returns the longest time that this took. */
+    private static Duration slowestCycle(ShardedLocks locks, AtomicBoolean isOver) throws InterruptedException {
+        long slowest = 0;
+        while (!isOver.get()) {
+            long start = System.nanoTime();
+            locks.acquire(lock("a:cycle")).close();
+            slowest = Math.max(slowest, System.nanoTime() - start);
+            LockSupport.parkNanos(1_000_000);
+        }
+        return Duration.ofNanos(slowest);
+    }
+}
