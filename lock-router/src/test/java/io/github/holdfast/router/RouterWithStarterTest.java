@@ -1,0 +1,75 @@
+package io.github.holdfast.router;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.Locks;
+import io.github.holdfast.service.LockAdmin;
+import io.github.holdfast.service.LockService;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.OnDatabase;
+import io.github.holdfast.test.TestDatabase;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+/** A Spring Boot application with the starter, and a second lock service of its own. */
+@OnDatabase(TestDatabase.H2_TCP)
+class RouterWithStarterTest {
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableAutoConfiguration
+    static class Application {
+
+        @Bean
+        Nodes nodes() {
+            return new Nodes();
+        }
+
+        @Bean(defaultCandidate = false)
+        @Qualifier("archive")
+        LockService archiveLocks(Nodes nodes) {
+            return nodes.open(nodes.database(TestDatabase.H2_MEMORY)).locks();
+        }
+    }
+
+    @Test
+    void theRouterHasBothServicesAndTheStarterClosesThem(Database database) throws Exception {
+        ShardedLocks locks;
+        try (ConfigurableApplicationContext application = new SpringApplicationBuilder(Application.class)
+                .web(WebApplicationType.NONE)
+                .registerShutdownHook(false)
+                .properties(Map.of(
+                        "spring.main.banner-mode", "off",
+                        "logging.level.root", "error",
+                        "spring.datasource.url", database.url(),
+                        "spring.datasource.username", database.user(),
+                        "spring.datasource.password", database.password(),
+                        "holdfast.schema.management", "sql",
+                        "holdfast.router.prefixes.archiveLocks", "archive:",
+                        "holdfast.router.others", "holdfastLockService"))
+                .run()) {
+            locks = application.getBean(ShardedLocks.class);
+            assertThat(application.getBean(Locks.class)).isSameAs(locks);
+            assertThat(locks.serviceFor("order:1")).isSameAs(application.getBean(LockService.class));
+            assertThat(locks.serviceFor("archive:1")).isSameAs(application.getBean("archiveLocks"));
+            try (LockHandle order = locks.acquire(LockRequest.of("order:1").requireFence());
+                    LockHandle archived = locks.acquire(LockRequest.of("archive:1"))) {
+                assertThat(order.isFenced()).isTrue();
+                assertThat(archived.remaining()).isPositive();
+                assertThat(application.getBean(LockAdmin.class).held("", 10)).hasSize(1);
+                assertThat(locks.held("", 10)).hasSize(2);
+            }
+        }
+        assertThatIllegalStateException().isThrownBy(() -> locks.tryAcquire(LockRequest.of("order:1")));
+        assertThatIllegalStateException().isThrownBy(() -> locks.tryAcquire(LockRequest.of("archive:1")));
+    }
+}
