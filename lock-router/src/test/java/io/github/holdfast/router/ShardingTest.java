@@ -16,6 +16,7 @@ import org.junit.jupiter.api.Test;
 /** Which shard a name goes to. */
 class ShardingTest {
 
+    private static final Path PAGE = Path.of("..", "docs", "sharding.md");
     private static final int NAMES = 20_000;
 
     private static List<String> shards(int count) {
@@ -29,7 +30,7 @@ class ShardingTest {
     /** The rows of the table in the documentation, for those who write this in another language. */
     @Test
     void theHashIsTheDocumentedOne() throws Exception {
-        List<String[]> vectors = Files.readString(Path.of("..", "docs", "sharding.md"))
+        List<String[]> vectors = Files.readString(PAGE)
                 .lines()
                 .filter(line -> line.matches("\\| `.*` \\| `[0-9a-f]{16}` \\|.*"))
                 .map(line -> line.split(" *\\| *"))
@@ -47,6 +48,35 @@ class ShardingTest {
                             Integer.toString(HashSharding.bucket(HashSharding.key(name), 10)),
                             Integer.toString(HashSharding.bucket(HashSharding.key(name), 1000)));
         }
+    }
+
+    /** The shares of the busiest shard in the documentation. */
+    @Test
+    void theSharesAreTheDocumentedOnes() throws Exception {
+        List<String> rows = Files.readString(PAGE)
+                .lines()
+                .filter(line -> line.matches("\\| \\d+ \\|( [\\d.]+ % \\|){3}"))
+                .toList();
+        assertThat(rows).hasSize(4).allSatisfy(row -> {
+            int names = Integer.parseInt(row.split(" ")[1]);
+            assertThat(row)
+                    .isEqualTo("| %d | %.1f %% | %.1f %% | %.1f %% |"
+                            .formatted(names, busiest(names, 2), busiest(names, 4), busiest(names, 8)));
+        });
+    }
+
+    /** In percent. */
+    private static double busiest(int names, int count) {
+        Sharding sharding = Sharding.byHash(shards(count));
+        long most = IntStream.range(0, names)
+                .mapToObj(number -> sharding.shardOf(name(number)))
+                .collect(Collectors.groupingBy(shard -> shard, Collectors.counting()))
+                .values()
+                .stream()
+                .mapToLong(Long::longValue)
+                .max()
+                .orElseThrow();
+        return 100.0 * most / names;
     }
 
     private static String unquoted(String cell) {
