@@ -1,0 +1,76 @@
+package io.github.holdfast.quorum;
+
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+
+/** The holds that have not been given back, and the threads that can re-enter them. Thread-safe. */
+final class Holds {
+
+    private record Key(Thread thread, String name) {
+
+        static Key of(QuorumHold hold) {
+            return new Key(hold.acquirer(), hold.name());
+        }
+    }
+
+    private final Map<QuorumHold, Gathering> open = new ConcurrentHashMap<>();
+    private final Map<Key, QuorumHold> ofThreads = new ConcurrentHashMap<>();
+
+    void add(QuorumHold hold, Gathering gathering) {
+        open.put(hold, gathering);
+    }
+
+    /** Lets the thread that has acquired this hold re-enter it. */
+    void attach(QuorumHold hold) {
+        ofThreads.put(Key.of(hold), hold);
+    }
+
+    void detach(QuorumHold hold) {
+        ofThreads.remove(Key.of(hold), hold);
+    }
+
+    void remove(QuorumHold hold) {
+        open.remove(hold);
+        detach(hold);
+    }
+
+    /**
+     * Returns a nested handle, if this thread has the lock and the request may re-enter it.
+     *
+     * @throws IllegalStateException if the hold has a lease, but the request has none
+     * @throws io.github.holdfast.lock.LockLostException if the hold is lost
+     */
+    Optional<LockHandle> reenter(LockRequest request) {
+        QuorumHold own = ofThreads.get(new Key(Thread.currentThread(), request.name()));
+        if (own == null || !request.isReentrant()) {
+            return Optional.empty();
+        }
+        boolean hasLease = own.request().lease().isPresent();
+        if (hasLease && request.lease().isEmpty()) {
+            throw new IllegalStateException(
+                    "This thread holds lock '" + request.name() + "' with a lease, but the nested request has none");
+        }
+        own.reenter();
+        LockHandle nested = new QuorumHandle(own);
+        try {
+            request.lease().filter(lease -> hasLease).ifPresent(nested::ensureValidFor);
+            return Optional.of(nested);
+        } catch (RuntimeException thrown) {
+            nested.release();
+            throw thrown;
+        }
+    }
+
+    void forEach(Consumer<QuorumHold> work) {
+        open.keySet().forEach(work);
+    }
+
+    /** Asks the members that are missing, where it is time to. */
+    void heal() {
+        open.values().forEach(Gathering::heal);
+    }
+}

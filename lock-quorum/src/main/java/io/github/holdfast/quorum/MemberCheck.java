@@ -1,0 +1,64 @@
+package io.github.holdfast.quorum;
+
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.lock.LockNotAcquiredException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.Locks;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
+
+/**
+ * Finds two members that have the same database. One lock is acquired at each member. Where two members have one database, the second
+ * finds the lock held by the owner of the first. A member that does not answer is not checked.
+ */
+final class MemberCheck {
+
+    static final String NAME = "holdfast:quorum";
+
+    /** What a member has answered: its grant, or whom it has found. */
+    private record Found(Optional<LockHandle> handle, Optional<String> holder) {}
+
+    private MemberCheck() {}
+
+    static void check(Quorum quorum) {
+        String asker = Acquirer.current().threadName();
+        List<CompletableFuture<Found>> asked = quorum.members().stream()
+                .map(member -> member.ask(asker, locks -> lockOrFind(locks, quorum.timeout())))
+                .toList();
+        List<Found> found = Answers.of(asked, asked.size())
+                .await(quorum.timeout().multipliedBy(2))
+                .given();
+        Set<String> owners = found.stream()
+                .flatMap(one -> one.handle().stream())
+                .map(LockHandle::owner)
+                .collect(Collectors.toSet());
+        // A member that answers later releases at once what it was granted.
+        for (CompletableFuture<Found> answer : asked) {
+            CompletableFuture<Void> unused =
+                    answer.thenAcceptAsync(late -> late.handle().ifPresent(LockHandle::release), quorum.threads());
+        }
+        if (found.stream().flatMap(one -> one.holder().stream()).anyMatch(owners::contains)) {
+            throw new IllegalArgumentException("Two members of the quorum have the same database");
+        }
+    }
+
+    private static Found lockOrFind(Locks locks, Duration wait) {
+        LockRequest request = LockRequest.of(NAME)
+                .notReentrant()
+                .withoutFence()
+                .lease(Duration.ofSeconds(10))
+                .waitAtMost(wait);
+        try {
+            return new Found(Optional.of(locks.acquire(request).detach()), Optional.empty());
+        } catch (LockNotAcquiredException held) {
+            return new Found(Optional.empty(), locks.find(NAME).map(LockInfo::owner));
+        } catch (InterruptedException impossible) {
+            throw new IllegalStateException("Nobody interrupts the threads of the quorum", impossible);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+package io.github.holdfast.quorum;
+
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.Locks;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Function;
+
+/**
+ * The members, and how they are asked.
+ *
+ * @param members in the order of the user's list, on which tokens depend
+ * @param timeout for how long an answer is awaited
+ * @param threads the threads that wait for answers
+ */
+record Quorum(List<Member> members, Duration timeout, ExecutorService threads) {
+
+    private static final Duration SHORTEST_ATTEMPT = Duration.ofMillis(100);
+
+    /** How many members are more than half of them. */
+    int majority() {
+        return members.size() / 2 + 1;
+    }
+
+    /** Returns how long to wait for the answers of one attempt: a tenth of the wait time, if that is less than the timeout. */
+    Duration timeout(Duration wait) {
+        Duration tenth = wait.dividedBy(10);
+        Duration atLeast = tenth.compareTo(SHORTEST_ATTEMPT) < 0 ? SHORTEST_ATTEMPT : tenth;
+        return wait.isZero() || atLeast.compareTo(timeout) > 0 ? timeout : atLeast;
+    }
+
+    /** Asks all members, and waits for their answers. */
+    <T> Answers<T> askAll(String asker, Function<Locks, T> question) {
+        List<CompletableFuture<T>> answers =
+                members.stream().map(member -> member.ask(asker, question)).toList();
+        return Answers.of(answers, members.size()).await(timeout);
+    }
+
+    /** Does something with each handle, and waits until a majority has done it. */
+    <T> Answers<T> askEach(Map<Integer, LockHandle> handles, String asker, Function<LockHandle, T> work) {
+        List<CompletableFuture<T>> answers = handles.entrySet().stream()
+                .map(entry -> members.get(entry.getKey()).ask(asker, locks -> work.apply(entry.getValue())))
+                .toList();
+        return Answers.of(answers, majority()).await(timeout);
+    }
+
+    /** Does something with each handle in any case, and does not wait. */
+    <T> List<CompletableFuture<T>> tellEach(
+            Map<Integer, LockHandle> handles, String asker, Function<LockHandle, T> work) {
+        List<CompletableFuture<T>> answers = new ArrayList<>();
+        handles.forEach((member, handle) -> answers.add(members.get(member).tell(asker, locks -> work.apply(handle))));
+        return answers;
+    }
+
+    /** Runs this on another thread, or on this one when the threads have ended. */
+    void later(Runnable work) {
+        try {
+            threads.execute(work);
+        } catch (RejectedExecutionException closed) {
+            work.run();
+        }
+    }
+}

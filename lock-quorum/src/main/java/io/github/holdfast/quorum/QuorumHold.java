@@ -1,0 +1,298 @@
+package io.github.holdfast.quorum;
+
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockLost;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.lock.ReleaseOutcome;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the members have granted together, from the first question to the release. The hold is held while a majority of its members
+ * is held at the same time. Thread-safe.
+ *
+ * <p>A handle of a member that is lost stays lost. So a gap in the hold stays visible in its handles, until a new grant joins. {@link
+ * #join} therefore judges first, and a loss is final.
+ */
+final class QuorumHold {
+
+    private static final Set<LockState> ALIVE = EnumSet.of(LockState.HELD, LockState.SUSPECT);
+
+    private enum Phase {
+        GATHERING,
+        HELD,
+        LOST,
+        GIVEN_BACK
+    }
+
+    private final Quorum quorum;
+    private final LockRequest request;
+    private final Acquirer acquisition;
+    private final Holds holds;
+    private final Thread acquirer = Thread.currentThread();
+    private final CompletableFuture<Boolean> decision = new CompletableFuture<>();
+
+    /** By the index of the member. */
+    private final Map<Integer, LockHandle> granted = new TreeMap<>();
+
+    private final Loss loss;
+    private Phase phase = Phase.GATHERING;
+    private int holdCount = 1;
+    private @Nullable QuorumToken token;
+
+    /**
+     * Creates a hold that has nothing yet.
+     *
+     * @param request what each member is asked for
+     * @param acquisition who acquires
+     * @param holds where the hold is open until it is given back
+     */
+    QuorumHold(Quorum quorum, LockRequest request, Acquirer acquisition, Holds holds) {
+        this.quorum = quorum;
+        this.request = request;
+        this.acquisition = acquisition;
+        this.holds = holds;
+        this.loss = new Loss(request.name(), acquisition.owner(), quorum);
+    }
+
+    String name() {
+        return request.name();
+    }
+
+    Acquirer acquisition() {
+        return acquisition;
+    }
+
+    LockRequest request() {
+        return request;
+    }
+
+    /** Returns the thread that can re-enter the hold, unless it is detached. */
+    Thread acquirer() {
+        return acquirer;
+    }
+
+    /** Completes when the hold is held, or cannot be held any more. */
+    CompletableFuture<Boolean> decision() {
+        return decision;
+    }
+
+    /**
+     * Adds the grant of a member, or releases it if the hold is over. Called on the thread that has asked the member.
+     *
+     * @param handle detached from that thread
+     */
+    void join(Member member, LockHandle handle) {
+        LockHandle superfluous;
+        synchronized (this) {
+            if (phase == Phase.HELD) {
+                judge();
+            }
+            if (phase == Phase.GATHERING || phase == Phase.HELD) {
+                superfluous = granted.put(member.index(), handle);
+                decideIfEnough();
+            } else {
+                superfluous = handle;
+            }
+        }
+        if (superfluous != null) {
+            superfluous.release();
+        }
+        if (superfluous != handle) {
+            handle.onLost(this::memberLost);
+        }
+    }
+
+    private void decideIfEnough() {
+        if (phase != Phase.GATHERING
+                || granted.values().stream().filter(this::isLongEnough).count() < quorum.majority()) {
+            return;
+        }
+        // All whose state is read here as alive were held together when the first state was read. The order of the
+        // tokens rests on this.
+        long[] tokens = new long[quorum.members().size()];
+        granted.forEach((member, handle) -> {
+            if (ALIVE.contains(handle.state())) {
+                tokens[member] = handle.fencingToken();
+            }
+        });
+        token = QuorumToken.of(tokens);
+        phase = Phase.HELD;
+        decision.complete(true);
+    }
+
+    /** Whether this is more than a third of the lease, or of the node's lease: a node is suspect in its last third. */
+    private boolean isLongEnough(LockHandle handle) {
+        return handle.state() == LockState.HELD
+                && request.lease()
+                        .map(lease -> handle.remaining().compareTo(lease.dividedBy(3)) > 0)
+                        .orElse(true);
+    }
+
+    private synchronized void memberLost(LockLost lost) {
+        loss.because(lost.cause());
+        if (phase == Phase.HELD) {
+            judge();
+        }
+    }
+
+    /** Returns the state by the handles of the members. The phase is {@link Phase#HELD}. */
+    private LockState judge() {
+        int held = 0;
+        int alive = 0;
+        for (LockHandle handle : granted.values()) {
+            LockState state = handle.state();
+            held += state == LockState.HELD ? 1 : 0;
+            alive += ALIVE.contains(state) ? 1 : 0;
+        }
+        if (alive < quorum.majority()) {
+            lose();
+            return LockState.LOST;
+        }
+        return held >= quorum.majority() ? LockState.HELD : LockState.SUSPECT;
+    }
+
+    private void lose() {
+        phase = Phase.LOST;
+        loss.tell();
+        // What is left would only keep others from a majority.
+        releaseMembers();
+    }
+
+    /** Ends the hold, because its locks are closed. */
+    synchronized void close() {
+        decision.complete(false);
+        if (phase == Phase.GATHERING || phase == Phase.HELD) {
+            loss.because(LossCause.SERVICE_CLOSED);
+            lose();
+        }
+    }
+
+    synchronized boolean isHeld() {
+        return ALIVE.contains(state());
+    }
+
+    synchronized LockState state() {
+        return switch (phase) {
+            case HELD -> judge();
+            case GATHERING, LOST -> LockState.LOST;
+            case GIVEN_BACK -> LockState.RELEASED;
+        };
+    }
+
+    /** Returns how long a majority is held: as long as the least of the longest. */
+    synchronized Duration remaining() {
+        return isHeld()
+                ? granted.values().stream()
+                        .map(LockHandle::remaining)
+                        .sorted(Comparator.reverseOrder())
+                        .skip(quorum.majority() - 1L)
+                        .findFirst()
+                        .orElse(Duration.ZERO)
+                : Duration.ZERO;
+    }
+
+    synchronized QuorumToken token() {
+        if (token == null) {
+            throw new IllegalStateException("Lock '" + name() + "' was never held");
+        }
+        return token;
+    }
+
+    Loss loss() {
+        return loss;
+    }
+
+    /** Returns whether this member has granted nothing, or has lost its grant. */
+    synchronized boolean isMissing(Member member) {
+        LockHandle handle = granted.get(member.index());
+        return handle == null || !ALIVE.contains(handle.state());
+    }
+
+    /** Does something with each handle that is held, and returns when a majority has done it. */
+    void atMajority(String what, Consumer<LockHandle> work) {
+        Map<Integer, LockHandle> held;
+        synchronized (this) {
+            held = new TreeMap<>(granted);
+        }
+        Answers<Boolean> done = quorum.askEach(held, acquisition.threadName(), handle -> {
+            work.accept(handle);
+            return true;
+        });
+        if (!isHeld()) {
+            throw loss.exception();
+        }
+        if (done.given().size() < quorum.majority()) {
+            throw Answers.failure(name(), what, done.failures());
+        }
+    }
+
+    /** Makes the hold independent of the thread that has acquired it. */
+    void detach() {
+        holds.detach(this);
+        loss.spare();
+    }
+
+    /** Counts a nested acquisition. */
+    synchronized void reenter() {
+        if (!isHeld()) {
+            throw loss.exception();
+        }
+        holdCount++;
+    }
+
+    synchronized int holdCount() {
+        return holdCount;
+    }
+
+    /** Ends one acquisition. The last one gives the hold back. */
+    ReleaseOutcome release() {
+        synchronized (this) {
+            boolean isLost = state() == LockState.LOST;
+            if (--holdCount > 0) {
+                return isLost ? ReleaseOutcome.LOST : ReleaseOutcome.STILL_HELD;
+            }
+        }
+        return giveBack();
+    }
+
+    /** Releases all members, and waits for their answers. What a member grants later is released then. */
+    ReleaseOutcome giveBack() {
+        boolean wasLost;
+        List<CompletableFuture<ReleaseOutcome>> releases;
+        synchronized (this) {
+            wasLost = state() == LockState.LOST;
+            phase = Phase.GIVEN_BACK;
+            holdCount = 0;
+            loss.forget();
+            releases = releaseMembers();
+        }
+        holds.remove(this);
+        List<ReleaseOutcome> outcomes =
+                Answers.of(releases, releases.size()).await(quorum.timeout()).given();
+        if (wasLost) {
+            return ReleaseOutcome.LOST;
+        }
+        boolean isAnswered = outcomes.size() == releases.size()
+                && Stream.of(ReleaseOutcome.UNRESOLVED, ReleaseOutcome.DEFERRED).noneMatch(outcomes::contains);
+        return isAnswered ? ReleaseOutcome.RELEASED : ReleaseOutcome.UNRESOLVED;
+    }
+
+    private List<CompletableFuture<ReleaseOutcome>> releaseMembers() {
+        List<CompletableFuture<ReleaseOutcome>> releases =
+                quorum.tellEach(granted, acquisition.threadName(), LockHandle::release);
+        granted.clear();
+        return releases;
+    }
+}

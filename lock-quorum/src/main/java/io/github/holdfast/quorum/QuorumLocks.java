@@ -1,0 +1,296 @@
+package io.github.holdfast.quorum;
+
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockHandles;
+import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.lock.LockNotAcquiredException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.Locks;
+import io.github.holdfast.service.LockService;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReadWriteLock;
+
+/**
+ * Locks that a majority of independent databases grants. <strong>You probably do not need them:</strong> a lock of one database is
+ * simpler, cheaper, and can fence transactions. The page on quorums says when they help.
+ *
+ * <p><strong>Guarantee.</strong> Of 2f + 1 members, any f may be away. At most one owner holds a lock at a time, under these conditions:
+ * the holder obeys {@link LockHandle#state()}; the clocks of processes and databases run at nearly the same rate; commits are durable;
+ * and the members that the holder does not hold, and those that have forgotten its grant, are together at most f. A member forgets in
+ * a failover that loses commits, for example.
+ *
+ * <p><strong>Tokens.</strong> {@link QuorumToken} orders all grants of a name. {@link LockHandle#fencingToken()} is not supported. {@link
+ * io.github.holdfast.lock.LockLost} and {@link LockInfo} have 0 in its place.
+ *
+ * <p><strong>Requests</strong> can have a lease, a wait time, {@link LockRequest#notReentrant}, {@link LockRequest#interruptOnLoss} and
+ * {@link LockRequest#withoutFence}. Other requests are refused. Transactions are never fenced.
+ *
+ * <p>All processes must use the same members in the same order. Thread-safe. It does not close the services.
+ *
+ * <pre>{@code
+ * try (QuorumLocks locks = QuorumLocks.of(List.of(berlin, oslo, madrid))) {
+ *     locks.run(LockRequest.of("payout"), lock -> bank.pay(QuorumToken.of(lock)));
+ * }
+ * }</pre>
+ */
+public final class QuorumLocks implements Locks, AutoCloseable {
+
+    private static final int LONGEST_PAUSE = 5;
+
+    private final Quorum quorum;
+    private final Holds holds = new Holds();
+    private final QuorumLock.OfThread views = new QuorumLock.OfThread();
+    private final ScheduledExecutorService healing;
+    private final CountDownLatch closed = new CountDownLatch(1);
+
+    QuorumLocks(List<LockService> services, Duration memberTimeout) {
+        ThreadFactory daemons = QuorumLocks::daemon;
+        var threads = Executors.newCachedThreadPool(daemons);
+        List<Member> members = new ArrayList<>();
+        services.forEach(service -> members.add(new Member(members.size(), service, threads, memberTimeout)));
+        quorum = new Quorum(List.copyOf(members), memberTimeout, threads);
+        try {
+            MemberCheck.check(quorum);
+        } catch (RuntimeException thrown) {
+            threads.shutdown();
+            throw thrown;
+        }
+        healing = Executors.newSingleThreadScheduledExecutor(daemons);
+        ScheduledFuture<?> unused = healing.scheduleWithFixedDelay(holds::heal, 250, 250, TimeUnit.MILLISECONDS);
+    }
+
+    private static Thread daemon(Runnable work) {
+        Thread thread = new Thread(null, work, "holdfast-quorum", 0, false);
+        thread.setDaemon(true);
+        thread.setContextClassLoader(QuorumLocks.class.getClassLoader());
+        return thread;
+    }
+
+    /**
+     * Returns locks over these members, with the default settings.
+     *
+     * @param members an odd number of services, at least 3, each on a database that fails independently of the others. Their order is
+     *     part of the {@linkplain QuorumToken tokens}
+     * @throws IllegalArgumentException if the number is wrong, or two have the same database
+     */
+    public static QuorumLocks of(List<LockService> members) {
+        return builder(members).build();
+    }
+
+    /**
+     * Returns a builder for locks over these members.
+     *
+     * @param members as for {@link #of}
+     * @throws IllegalArgumentException if the number is wrong, or a service occurs twice
+     */
+    public static QuorumLocksBuilder builder(List<LockService> members) {
+        return new QuorumLocksBuilder(members);
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * <p>It asks all members at once, and each of them costs what {@link LockService#tryAcquire} says. It returns when a majority has
+     * granted, or the timeout of a member is over. If another client asks at the same time, it can happen that none of them gets a majority.
+     *
+     * @throws io.github.holdfast.lock.LockStoreException if fewer than a majority answered
+     * @throws UnsupportedOperationException if the request is for what only one database can give
+     */
+    @Override
+    public Optional<LockHandle> tryAcquire(LockRequest request) {
+        if (request.waitTime().isPresent()) {
+            throw new IllegalArgumentException("tryAcquire never waits, but the request for lock '" + request.name()
+                    + "' has a wait time: use acquire");
+        }
+        Requests.check(request);
+        Optional<LockHandle> nested = holds.reenter(request);
+        if (nested.isPresent()) {
+            return nested;
+        }
+        QuorumHold hold = new QuorumHold(quorum, Requests.forMember(request), Acquirer.current(), holds);
+        Gathering gathering = begin(hold);
+        Answers.uninterruptibly(hold.decision(), quorum.timeout());
+        if (hold.isHeld()) {
+            return Optional.of(handle(hold, request));
+        }
+        hold.giveBack();
+        checkOpen();
+        RuntimeException failure = gathering.failure(Duration.ZERO);
+        if (failure instanceof LockNotAcquiredException) {
+            return Optional.empty();
+        }
+        throw failure;
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * <p>It asks all members at once, again and again, with a random pause in between. Nobody waits in the queue of a member, so there is
+     * no order among those who wait, and no wake-up. After an interrupt, what a member grants late is released then.
+     *
+     * @throws io.github.holdfast.lock.LockStoreException if fewer than a majority answered the last attempt
+     * @throws UnsupportedOperationException if the request is for what only one database can give
+     */
+    @Override
+    public LockHandle acquire(LockRequest request) throws InterruptedException {
+        Requests.check(request);
+        Optional<LockHandle> nested = holds.reenter(request);
+        if (nested.isPresent()) {
+            return nested.get();
+        }
+        LockRequest forMember = Requests.forMember(request);
+        Duration wait = request.waitTime().orElse(LockRequest.DEFAULT_WAIT);
+        long start = System.nanoTime();
+        for (int attempt = 1; ; attempt++) {
+            QuorumHold hold = new QuorumHold(quorum, forMember, Acquirer.current(), holds);
+            Gathering gathering = begin(hold);
+            if (isDecided(hold, wait)) {
+                return handle(hold, request);
+            }
+            hold.giveBack();
+            Duration waited = Duration.ofNanos(System.nanoTime() - start);
+            if (waited.compareTo(wait) >= 0 || gathering.isFutile()) {
+                throw gathering.failure(waited);
+            }
+            long pause = ThreadLocalRandom.current().nextLong(50, 200) * Math.min(attempt, LONGEST_PAUSE);
+            closed.await(Math.min(pause, wait.minus(waited).toMillis() + 1), TimeUnit.MILLISECONDS);
+            checkOpen();
+        }
+    }
+
+    private Gathering begin(QuorumHold hold) {
+        checkOpen();
+        Gathering gathering = new Gathering(quorum, hold);
+        holds.add(hold, gathering);
+        gathering.begin();
+        return gathering;
+    }
+
+    private boolean isDecided(QuorumHold hold, Duration wait) throws InterruptedException {
+        try {
+            return hold.decision().get(quorum.timeout(wait).toNanos(), TimeUnit.NANOSECONDS) && hold.isHeld();
+        } catch (TimeoutException tooLate) {
+            return hold.isHeld();
+        } catch (InterruptedException interrupted) {
+            hold.giveBack();
+            throw interrupted;
+        } catch (ExecutionException impossible) {
+            throw new IllegalStateException(impossible);
+        }
+    }
+
+    private LockHandle handle(QuorumHold hold, LockRequest request) {
+        if (closed.getCount() == 0) {
+            hold.giveBack();
+            checkOpen();
+        }
+        holds.attach(hold);
+        if (request.isInterruptedOnLoss()) {
+            hold.loss().interrupt(hold.acquirer());
+        }
+        return new QuorumHandle(hold);
+    }
+
+    private void checkOpen() {
+        if (closed.getCount() == 0) {
+            throw new IllegalStateException("The QuorumLocks are closed");
+        }
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * @throws UnsupportedOperationException if a request is for what only one database can give
+     */
+    @Override
+    public LockHandles acquireAll(Collection<LockRequest> requests) throws InterruptedException {
+        List<LockRequest> sorted = requests.stream()
+                .sorted(Comparator.comparing(LockRequest::name))
+                .toList();
+        long names = sorted.stream().map(LockRequest::name).distinct().count();
+        if (names == 0 || names < sorted.size()) {
+            throw new IllegalArgumentException("Each request needs another name, and one is needed at least");
+        }
+        Duration wait = sorted.stream()
+                .map(request -> request.waitTime().orElse(LockRequest.DEFAULT_WAIT))
+                .min(Comparator.naturalOrder())
+                .orElseThrow();
+        long start = System.nanoTime();
+        List<LockHandle> handles = new ArrayList<>();
+        try {
+            for (LockRequest request : sorted) {
+                Duration left = wait.minusNanos(System.nanoTime() - start);
+                handles.add(acquire(request.waitAtMost(left.isNegative() ? Duration.ZERO : left)));
+            }
+            return LockHandles.of(handles);
+        } catch (InterruptedException | RuntimeException | Error thrown) {
+            LockHandles.of(handles).release();
+            throw thrown;
+        }
+    }
+
+    @Override
+    public Lock asLock(String name) {
+        return new QuorumLock(this, views, LockRequest.of(name));
+    }
+
+    /**
+     * Not supported: the members share locks with each other's readers in no common order.
+     *
+     * @throws UnsupportedOperationException always
+     */
+    @Override
+    public ReadWriteLock asReadWriteLock(String name) {
+        throw Requests.unsupported(name, "shared");
+    }
+
+    /**
+     * Returns the owner that holds the lock at a majority of the members. Members that do not answer count for it. Its fencing token
+     * is 0. Its other values are those of the member that has held the lock for it longest, except that it has the owner of the
+     * quorum's handle. A lock that was acquired at a single member is not seen.
+     *
+     * <p>It costs what {@link LockService#find} says, at each member. The view is not of one moment.
+     *
+     * @return empty if nobody holds the lock at a majority
+     * @throws io.github.holdfast.lock.LockStoreException if fewer than a majority answered
+     */
+    @Override
+    public Optional<LockInfo> find(String name) {
+        LockRequest.of(name);
+        checkOpen();
+        Answers<Optional<LockInfo>> answers = quorum.askAll(Acquirer.current().threadName(), locks -> locks.find(name));
+        List<Optional<LockInfo>> given = answers.given();
+        if (given.size() < quorum.majority()) {
+            throw Answers.failure(
+                    name, "was not found, because only " + given.size() + " members answered", answers.failures());
+        }
+        return MajorityView.of(given, quorum).map(MajorityView::info);
+    }
+
+    /**
+     * Marks all locks as lost and releases them. Acquisitions that wait fail. The threads end when the members have answered. A second
+     * call does nothing.
+     */
+    @Override
+    public void close() {
+        closed.countDown();
+        healing.shutdownNow();
+        holds.forEach(QuorumHold::close);
+        quorum.threads().shutdown();
+    }
+}

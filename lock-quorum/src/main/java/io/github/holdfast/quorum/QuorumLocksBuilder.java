@@ -1,0 +1,52 @@
+package io.github.holdfast.quorum;
+
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.service.LockService;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Set;
+
+/** Builds {@link QuorumLocks}. Not thread-safe. */
+public final class QuorumLocksBuilder {
+
+    private static final int FEWEST = 3;
+
+    private final List<LockService> members;
+    private Duration memberTimeout = Duration.ofSeconds(1);
+
+    QuorumLocksBuilder(List<LockService> members) {
+        this.members = List.copyOf(members);
+        Set<LockService> different = Collections.newSetFromMap(new IdentityHashMap<>());
+        different.addAll(members);
+        if (members.size() < FEWEST || members.size() % 2 == 0 || different.size() < members.size()) {
+            throw new IllegalArgumentException("A quorum needs an odd number of different services, at least " + FEWEST
+                    + ", not " + members.size() + " of which " + different.size() + " are different");
+        }
+    }
+
+    /**
+     * Sets how long to wait for the answer of a member. A member that has not answered by then counts as away; if it grants the lock
+     * later, it joins the hold, or is released. The default is 1 second. An acquisition that waits allows each attempt a tenth of its
+     * wait time, at least 100 milliseconds, if that is less.
+     *
+     * @param memberTimeout 10 milliseconds to {@link LockRequest#LONGEST_DURATION}
+     * @return this builder
+     * @throws IllegalArgumentException if it is out of that range
+     */
+    public QuorumLocksBuilder memberTimeout(Duration memberTimeout) {
+        this.memberTimeout = LockRequest.checked("timeout of a member", memberTimeout, Duration.ofMillis(10));
+        return this;
+    }
+
+    /**
+     * Returns the locks, and starts their threads. It locks the name {@code holdfast:quorum} once in each member that answers. This
+     * shows whether two members have the same database.
+     *
+     * @throws IllegalArgumentException if two members have the same database
+     */
+    public QuorumLocks build() {
+        return new QuorumLocks(members, memberTimeout);
+    }
+}

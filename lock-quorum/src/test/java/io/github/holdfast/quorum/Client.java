@@ -1,0 +1,92 @@
+package io.github.holdfast.quorum;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.service.LockService;
+import io.github.holdfast.test.Database;
+import jakarta.persistence.EntityManagerFactory;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.UnaryOperator;
+import org.hibernate.cfg.AvailableSettings;
+import org.hibernate.jpa.HibernatePersistenceConfiguration;
+
+/** A client with a service on each database, as if in a process of its own. */
+final class Client implements AutoCloseable {
+
+    static final Duration NODE_LEASE = Duration.ofSeconds(4);
+
+    private record Service(HikariDataSource pool, EntityManagerFactory unit, LockService locks) {
+
+        void close() {
+            locks.close();
+            unit.close();
+            pool.close();
+        }
+    }
+
+    private final List<Service> services = new ArrayList<>();
+    private final QuorumLocks quorum;
+
+    private Client(List<Database> databases, List<String> urls, UnaryOperator<QuorumLocksBuilder> settings) {
+        try {
+            for (int i = 0; i < databases.size(); i++) {
+                services.add(service(databases.get(i), urls.get(i)));
+            }
+            quorum = settings.apply(QuorumLocks.builder(members())).build();
+        } catch (RuntimeException | Error thrown) {
+            services.forEach(Service::close);
+            throw thrown;
+        }
+    }
+
+    static Client on(List<Database> databases) {
+        return new Client(databases, databases.stream().map(Database::url).toList(), settings -> settings);
+    }
+
+    /** Reaches the databases at other addresses. */
+    static Client at(List<String> urls, List<Database> databases) {
+        return new Client(databases, urls, settings -> settings.memberTimeout(Duration.ofMillis(500)));
+    }
+
+    private static Service service(Database database, String url) {
+        LockSchema.on(database.dataSource()).createIfMissing();
+        HikariDataSource pool = database.pool(config -> {
+            config.setJdbcUrl(url);
+            config.setConnectionTimeout(1000);
+            config.setMaximumPoolSize(6);
+        });
+        EntityManagerFactory unit = new HibernatePersistenceConfiguration("locks")
+                .managedClasses(LockEntity.ENTITIES)
+                .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, pool)
+                .createEntityManagerFactory();
+        return new Service(
+                pool,
+                unit,
+                LockService.builder(unit)
+                        .nodeLease(NODE_LEASE)
+                        .withoutHousekeeping()
+                        .build());
+    }
+
+    QuorumLocks locks() {
+        return quorum;
+    }
+
+    /** Returns the services, in the order of the databases. */
+    List<LockService> members() {
+        return services.stream().map(Service::locks).toList();
+    }
+
+    LockService member(int index) {
+        return services.get(index).locks();
+    }
+
+    @Override
+    public void close() {
+        quorum.close();
+        services.forEach(Service::close);
+    }
+}
