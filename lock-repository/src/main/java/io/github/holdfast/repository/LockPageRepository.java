@@ -61,6 +61,17 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
 
     @Override
     @Query("""
+            select new io.github.holdfast.repository.LockTables$LockSnapshot(l, m, db_clock())
+            from HoldfastLock l join HoldfastNode m on m.id = l.nodeId
+            where l.name > :after and l.owner is not null and m.ended = false and l.holder like :holder
+            order by l.name fetch first :limit rows only
+            """)
+    @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
+    List<LockSnapshot> heldThroughNodes(
+            @Param("holder") String holder, @Param("after") String after, @Param("limit") int limit);
+
+    @Override
+    @Query("""
             select l from HoldfastLock l where l.name > :after and l.nodeId = :nodeId
             order by l.name fetch first :limit rows only
             """)

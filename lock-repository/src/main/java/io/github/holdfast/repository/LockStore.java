@@ -340,6 +340,13 @@ public final class LockStore implements AutoCloseable {
          */
         List<LockSnapshot> held(String after, int limit);
 
+        /**
+         * Reads the locks that are held through a node that has not been ended, and whose holder is described like this.
+         *
+         * @param holder a pattern of SQL
+         */
+        List<LockSnapshot> heldThroughNodes(String holder, String after, int limit);
+
         /** Reads the locks that are held through a node, alive or dead. */
         List<LockEntity> heldThrough(String nodeId, String after, int limit);
 
@@ -437,10 +444,19 @@ public final class LockStore implements AutoCloseable {
             /**
              * Called when a release has woken this service without saying which lock is free.
              *
-             * @param free reads the names of those locks that this service waits for and nobody holds; one statement. If this service
-             *     is not woken again at once, {@link #lockReleased} follows for each of them
+             * @param free reads the names of those locks that this service waits for and nobody holds; one statement
              */
             void woken(Supplier<List<String>> free);
+
+            /**
+             * Called a moment after {@link #woken}, unless the service was woken again before that: another release may have woken it in
+             * vain meanwhile.
+             *
+             * @param lockNames the locks that this service waits for and nobody holds
+             */
+            default void stillFree(List<String> lockNames) {
+                lockNames.forEach(this::lockReleased);
+            }
 
             /** Called for each lock of which a release has found that another service waits for it. */
             void awaitedElsewhere(String lockName);

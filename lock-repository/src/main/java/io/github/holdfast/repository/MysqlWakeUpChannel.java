@@ -184,7 +184,7 @@ final class MysqlWakeUpChannel implements LockStore.WakeUpChannel {
 
     /** Tells of the releases whose rings came between two sleeps, and woke nobody. */
     private void tellMissed(Receiver listener, Connection connection, long number) {
-        free(connection, number).forEach(listener::lockReleased);
+        listener.stillFree(free(connection, number));
     }
 
     private void tell(Receiver listener, Connection connection, long number) {

@@ -25,7 +25,7 @@ public final class ElectionRequest {
     public static final int MAX_CANDIDATE_LENGTH = 100;
 
     /** What a candidate adds to the description of its process in the row of the lock. */
-    private static final String MARK = "holdfast-election";
+    static final String MARK = "holdfast-election";
 
     private final LockRequest lock;
     private final @Nullable String candidate;

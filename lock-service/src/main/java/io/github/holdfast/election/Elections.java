@@ -8,6 +8,9 @@ import java.util.stream.Collectors;
 /** The elections in which one lock service has a candidate. The service ends them with itself. For the lock service only. Thread-safe. */
 public final class Elections implements AutoCloseable {
 
+    /** A pattern of SQL, which the description of a leader fits. */
+    public static final String HOLDER_OF_LEADER = "%/" + ElectionRequest.MARK + "%";
+
     private final LockEngine engine;
     private final Set<LeaderElection> underWay = ConcurrentHashMap.newKeySet();
     private volatile boolean isStopped;

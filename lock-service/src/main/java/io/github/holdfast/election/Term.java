@@ -31,7 +31,7 @@ final class Term implements Leadership {
     private final ElectionRequest request;
     private final LeaderCallbacks callbacks;
     private final Thread leading = Thread.currentThread();
-    private final ScheduledExecutorService watch = LockEngine.scheduler("holdfast-election-watch");
+    private final ScheduledExecutorService watch = LockEngine.scheduler("holdfast-leader-watch");
     private final CountDownLatch over = new CountDownLatch(1);
     private final CountDownLatch revoked = new CountDownLatch(1);
     private volatile @Nullable RevocationCause cause;

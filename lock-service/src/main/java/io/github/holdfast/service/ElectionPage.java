@@ -3,6 +3,7 @@ package io.github.holdfast.service;
 import io.github.holdfast.election.Elections;
 import io.github.holdfast.election.LeaderInfo;
 import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.repository.LockTables.LockSnapshot;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
@@ -43,12 +44,14 @@ final class ElectionPage {
         String after = afterName;
         boolean isLast = false;
         while (!isLast && leaders.size() < limit) {
-            List<LockInfo> page = admin.held(after, LockAdmin.MAX_PAGE_SIZE);
-            for (LockInfo lock : page) {
-                LeaderInfo.ofHeld(lock).ifPresent(leader -> leaders.put(leader.name(), Optional.of(leader)));
-                after = lock.name();
+            List<LockSnapshot> page = admin.heldByLeaders(after, limit);
+            for (LockSnapshot seen : page) {
+                LockInfo.ofHeld(seen)
+                        .flatMap(LeaderInfo::ofHeld)
+                        .ifPresent(leader -> leaders.put(leader.name(), Optional.of(leader)));
+                after = seen.row().name();
             }
-            isLast = page.size() < LockAdmin.MAX_PAGE_SIZE;
+            isLast = page.size() < limit;
         }
         for (String name : own.names()) {
             if (name.compareTo(afterName) > 0 && (isLast || name.compareTo(after) <= 0)) {

@@ -9,6 +9,7 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.WaiterInfo;
 import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.semaphore.PermitInfo;
 import io.github.holdfast.semaphore.SemaphoreInfo;
@@ -128,8 +129,7 @@ public final class LockAdmin {
      * Returns the elections, one page at a time: those that have a leader, on whatever node, and those in which this service has a
      * candidate.
      *
-     * <p>One statement for each {@link #MAX_PAGE_SIZE} held locks that it looks at. One more if it finds an election, for the nodes that
-     * wait.
+     * <p>One statement. One more if there is an election, for the nodes that wait.
      *
      * @param afterName the last name of the previous page; the empty string for the first page
      * @param limit 1 to {@link #MAX_PAGE_SIZE}
@@ -141,6 +141,13 @@ public final class LockAdmin {
     public List<ElectionInfo> elections(String afterName, int limit) {
         checkPageSize(limit);
         return new ElectionPage(this, elections).read(afterName, limit);
+    }
+
+    /** Reads the locks of leaders, one page at a time. One statement. */
+    List<LockSnapshot> heldByLeaders(String afterName, int limit) {
+        return read(
+                "The elections could not be read",
+                () -> store().pages().heldThroughNodes(Elections.HOLDER_OF_LEADER, afterName, limit));
     }
 
     /**

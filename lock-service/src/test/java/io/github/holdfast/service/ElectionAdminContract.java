@@ -26,7 +26,7 @@ abstract class ElectionAdminContract extends TwoServicesContract {
     void endElections() {
         elections.forEach(LeaderElection::close);
         elections.clear();
-        assertThat(mine.admin().elections("", 10)).isEmpty();
+        await().atMost(SOON).until(() -> mine.admin().elections("", 10).isEmpty());
         await().atMost(SOON).until(() -> mine.admin().waiting() + theirs.admin().waiting() == 0);
     }
 

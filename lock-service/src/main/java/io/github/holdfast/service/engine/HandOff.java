@@ -149,7 +149,10 @@ final class HandOff implements Succession {
         access.queue().offer(name, access.waiterNotifier().isListening() ? OFFER_WITH_WAKE_UP : OFFER);
     }
 
-    /** Somebody has waited elsewhere a moment ago. That is enough if no thread here would have to wait for nothing. */
+    /**
+     * Somebody has waited elsewhere within the last seconds. That is enough if nobody waits here. If it is out of date, a thread that
+     * comes within the time of the offer waits until the end of that.
+     */
     private static int asLastHeard() {
         return 1;
     }

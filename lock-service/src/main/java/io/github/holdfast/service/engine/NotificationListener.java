@@ -121,6 +121,11 @@ final class NotificationListener implements WakeUpChannel.Receiver, AutoCloseabl
     }
 
     @Override
+    public void stillFree(List<String> lockNames) {
+        waiterNotifier.stillFree(lockNames);
+    }
+
+    @Override
     public void awaitedElsewhere(String lockName) {
         waiterNotifier.awaitedElsewhere(lockName);
     }

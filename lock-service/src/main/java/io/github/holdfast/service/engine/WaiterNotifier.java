@@ -44,8 +44,8 @@ final class WaiterNotifier implements AutoCloseable {
     /** The node that was marked as waiting the last time; null if there was none. */
     private volatile @Nullable Node marked;
 
-    /** Whether the last call of {@link #woken} has not read which locks are free. Used by the thread that listens. */
-    private boolean isReadSkipped;
+    /** Whether the next call of {@link #woken} must read which locks are free. */
+    private volatile boolean isToRead;
 
     /** Whether the service is being closed. Then each waiter attempts again and again, so that it notices. */
     private volatile boolean isClosing;
@@ -196,6 +196,10 @@ final class WaiterNotifier implements AutoCloseable {
     /** Forgets a waiter that waits no more. If it was woken for nothing, wakes the next one in its place. */
     void forget(Waiter waiter) {
         waiters.remove(waiter);
+        if (!waiter.isGranted()) {
+            // Until its row is gone, this node may be woken for its lock.
+            isToRead = true;
+        }
         boolean isNextToWake = waiter.isWakeUpUnused();
         if (!waiter.place().isFair()) {
             waiter.place().leaveSoon();
@@ -254,20 +258,29 @@ final class WaiterNotifier implements AutoCloseable {
     }
 
     /**
-     * Notifies the waiters of locks that another node has released. If this node waits for one lock, that is the one. Then
-     * they are not read, unless they were not read the last time either. So the waiter has the processor and the database to itself.
+     * Notifies the waiters of locks that another node has released. If this node waits for one lock, that is most probably the one.
+     * Then they are not read before {@link #stillFree}, so that the waiter has the processor and the database to itself. They are read if
+     * the service is woken again before that, or a thread has just stopped waiting for another lock.
      *
      * @param free reads the names of those locks, with one statement
      */
     void woken(Supplier<List<String>> free) {
         List<String> names = waiters.names();
         boolean isNotified = names.size() == 1 && !notifyNext(names.get(0)).isEmpty();
-        isReadSkipped = isNotified && !isReadSkipped;
-        if (!isReadSkipped) {
-            free.get().stream()
-                    .filter(name -> !isNotified || !waiters.contains(name))
-                    .forEach(this::notified);
+        if (isNotified && !isToRead) {
+            isToRead = true;
+            return;
         }
+        isToRead = false;
+        free.get().stream()
+                .filter(name -> !isNotified || !waiters.contains(name))
+                .forEach(this::notified);
+    }
+
+    /** Notifies the waiters of these locks, a moment after {@link #woken}. */
+    void stillFree(List<String> names) {
+        isToRead = false;
+        names.forEach(this::notified);
     }
 
     /** Wakes all waiters, because a wake-up may have been missed. */

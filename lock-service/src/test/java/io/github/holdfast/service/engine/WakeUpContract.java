@@ -209,6 +209,33 @@ abstract class WakeUpContract {
         return looks;
     }
 
+    /** Both know from the turns before that the other one waits. */
+    @Test
+    void aReleaseDoesNotCountWhoWaitsElsewhereIfNobodyWaitsHere() throws Exception {
+        CountingDataSource counting = new CountingDataSource(database.dataSource());
+        LockService mine = sleeper(services.poolOver(counting));
+        LockService other = sleeper();
+        LockHandle held = other.acquire(REQUEST);
+        for (LockService next : List.of(mine, other, mine)) {
+            held = handOver(held, next);
+        }
+        Future<LockHandle> waiting = acquiring(other, REQUEST);
+        awaitPausing(1);
+        // Longer than this process may keep a lock to its own threads.
+        await().pollDelay(ofMillis(300)).until(() -> true);
+        counting.reset();
+        assertThat(held.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        assertThat(counting.sql()).noneMatch(sql -> sql.contains("count(distinct"));
+        get(waiting).close();
+    }
+
+    private LockHandle handOver(LockHandle held, LockService next) throws Exception {
+        Future<LockHandle> waiting = acquiring(next, REQUEST);
+        awaitPausing(1);
+        assertThat(held.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        return get(waiting);
+    }
+
     @Test
     void theReleaseOfPermitsWakesWhoWaitsForThem() throws Exception {
         SemaphoreRequest request = SemaphoreRequest.of(NAME).limit(2).waitAtMost(ofSeconds(60));
