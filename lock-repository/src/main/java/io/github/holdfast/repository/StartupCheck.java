@@ -18,6 +18,7 @@ import javax.sql.DataSource;
 import org.hibernate.Session;
 import org.hibernate.boot.spi.SessionFactoryOptions;
 import org.hibernate.dialect.Dialect;
+import org.hibernate.dialect.H2Dialect;
 import org.hibernate.dialect.MySQLDialect;
 import org.hibernate.dialect.PostgreSQLDialect;
 import org.hibernate.engine.jdbc.connections.spi.ConnectionProvider;
@@ -184,7 +185,7 @@ final class StartupCheck {
         EntityManagerFactory unit = IsolatedPersistenceUnit.of(sessionFactory, dataSource);
         try (Session session = unit.createEntityManager().unwrap(Session.class)) {
             return session.doReturningWork(connection -> {
-                refuseManyClocks(connection.getMetaData().getDatabaseProductVersion());
+                refuseManyClocks(selfDescription(connection));
                 refuseUnless(
                         !connection.isReadOnly(),
                         "The data source provides read-only connections: Holdfast needs write access to the primary"
@@ -230,6 +231,21 @@ final class StartupCheck {
     private static StoreException notChecked(PersistenceException thrown) {
         Failure failure = SqlErrors.ofBegin(thrown);
         return new StoreException(failure, "The database cannot be checked: " + failure.message(), thrown);
+    }
+
+    /** Returns what the driver and the server say of the server's kind. A proxy may say less to the driver. */
+    private String selfDescription(Connection connection) throws SQLException {
+        String told = connection.getMetaData().getDatabaseProductVersion();
+        if (dialect() instanceof H2Dialect) {
+            return told;
+        }
+        String query = dialect() instanceof MySQLDialect
+                ? "select concat(version(), ' ', @@version_comment)"
+                : "select version()";
+        try (Statement statement = connection.createStatement();
+                ResultSet result = statement.executeQuery(query)) {
+            return result.next() ? told + " " + result.getString(1) : told;
+        }
     }
 
     private boolean providerDisablesAutoCommit() {
