@@ -14,6 +14,8 @@ import io.github.holdfast.service.LockServiceBuilder;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManagerFactory;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -81,6 +83,7 @@ public final class WakeUpBenchmark {
                 WakeUpBenchmark benchmark = new WakeUpBenchmark(database, locks, others);
                 benchmark.handOvers();
                 benchmark.grantsAlone();
+                benchmark.updatesAlone();
                 benchmark.resignations();
                 benchmark.releases("nobody waits");
                 benchmark.anotherNodeWaits();
@@ -169,6 +172,24 @@ public final class WakeUpBenchmark {
             @Override
             public void onRevoked(Leadership leadership, RevocationCause cause) {}
         };
+    }
+
+    /** What no hand-over can do without: one update by a statement of its own, after the same rest. */
+    private void updatesAlone() throws Exception {
+        Latencies latencies = new Latencies();
+        database.execute("create table floor_row (id int primary key, n int)", "insert into floor_row values (1, 0)");
+        try (Connection connection = database.dataSource().getConnection();
+                PreparedStatement update = connection.prepareStatement("update floor_row set n = n + 1 where id = 1")) {
+            for (int round = -WARM_UP; round < HAND_OVERS; round++) {
+                rest();
+                long called = System.nanoTime();
+                update.executeUpdate();
+                if (round >= 0) {
+                    latencies.add(System.nanoTime() - called);
+                }
+            }
+        }
+        print("  one update by JDBC                            %s", latencies);
     }
 
     private static void rest() throws InterruptedException {
