@@ -12,6 +12,7 @@ import java.util.TreeMap;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionMessage;
 import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
@@ -39,10 +40,11 @@ import org.springframework.core.type.AnnotatedTypeMetadata;
 final class RouterAutoConfiguration {
 
     private static final String PROPERTIES = "holdfast.router";
+    private static final String BEAN = "holdfastShardedLocks";
 
     RouterAutoConfiguration() {}
 
-    @Bean
+    @Bean(BEAN)
     @Primary
     @ConditionalOnMissingBean
     ShardedLocks holdfastShardedLocks(RouterProperties properties, ListableBeanFactory beans) {
@@ -58,6 +60,29 @@ final class RouterAutoConfiguration {
                     PROPERTIES + ".next.tokens-from", null, "A change of the rule needs this time");
         }
         return ShardedLocks.of(services(beans, sharding, afterwards), sharding).movingTo(afterwards, tokensFrom);
+    }
+
+    /**
+     * Refuses a primary {@code LockService}: injections of {@code Locks} would find two primary beans. It looks before beans are created,
+     * so that it is not one of those injections that fails.
+     */
+    @Bean
+    static BeanFactoryPostProcessor holdfastRouterPrimaryCheck() {
+        return beans -> {
+            if (!beans.containsBeanDefinition(BEAN)) {
+                return;
+            }
+            Arrays.stream(beans.getBeanNamesForType(LockService.class, true, false))
+                    .filter(beans::containsBeanDefinition)
+                    .filter(name -> beans.getMergedBeanDefinition(name).isPrimary())
+                    .forEach(name -> {
+                        throw new IllegalStateException(
+                                "The LockService bean '" + name + "' is @Primary, and so is the"
+                                        + " ShardedLocks bean of " + PROPERTIES
+                                        + ": an injection of Locks would find two. Remove"
+                                        + " @Primary, and define the other LockService beans with @Bean(defaultCandidate = false)");
+                    });
+        };
     }
 
     private static Sharding sharding(

@@ -11,7 +11,9 @@ import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
+import java.util.HashMap;
 import java.util.Map;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.WebApplicationType;
@@ -20,6 +22,7 @@ import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Primary;
 
 /** A Spring Boot application with the starter, and a second lock service of its own. */
 @OnDatabase(TestDatabase.H2_TCP)
@@ -41,21 +44,65 @@ class RouterWithStarterTest {
         }
     }
 
+    /** The starter defines no service beside this one. */
+    @Configuration(proxyBeanMethods = false)
+    static class WithPrimary extends Application {
+
+        @Bean
+        @Primary
+        LockService orderLocks(Nodes nodes) {
+            return nodes.open(nodes.database(TestDatabase.H2_MEMORY)).locks();
+        }
+
+        @Bean
+        Supplier<Locks> user(Locks locks) {
+            return () -> locks;
+        }
+    }
+
+    @Test
+    void aPrimaryServiceIsRefused(Database database) {
+        SpringApplicationBuilder application =
+                application(WithPrimary.class, database, "holdfast.router.hash", "orderLocks,archiveLocks");
+        assertThatIllegalStateException()
+                .isThrownBy(application::run)
+                .withMessageContaining("The LockService bean 'orderLocks' is @Primary")
+                .withMessageContaining("defaultCandidate = false");
+    }
+
+    private static SpringApplicationBuilder application(Class<?> application, Database database, String... properties) {
+        Map<String, Object> all = new HashMap<>(Map.of(
+                "spring.main.banner-mode",
+                "off",
+                "logging.level.root",
+                "error",
+                "spring.datasource.url",
+                database.url(),
+                "spring.datasource.username",
+                database.user(),
+                "spring.datasource.password",
+                database.password(),
+                "holdfast.schema.management",
+                "sql"));
+        for (int index = 0; index < properties.length; index += 2) {
+            all.put(properties[index], properties[index + 1]);
+        }
+        return new SpringApplicationBuilder(application)
+                .web(WebApplicationType.NONE)
+                .registerShutdownHook(false)
+                .properties(all);
+    }
+
     @Test
     void theRouterHasBothServicesAndTheStarterClosesThem(Database database) throws Exception {
         ShardedLocks locks;
-        try (ConfigurableApplicationContext application = new SpringApplicationBuilder(Application.class)
-                .web(WebApplicationType.NONE)
-                .registerShutdownHook(false)
-                .properties(Map.of(
-                        "spring.main.banner-mode", "off",
-                        "logging.level.root", "error",
-                        "spring.datasource.url", database.url(),
-                        "spring.datasource.username", database.user(),
-                        "spring.datasource.password", database.password(),
-                        "holdfast.schema.management", "sql",
-                        "holdfast.router.prefixes.archiveLocks", "archive:",
-                        "holdfast.router.others", "holdfastLockService"))
+        try (ConfigurableApplicationContext application = application(
+                        Application.class,
+                        database,
+                        "holdfast.router.prefixes.archiveLocks",
+                        "archive:",
+                        "holdfast.router.others",
+                        "holdfastLockService")
                 .run()) {
             locks = application.getBean(ShardedLocks.class);
             assertThat(application.getBean(Locks.class)).isSameAs(locks);
