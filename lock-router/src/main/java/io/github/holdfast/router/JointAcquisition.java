@@ -2,21 +2,26 @@ package io.github.holdfast.router;
 
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockHandles;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.lock.LockRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** Acquires several locks within one deadline, or none of them. A name that moves counts as two locks. Used once, by one thread. */
 final class JointAcquisition {
 
     private final Routes routes;
     private final Collection<LockRequest> requests;
-    private final Map<Step, LockHandle> acquired = new LinkedHashMap<>();
+    private final Duration wait;
+    private final long start = System.nanoTime();
 
     /** A lock to acquire on a shard. */
     private record Step(String shard, LockRequest request) {
@@ -27,31 +32,51 @@ final class JointAcquisition {
     }
 
     JointAcquisition(Routes routes, Collection<LockRequest> requests) {
-        if (requests.isEmpty()) {
-            throw new IllegalArgumentException("There is nothing to acquire");
-        }
-        if (requests.stream().map(LockRequest::name).distinct().count() < requests.size()) {
-            throw new IllegalArgumentException("A lock was named twice");
-        }
         this.routes = routes;
         this.requests = requests;
-    }
-
-    /** Returns a handle for each request, in the order of acquisition. */
-    LockHandles acquire() throws InterruptedException {
-        long start = System.nanoTime();
-        Duration wait = requests.stream()
+        this.wait = requests.stream()
                 .map(request -> request.waitTime().orElse(LockRequest.DEFAULT_WAIT))
                 .min(Comparator.naturalOrder())
-                .orElseThrow();
+                .orElseThrow(() -> new IllegalArgumentException("There is nothing to acquire"));
+        Set<String> names = new HashSet<>();
+        for (LockRequest request : requests) {
+            if (!names.add(request.name())) {
+                throw new IllegalArgumentException("Lock '" + request.name() + "' was named twice");
+            }
+        }
+    }
+
+    /**
+     * Returns a handle for each request, in the order of acquisition. Begins again if a lease was over before the last lock was granted.
+     */
+    LockHandles acquire() throws InterruptedException {
+        List<Step> steps = steps();
+        while (true) {
+            Map<Step, LockHandle> acquired = acquired(steps);
+            try {
+                return combined(acquired);
+            } catch (LockLostException tooLate) {
+                Handles.release(acquired.values());
+                if (left().isZero()) {
+                    throw notAcquired(tooLate);
+                }
+            } catch (RuntimeException | Error failed) {
+                Handles.releaseAfter(failed, acquired.values());
+                throw failed;
+            }
+        }
+    }
+
+    private Map<Step, LockHandle> acquired(List<Step> steps) throws InterruptedException {
+        Map<Step, LockHandle> acquired = new LinkedHashMap<>();
         try {
-            for (Step step : steps()) {
-                LockRequest request = step.request().waitAtMost(left(wait, start));
+            for (Step step : steps) {
+                LockRequest request = step.request().waitAtMost(left());
                 acquired.put(step, routes.service(step.shard()).acquire(request));
             }
-            return combined();
+            return acquired;
         } catch (RuntimeException | Error | InterruptedException notAcquired) {
-            LockHandles.of(List.copyOf(acquired.values())).release();
+            Handles.releaseAfter(notAcquired, acquired.values());
             throw notAcquired;
         }
     }
@@ -69,12 +94,21 @@ final class JointAcquisition {
         return steps;
     }
 
-    private static Duration left(Duration wait, long start) {
+    private Duration left() {
         Duration left = wait.minusNanos(System.nanoTime() - start);
         return left.isNegative() ? Duration.ZERO : left;
     }
 
-    private LockHandles combined() {
+    private LockNotAcquiredException notAcquired(LockLostException tooLate) {
+        LockNotAcquiredException notAcquired = new LockNotAcquiredException(
+                tooLate.lockName().orElse(""),
+                wait,
+                "it moves, and its lock on one shard was lost before the lock on the other was granted");
+        notAcquired.initCause(tooLate);
+        return notAcquired;
+    }
+
+    private LockHandles combined(Map<Step, LockHandle> acquired) {
         Map<LockRequest, LockHandle> combined = new LinkedHashMap<>();
         acquired.forEach((step, handle) -> combined.merge(step.request(), handle, (first, second) -> {
             MovingName moving = routes.moving(step.request().name()).orElseThrow();

@@ -72,7 +72,15 @@ final class Routes {
 
     /** Returns the shard of a name; while the name moves, the one that the old rule names. */
     String shardOf(String name) {
-        return sharding.shardOf(name);
+        return shardOf(name, sharding);
+    }
+
+    private static String shardOf(String name, Sharding rule) {
+        String shard = rule.shardOf(name);
+        if (shard == null) {
+            throw new IllegalArgumentException("Lock '" + name + "' has no shard: the rule " + rule + " returned null");
+        }
+        return shard;
     }
 
     /** Returns the name with both of its shards if it moves. */
@@ -81,7 +89,7 @@ final class Routes {
             return Optional.empty();
         }
         Shard present = shard(shardOf(name));
-        Shard next = shard(move.next().shardOf(name));
+        Shard next = shard(shardOf(name, move.next()));
         return present.equals(next)
                 ? Optional.empty()
                 : Optional.of(new MovingName(name, present, next, move.nextTokensFrom()));
