@@ -1,7 +1,6 @@
 package io.github.holdfast.router;
 
 import io.github.holdfast.lock.LockHandle;
-import io.github.holdfast.lock.LockHandles;
 import io.github.holdfast.lock.LockLost;
 import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.LockState;
@@ -20,7 +19,7 @@ final class PairedHandle implements LockHandle {
     private final LockHandle present;
     private final LockHandle next;
     private final LockHandle ofToken;
-    private final LockHandles both;
+    private final List<LockHandle> both;
 
     /**
      * Combines two handles.
@@ -34,7 +33,7 @@ final class PairedHandle implements LockHandle {
         this.present = present;
         this.next = next;
         this.ofToken = ofToken;
-        this.both = LockHandles.of(List.of(present, next));
+        this.both = List.of(present, next);
     }
 
     @Override
@@ -73,7 +72,7 @@ final class PairedHandle implements LockHandle {
 
     @Override
     public Duration remaining() {
-        return both.remaining();
+        return Handles.remaining(both);
     }
 
     @Override
@@ -84,7 +83,7 @@ final class PairedHandle implements LockHandle {
 
     @Override
     public void ensureValidFor(Duration duration) {
-        both.ensureValidFor(duration);
+        Handles.ensureValidFor(both, duration);
     }
 
     @Override
@@ -112,14 +111,32 @@ final class PairedHandle implements LockHandle {
 
     @Override
     public LockHandle downgrade() {
-        LockHandle shareOfPresent = present.downgrade();
+        if (holdCount() != Math.max(present.holdCount(), next.holdCount())) {
+            throw new IllegalStateException(
+                    "Lock '" + name()
+                            + "' cannot be downgraded: it is held more often on one of its two shards: release that hold first");
+        }
+        LockHandle shareOfPresent = downgradePresent();
         LockHandle shareOfNext = next;
         try {
             shareOfNext = next.downgrade();
             return moving.pair(shareOfPresent, shareOfNext, Duration.ZERO);
         } catch (RuntimeException | Error failed) {
             // One of the two would be shared, and the other not.
-            LockHandles.of(List.of(shareOfPresent, shareOfNext)).release();
+            Handles.releaseAfter(failed, List.of(shareOfPresent, shareOfNext));
+            throw failed;
+        }
+    }
+
+    private LockHandle downgradePresent() {
+        LockState before = present.state();
+        try {
+            return present.downgrade();
+        } catch (RuntimeException | Error failed) {
+            // Nothing was done, unless the failure has released it.
+            if (before != LockState.RELEASED && present.state() == LockState.RELEASED) {
+                Handles.releaseAfter(failed, List.of(next));
+            }
             throw failed;
         }
     }
@@ -140,7 +157,13 @@ final class PairedHandle implements LockHandle {
 
     @Override
     public ReleaseOutcome release() {
-        ReleaseOutcome ofNext = next.release();
+        ReleaseOutcome ofNext;
+        try {
+            ofNext = next.release();
+        } catch (RuntimeException | Error failed) {
+            Handles.releaseAfter(failed, List.of(present));
+            throw failed;
+        }
         ReleaseOutcome ofPresent = present.release();
         boolean wasLost = ofNext == ReleaseOutcome.LOST || ofPresent == ReleaseOutcome.LOST;
         return wasLost ? ReleaseOutcome.LOST : worse(ofNext, ofPresent);
@@ -148,11 +171,17 @@ final class PairedHandle implements LockHandle {
 
     @Override
     public void close() {
-        both.close();
+        try {
+            next.close();
+        } catch (RuntimeException | Error failed) {
+            Handles.doAfter(failed, present::close);
+            throw failed;
+        }
+        present.close();
     }
 
     @Override
     public String toString() {
-        return "PairedHandle" + both.handles();
+        return "PairedHandle" + both;
     }
 }

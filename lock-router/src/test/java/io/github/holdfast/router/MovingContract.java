@@ -227,16 +227,6 @@ abstract class MovingContract extends TwoShards {
     }
 
     @Test
-    void aDowngradeThatFailsOnOneShardReleasesBoth() throws Exception {
-        String name = bothDirections().get(0);
-        LockHandle handle = locks.acquire(lock(name));
-        LockHandle nested = b.locks().acquire(lock(name));
-        assertThatIllegalStateException().isThrownBy(handle::downgrade);
-        nested.close();
-        othersMoving.tryAcquire(lock(name)).orElseThrow().close();
-    }
-
-    @Test
     void rowLocksAreOfBothShards() throws Exception {
         for (String name : bothDirections()) {
             try (LockHandle handle = locks.acquire(lock(name).rowLock())) {
