@@ -89,9 +89,14 @@ final class PairedLock implements Lock {
     public void unlock() {
         try {
             second.unlock();
-        } finally {
-            first.unlock();
+        } catch (IllegalMonitorStateException notLocked) {
+            // This thread may have locked the first one alone, by a view of that shard.
+            throw notLocked;
+        } catch (RuntimeException | Error failed) {
+            Handles.doAfter(failed, first::unlock);
+            throw failed;
         }
+        first.unlock();
     }
 
     @Override
