@@ -2,14 +2,17 @@ package io.github.holdfast.router;
 
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.service.LockService;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReadWriteLock;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
  * A name that moves from one shard to another. Its lock is held on both. So it excludes holders who have it on either of them.
@@ -34,39 +37,63 @@ record MovingName(String name, Shard present, Shard next, Instant nextTokensFrom
         if (request.isFenceRequired()) {
             throw noFence();
         }
+        if (request.isRowLock() && isInTransaction()) {
+            throw new IllegalStateException(describe() + ": the current transaction has only one of their databases, so"
+                    + " it cannot hold the row locks of both. Acquire the row lock before the transaction begins");
+        }
+    }
+
+    private static boolean isInTransaction() {
+        return TransactionSynchronizationManager.isActualTransactionActive();
+    }
+
+    private String describe() {
+        return "Lock '" + name + "' moves from shard '" + present.name() + "' to shard '" + next.name() + "'";
     }
 
     IllegalStateException noFence() {
-        return new IllegalStateException("Lock '" + name + "' moves from shard '" + present.name() + "' to shard '"
-                + next.name() + "': no transaction can be fenced by both");
+        return new IllegalStateException(describe() + ": no transaction can be fenced by both");
     }
 
     Optional<LockHandle> tryAcquire(LockRequest request) {
         check(request);
-        Shard first = inOrder().get(0);
-        Shard second = inOrder().get(1);
-        Optional<LockHandle> ofFirst = first.service().tryAcquire(request);
-        if (ofFirst.isEmpty()) {
-            return ofFirst;
-        }
-        LockHandle held = ofFirst.get();
-        Optional<LockHandle> ofSecond = Optional.empty();
+        List<LockHandle> acquired = new ArrayList<>();
         try {
-            ofSecond = second.service().tryAcquire(request);
-            if (ofSecond.isPresent()) {
-                LockHandle other = ofSecond.get();
-                return Optional.of(first.equals(present) ? pair(request, held, other) : pair(request, other, held));
+            for (Shard shard : inOrder()) {
+                Optional<LockHandle> ofShard = shard.service().tryAcquire(request);
+                if (ofShard.isEmpty()) {
+                    Handles.release(acquired);
+                    return ofShard;
+                }
+                acquired.add(ofShard.get());
             }
         } catch (RuntimeException | Error failed) {
-            ofSecond.ifPresent(LockHandle::release);
-            held.release();
+            Handles.releaseAfter(failed, acquired);
             throw failed;
         }
-        held.release();
-        return Optional.empty();
+        return paired(request, acquired);
     }
 
-    /** Combines the handles of a request. If this fails, the caller releases them. */
+    /** Combines the handles of a request, in the order of acquisition. Returns empty if one was lost before the other was granted. */
+    private Optional<LockHandle> paired(LockRequest request, List<LockHandle> acquired) {
+        boolean isPresentFirst = inOrder().get(0).equals(present);
+        try {
+            return Optional.of(
+                    pair(request, acquired.get(isPresentFirst ? 0 : 1), acquired.get(isPresentFirst ? 1 : 0)));
+        } catch (LockLostException tooLate) {
+            Handles.release(acquired);
+            return Optional.empty();
+        } catch (RuntimeException | Error failed) {
+            Handles.releaseAfter(failed, acquired);
+            throw failed;
+        }
+    }
+
+    /**
+     * Combines the handles of a request. If this fails, the caller releases them.
+     *
+     * @throws LockLostException if one was lost before the other was granted
+     */
     LockHandle pair(LockRequest request, LockHandle ofPresent, LockHandle ofNext) {
         if (request.isRowLock()) {
             return new PairedHandle(this, ofPresent, ofNext, ofPresent);
@@ -77,8 +104,13 @@ record MovingName(String name, Shard present, Shard next, Instant nextTokensFrom
 
     /** Combines handles that must be valid for this long. If this fails, the caller releases them. */
     LockHandle pair(LockHandle ofPresent, LockHandle ofNext, Duration validFor) {
-        ofPresent.ensureValidFor(validFor);
-        ofNext.ensureValidFor(validFor);
+        List<LockHandle> both = List.of(ofPresent, ofNext);
+        if (isInTransaction() && both.stream().anyMatch(handle -> handle.holdCount() > 1)) {
+            // A renewal writes the row. The transaction may run under the outer hold, and its commit would then fail.
+            Handles.checkRemaining(both, Duration.ZERO);
+        } else {
+            Handles.ensureValidFor(both, validFor);
+        }
         return new PairedHandle(this, ofPresent, ofNext, isTokenOfNext(ofNext.fencingToken()) ? ofNext : ofPresent);
     }
 
@@ -89,11 +121,19 @@ record MovingName(String name, Shard present, Shard next, Instant nextTokensFrom
     private boolean isTokenOfNext(long token) {
         return next.service().admin().holders(name).stream()
                 .filter(holder -> holder.fencingToken() == token)
-                .anyMatch(holder -> !holder.acquiredAt().isBefore(nextTokensFrom));
+                .anyMatch(this::isHolderOfNext);
     }
 
+    private boolean isHolderOfNext(LockInfo onNext) {
+        return !onNext.acquiredAt().isBefore(nextTokensFrom);
+    }
+
+    /** Returns the holder on the shard whose token the holder's handle has. If there is none, returns the one on the other shard. */
     Optional<LockInfo> find() {
-        return present.service().find(name).or(() -> next.service().find(name));
+        Optional<LockInfo> onNext = next.service().find(name);
+        return onNext.filter(this::isHolderOfNext)
+                .or(() -> present.service().find(name))
+                .or(() -> onNext);
     }
 
     Lock asLock() {

@@ -28,7 +28,7 @@ class ModuleTest {
                 .containsExactlyInAnyOrder("ShardedLocks", "Sharding");
     }
 
-    /** So it works without Spring Boot, and knows no SQL and no engine. */
+    /** So it works without Spring Boot, and knows no SQL and no engine. It asks Spring only for the current transaction. */
     @Test
     void onlyTheConfigurationKnowsMoreThanUsersOfLocks() {
         classes()
@@ -42,7 +42,8 @@ class ModuleTest {
                         "io.github.holdfast.service",
                         "jakarta.persistence",
                         "java..",
-                        "org.jspecify.annotations")
+                        "org.jspecify.annotations",
+                        "org.springframework.transaction.support")
                 .check(production);
         noClasses()
                 .should()

@@ -346,6 +346,8 @@ abstract class MovingContract extends TwoShards {
                         .isEqualTo(old.find(name).orElseThrow().fencingToken());
                 assertThat(nested.fencingToken())
                         .isEqualTo(next.find(name).orElseThrow().fencingToken());
+                assertThat(locks.find(name).orElseThrow().fencingToken()).isEqualTo(handle.fencingToken());
+                assertThat(late.find(name).orElseThrow().fencingToken()).isEqualTo(nested.fencingToken());
             }
         }
     }
