@@ -22,6 +22,7 @@ import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LockUpgradeException;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.service.LockService;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -114,16 +115,15 @@ abstract class MovingContract extends TwoShards {
     @Test
     void aWaiterGetsBothWhenTheLastIsReleased() throws Exception {
         for (String name : bothDirections()) {
-            LockHandle old = othersOld.acquire(lock(name));
-            LockHandle next = othersNext.acquire(lock(name));
+            LockHandle onA = othersA.locks().acquire(lock(name));
+            LockHandle onB = othersB.locks().acquire(lock(name));
             Future<LockHandle> waiting = start(() -> locks.acquire(lock(name).waitAtMost(SOON)));
-            await().atMost(SOON)
-                    .until(() -> a.locks().admin().waiters().size()
-                                    + b.locks().admin().waiters().size()
-                            == 1);
-            old.close();
+            await().atMost(SOON).until(() -> a.locks().admin().waiters().size() == 1);
+            onA.close();
+            await().atMost(SOON).until(() -> b.locks().admin().waiters().size() == 1);
             assertThat(waiting).isNotDone();
-            next.close();
+            assertThat(a.locks().find(name)).as("the waiter has the first").isPresent();
+            onB.close();
             assertThat(waiting.get(20, SECONDS).release()).isEqualTo(ReleaseOutcome.RELEASED);
         }
     }
@@ -132,12 +132,17 @@ abstract class MovingContract extends TwoShards {
     @Test
     void theLeaseIsNotUsedUpByTheWait() throws Exception {
         String name = bothDirections().get(0);
-        LockHandle held = othersNext.acquire(lock(name).lease(ofSeconds(4)));
-        try (LockHandle handle = locks.acquire(lock(name).lease(ofSeconds(6)))) {
-            assertThat(held.state()).isEqualTo(LockState.LOST);
-            assertThat(handle.remaining()).isBetween(ofMillis(2500), ofSeconds(6));
-        }
-        held.release();
+        Duration lease = ofSeconds(12);
+        Duration little = ofSeconds(4);
+        LockHandle held = othersNext.acquire(lock(name));
+        Future<LockHandle> waiting =
+                start(() -> locks.acquire(lock(name).lease(lease).waitAtMost(SOON)));
+        await().atMost(SOON).until(() -> b.locks().admin().waiters().size() == 1);
+        await().atMost(SOON)
+                .until(() -> a.locks().find(name).orElseThrow().expiresIn().compareTo(little) < 0);
+        held.close();
+        assertThat(waiting.get(20, SECONDS).remaining()).isBetween(little, lease);
+        ReleaseOutcome unused = waiting.get().release();
     }
 
     @Test

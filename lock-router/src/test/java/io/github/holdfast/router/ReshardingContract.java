@@ -28,8 +28,11 @@ abstract class ReshardingContract extends TwoShards {
             IntStream.range(0, 4).mapToObj(number -> "order:" + number).toList();
     private static final int THREADS = 3;
 
-    /** For the load with the old rule and with both, which must be over when the tokens change. */
-    private static final Duration UNTIL_NEXT_TOKENS = Duration.ofSeconds(15);
+    /** At least this much later, the tokens change. The load with both rules must be over then. */
+    private static final Duration UNTIL_NEXT_TOKENS = Duration.ofSeconds(20);
+
+    /** That load takes about four times as long as the one before it. */
+    private static final int PATIENCE = 10;
 
     /** Long enough that two holders would meet. */
     private static final Duration HOLD = Duration.ofMillis(2);
@@ -95,14 +98,17 @@ abstract class ReshardingContract extends TwoShards {
 
         Release first = new Release("old 1", old);
         Release second = new Release("old 2", othersOld);
+        long start = System.nanoTime();
         second.workOn();
+        Duration oldLoad = Duration.ofNanos(System.nanoTime() - start);
 
-        Instant nextTokensFrom = Instant.now().plus(UNTIL_NEXT_TOKENS);
+        Duration untilNextTokens = UNTIL_NEXT_TOKENS.plus(oldLoad.multipliedBy(PATIENCE));
+        Instant nextTokensFrom = Instant.now().plus(untilNextTokens);
         first = rolledOut(first, new Release("both 1", old.movingTo(NEXT, nextTokensFrom)), second);
         second = rolledOut(second, new Release("both 2", othersOld.movingTo(NEXT, nextTokensFrom)), first);
         assertThat(Instant.now()).as("the machine is fast enough for the test").isBefore(nextTokensFrom);
 
-        await().atMost(UNTIL_NEXT_TOKENS.plus(SOON)).until(() -> Instant.now().isAfter(nextTokensFrom));
+        await().atMost(untilNextTokens.plus(SOON)).until(() -> Instant.now().isAfter(nextTokensFrom));
         first.workOn();
         first = rolledOut(first, new Release("new 1", ShardedLocks.of(mine(), NEXT)), second);
         second = rolledOut(second, new Release("new 2", ShardedLocks.of(others(), NEXT)), first);
