@@ -59,8 +59,11 @@ public final class ShardedLocks implements Locks {
     /**
      * Returns locks for the time of a change to another rule. A name whose shard changes is locked on both shards. So it has one holder,
      * even if some processes still use the old rule. When no process uses the old rule any more, others may use the new one. No process
-     * may use the old rule and another the new one at the same time. Both conditions also concern leases, node leases and minimum holds
-     * that a process has left behind.
+     * may use the old rule and another the new one at the same time. Both conditions also concern what a process has left
+     * behind: leases, renewed ones too, node leases and minimum holds, and after them the lock delay and the clock tolerance.
+     *
+     * <p>This is true only of locks of this class. A name that moves must not be locked by other means, such as a {@link LockService}, an
+     * adapter or an annotation.
      *
      * <p>A lock that moves costs the statements of two locks, and one to read the time of the grant. If one of its two shards fails, it
      * fails. Its handle is held as long as both locks are. The order of acquisition is that of the names of the shards. No transaction can
@@ -68,9 +71,20 @@ public final class ShardedLocks implements Locks {
      * the name. Both shards list it. A refused request with a {@linkplain LockRequest#minimumHold minimum hold} may keep the lock
      * unavailable for that long.
      *
-     * <p>Tokens of a name grow if each process with the old rule ends before {@code nextTokensFrom}, and each with the new rule starts
-     * after it. The tokens are those of the old shard before that time, and those of the new shard from then on, which are greater: tokens
-     * start at the clock of the database when a name is first used.
+     * <p>The lease on the first shard runs during the wait for the second. If it ends, the acquisition starts again, until the wait time is
+     * over. A {@linkplain LockHandle#downgrade downgrade} that fails on the second shard releases both locks, whatever the exception.
+     *
+     * <p>Acquire the lock before a transaction begins. Release it after the transaction, on the same thread. If the second shard refuses a
+     * request inside a Spring-managed transaction, the first shard's lock stays held until the transaction ends, and nobody else gets it.
+     * If another thread releases the lock during a transaction, one shard may defer the release, and the other may not. {@linkplain
+     * LockRequest#rowLock Row locks} inside a transaction are refused with {@link IllegalStateException}.
+     *
+     * <p>The tokens are those of the old shard before {@code nextTokensFrom}, and those of the new shard from then on. Tokens of a name grow
+     * if each process with the old rule ends before that time, and each with the new rule starts after it, and if the row of the name on
+     * the new shard was inserted well after the row on the old shard: the first token of a row is the time of its insertion in
+     * microseconds, by the clock of its database, and each grant adds 1. A minute is enough, and the difference of the clocks. Otherwise
+     * tokens may step back, for several grants: if the name is first used during the change, or if the change is repeated and the old
+     * shard's row was deleted in between. Use each name once on the old shard before the change, or stop those who use its tokens.
      *
      * @param next the new rule, for the same services
      * @param nextTokensFrom from when on grants have the tokens of the new shard, by the clock of its database
