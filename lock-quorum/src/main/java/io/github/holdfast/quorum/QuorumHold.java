@@ -7,12 +7,8 @@ import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.lock.ReleaseOutcome;
 import java.time.Duration;
-import java.util.Comparator;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -26,8 +22,6 @@ import org.jspecify.annotations.Nullable;
  * #join} therefore judges first, and a loss is final.
  */
 final class QuorumHold {
-
-    private static final Set<LockState> ALIVE = EnumSet.of(LockState.HELD, LockState.SUSPECT);
 
     private enum Phase {
         GATHERING,
@@ -43,9 +37,7 @@ final class QuorumHold {
     private final Thread acquirer = Thread.currentThread();
     private final CompletableFuture<Boolean> decision = new CompletableFuture<>();
 
-    /** By the index of the member. */
-    private final Map<Integer, LockHandle> granted = new TreeMap<>();
-
+    private final Grants granted;
     private final Loss loss;
     private Phase phase = Phase.GATHERING;
     private int holdCount = 1;
@@ -63,6 +55,7 @@ final class QuorumHold {
         this.request = request;
         this.acquisition = acquisition;
         this.holds = holds;
+        this.granted = new Grants(quorum);
         this.loss = new Loss(request.name(), acquisition.owner(), quorum);
     }
 
@@ -100,7 +93,7 @@ final class QuorumHold {
                 judge();
             }
             if (phase == Phase.GATHERING || phase == Phase.HELD) {
-                superfluous = granted.put(member.index(), handle);
+                superfluous = granted.put(member, handle);
                 decideIfEnough();
             } else {
                 superfluous = handle;
@@ -115,21 +108,13 @@ final class QuorumHold {
     }
 
     private void decideIfEnough() {
-        if (phase != Phase.GATHERING
-                || granted.values().stream().filter(this::isLongEnough).count() < quorum.majority()) {
-            return;
+        if (phase == Phase.GATHERING && granted.areAtMajority(this::isLongEnough)) {
+            // All whose state is read here as alive were held together when the first state was read. The order of the
+            // tokens rests on this.
+            token = granted.token();
+            phase = Phase.HELD;
+            decision.complete(true);
         }
-        // All whose state is read here as alive were held together when the first state was read. The order of the
-        // tokens rests on this.
-        long[] tokens = new long[quorum.members().size()];
-        granted.forEach((member, handle) -> {
-            if (ALIVE.contains(handle.state())) {
-                tokens[member] = handle.fencingToken();
-            }
-        });
-        token = QuorumToken.of(tokens);
-        phase = Phase.HELD;
-        decision.complete(true);
     }
 
     /** Whether this is more than a third of the lease, or of the node's lease: a node is suspect in its last third. */
@@ -149,25 +134,18 @@ final class QuorumHold {
 
     /** Returns the state by the handles of the members. The phase is {@link Phase#HELD}. */
     private LockState judge() {
-        int held = 0;
-        int alive = 0;
-        for (LockHandle handle : granted.values()) {
-            LockState state = handle.state();
-            held += state == LockState.HELD ? 1 : 0;
-            alive += ALIVE.contains(state) ? 1 : 0;
-        }
-        if (alive < quorum.majority()) {
+        LockState state = granted.state();
+        if (state == LockState.LOST) {
             lose();
-            return LockState.LOST;
         }
-        return held >= quorum.majority() ? LockState.HELD : LockState.SUSPECT;
+        return state;
     }
 
     private void lose() {
         phase = Phase.LOST;
         loss.tell();
         // What is left would only keep others from a majority.
-        releaseMembers();
+        granted.release(acquisition.threadName(), LockHandle::release);
     }
 
     /** Ends the hold, because its locks are closed. */
@@ -180,7 +158,7 @@ final class QuorumHold {
     }
 
     synchronized boolean isHeld() {
-        return ALIVE.contains(state());
+        return Grants.isAlive(state());
     }
 
     synchronized LockState state() {
@@ -191,16 +169,9 @@ final class QuorumHold {
         };
     }
 
-    /** Returns how long a majority is held: as long as the least of the longest. */
+    /** Returns how long a majority is held. */
     synchronized Duration remaining() {
-        return isHeld()
-                ? granted.values().stream()
-                        .map(LockHandle::remaining)
-                        .sorted(Comparator.reverseOrder())
-                        .skip(quorum.majority() - 1L)
-                        .findFirst()
-                        .orElse(Duration.ZERO)
-                : Duration.ZERO;
+        return isHeld() ? granted.remaining() : Duration.ZERO;
     }
 
     synchronized QuorumToken token() {
@@ -216,15 +187,14 @@ final class QuorumHold {
 
     /** Returns whether this member has granted nothing, or has lost its grant. */
     synchronized boolean isMissing(Member member) {
-        LockHandle handle = granted.get(member.index());
-        return handle == null || !ALIVE.contains(handle.state());
+        return granted.isMissing(member);
     }
 
     /** Does something with each handle that is held, and returns when a majority has done it. */
     void atMajority(String what, Consumer<LockHandle> work) {
         Map<Integer, LockHandle> held;
         synchronized (this) {
-            held = new TreeMap<>(granted);
+            held = granted.handles();
         }
         Answers<Boolean> done = quorum.askEach(held, acquisition.threadName(), handle -> {
             work.accept(handle);
@@ -276,7 +246,7 @@ final class QuorumHold {
             phase = Phase.GIVEN_BACK;
             holdCount = 0;
             loss.forget();
-            releases = releaseMembers();
+            releases = granted.release(acquisition.threadName(), LockHandle::release);
         }
         holds.remove(this);
         List<ReleaseOutcome> outcomes =
@@ -287,12 +257,5 @@ final class QuorumHold {
         boolean isAnswered = outcomes.size() == releases.size()
                 && Stream.of(ReleaseOutcome.UNRESOLVED, ReleaseOutcome.DEFERRED).noneMatch(outcomes::contains);
         return isAnswered ? ReleaseOutcome.RELEASED : ReleaseOutcome.UNRESOLVED;
-    }
-
-    private List<CompletableFuture<ReleaseOutcome>> releaseMembers() {
-        List<CompletableFuture<ReleaseOutcome>> releases =
-                quorum.tellEach(granted, acquisition.threadName(), LockHandle::release);
-        granted.clear();
-        return releases;
     }
 }
