@@ -2,6 +2,7 @@ package io.github.holdfast.quorum;
 
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockLost;
+import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LossCause;
@@ -237,7 +238,10 @@ final class QuorumHold {
         return giveBack();
     }
 
-    /** Releases all members, and waits for their answers. What a member grants later is released then. */
+    /**
+     * Releases all members, and waits for their answers. What a member grants later is released then. The hold is lost if so many members
+     * say that they had lost their grants that the others are no majority.
+     */
     ReleaseOutcome giveBack() {
         boolean wasLost;
         List<CompletableFuture<ReleaseOutcome>> releases;
@@ -246,16 +250,27 @@ final class QuorumHold {
             phase = Phase.GIVEN_BACK;
             holdCount = 0;
             loss.forget();
-            releases = granted.release(acquisition.threadName(), LockHandle::release);
+            releases = granted.release(acquisition.threadName(), this::release);
         }
         holds.remove(this);
         List<ReleaseOutcome> outcomes =
                 Answers.of(releases, releases.size()).await(quorum.timeout()).given();
-        if (wasLost) {
+        long lost = outcomes.stream().filter(ReleaseOutcome.LOST::equals).count();
+        if (wasLost || releases.size() - lost < quorum.majority()) {
             return ReleaseOutcome.LOST;
         }
         boolean isAnswered = outcomes.size() == releases.size()
                 && Stream.of(ReleaseOutcome.UNRESOLVED, ReleaseOutcome.DEFERRED).noneMatch(outcomes::contains);
         return isAnswered ? ReleaseOutcome.RELEASED : ReleaseOutcome.UNRESOLVED;
+    }
+
+    private ReleaseOutcome release(LockHandle handle) {
+        try {
+            handle.close();
+        } catch (LockLostException lost) {
+            // Perhaps nobody knew of it before the release.
+            loss.because(lost.lossCause());
+        }
+        return handle.release();
     }
 }

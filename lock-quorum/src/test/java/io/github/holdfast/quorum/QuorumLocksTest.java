@@ -22,6 +22,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -156,6 +157,39 @@ class QuorumLocksTest {
         assertThat(lock.state()).isEqualTo(LockState.LOST);
         assertThat(told.get()).extracting(LockLost::cause).isEqualTo(LossCause.FORCED);
         assertThat(lock.release()).isEqualTo(ReleaseOutcome.LOST);
+    }
+
+    @Test
+    void aForcedReleaseThatNobodyHasNoticedIsALossAtTheRelease() throws Exception {
+        LockHandle lock = one.locks().acquire(LockRequest.of("forced before the release"));
+        awaitHeldAtAll("forced before the release");
+        for (int member : List.of(0, 2)) {
+            assertThat(other.member(member).admin().forceRelease("forced before the release", "test"))
+                    .isPresent();
+        }
+
+        assertThatThrownBy(lock::close)
+                .isInstanceOfSatisfying(
+                        LockLostException.class,
+                        lost -> assertThat(lost.lossCause()).isEqualTo(LossCause.FORCED));
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.LOST);
+    }
+
+    @Test
+    void aForcedReleaseAtOneMemberIsNoLoss() throws Exception {
+        LockHandle lock = one.locks().acquire(LockRequest.of("forced at one"));
+        awaitHeldAtAll("forced at one");
+        // What a member grants after the decision may not have joined yet.
+        int member = QuorumToken.of(lock).ofMembers().indexOf(OptionalLong.empty());
+        assertThat(other.member(Math.max(member, 0)).admin().forceRelease("forced at one", "test"))
+                .isPresent();
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+
+    private static void awaitHeldAtAll(String name) {
+        await().atMost(LONG)
+                .until(() -> one.members().stream()
+                        .allMatch(member -> member.find(name).isPresent()));
     }
 
     @Test
