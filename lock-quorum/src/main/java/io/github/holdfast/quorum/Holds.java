@@ -7,7 +7,7 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
-/** The holds that have not been given back, and the threads that can re-enter them. Thread-safe. */
+/** The holds that are neither lost nor given back, and the threads that can re-enter them. Thread-safe. */
 final class Holds {
 
     private record Key(Thread thread, String name) {
@@ -27,6 +27,10 @@ final class Holds {
     /** Lets the thread that has acquired this hold re-enter it. */
     void attach(QuorumHold hold) {
         ofThreads.put(Key.of(hold), hold);
+        if (!hold.isHeld()) {
+            // It was lost before it was here.
+            detach(hold);
+        }
     }
 
     void detach(QuorumHold hold) {
@@ -39,14 +43,14 @@ final class Holds {
     }
 
     /**
-     * Returns a nested handle, if this thread has the lock and the request may re-enter it.
+     * Returns a nested handle, if this thread holds the lock and the request may re-enter it. Returns none if the hold is lost: the
+     * request is a new acquisition then.
      *
      * @throws IllegalStateException if the hold has a lease, but the request has none
-     * @throws io.github.holdfast.lock.LockLostException if the hold is lost
      */
     Optional<LockHandle> reenter(LockRequest request) {
         QuorumHold own = ofThreads.get(new Key(Thread.currentThread(), request.name()));
-        if (own == null || !request.isReentrant()) {
+        if (own == null || !request.isReentrant() || !own.isHeld()) {
             return Optional.empty();
         }
         boolean hasLease = own.request().lease().isPresent();
@@ -54,14 +58,19 @@ final class Holds {
             throw new IllegalStateException(
                     "This thread holds lock '" + request.name() + "' with a lease, but the nested request has none");
         }
-        own.reenter();
+        if (!own.reenter()) {
+            return Optional.empty();
+        }
         LockHandle nested = new QuorumHandle(own);
         try {
             request.lease().filter(lease -> hasLease).ifPresent(nested::ensureValidFor);
             return Optional.of(nested);
         } catch (RuntimeException thrown) {
             nested.release();
-            throw thrown;
+            if (own.isHeld()) {
+                throw thrown;
+            }
+            return Optional.empty();
         }
     }
 

@@ -49,7 +49,7 @@ final class QuorumHold {
      *
      * @param request what each member is asked for
      * @param acquisition who acquires
-     * @param holds where the hold is open until it is given back
+     * @param holds where the hold is open until it is lost or given back
      */
     QuorumHold(Quorum quorum, LockRequest request, Acquirer acquisition, Holds holds) {
         this.quorum = quorum;
@@ -144,6 +144,8 @@ final class QuorumHold {
 
     private void lose() {
         phase = Phase.LOST;
+        // Its handles may be forgotten, and its thread may acquire the lock anew.
+        holds.remove(this);
         loss.tell();
         // What is left would only keep others from a majority.
         granted.release(acquisition.threadName(), LockHandle::release);
@@ -215,12 +217,13 @@ final class QuorumHold {
         loss.spare();
     }
 
-    /** Counts a nested acquisition. */
-    synchronized void reenter() {
+    /** Counts a nested acquisition; returns false if the hold is lost. */
+    synchronized boolean reenter() {
         if (!isHeld()) {
-            throw loss.exception();
+            return false;
         }
         holdCount++;
+        return true;
     }
 
     synchronized int holdCount() {

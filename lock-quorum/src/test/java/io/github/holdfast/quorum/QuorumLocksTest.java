@@ -226,6 +226,23 @@ class QuorumLocksTest {
     }
 
     @Test
+    void aThreadThatHasLostTheLockAcquiresItAnew() throws Exception {
+        LockRequest request = LockRequest.of("lost and acquired anew").lease(Duration.ofSeconds(1));
+        LockHandle lost = one.locks().acquire(request);
+        await().atMost(LONG).until(() -> lost.state() == LockState.LOST);
+
+        try (LockHandle anew = one.locks().acquire(request.lease(LONG))) {
+            assertThat(anew.state()).isEqualTo(LockState.HELD);
+            assertThat(anew.holdCount()).isOne();
+            assertThat(QuorumToken.of(lost).isOlderThan(QuorumToken.of(anew))).isTrue();
+            assertThat(lost.release()).isEqualTo(ReleaseOutcome.LOST);
+            try (LockHandle nested = one.locks().tryAcquire(request).orElseThrow()) {
+                assertThat(nested.holdCount()).isEqualTo(2);
+            }
+        }
+    }
+
+    @Test
     void aNestedRequestNeedsALeaseIfTheHoldHasOne() throws Exception {
         try (LockHandle outer =
                 one.locks().acquire(LockRequest.of("nested lease").lease(Duration.ofSeconds(2)))) {
