@@ -27,11 +27,10 @@ record Quorum(List<Member> members, Duration timeout, ExecutorService threads) {
         return members.size() / 2 + 1;
     }
 
-    /** Returns how long to wait for the answers of one attempt: a tenth of the wait time, if that is less than the timeout. */
-    Duration timeout(Duration wait) {
-        Duration tenth = wait.dividedBy(10);
-        Duration atLeast = tenth.compareTo(SHORTEST_ATTEMPT) < 0 ? SHORTEST_ATTEMPT : tenth;
-        return wait.isZero() || atLeast.compareTo(timeout) > 0 ? timeout : atLeast;
+    /** Returns how long an attempt awaits the answers, if so much of the wait time is left. */
+    Duration timeout(Duration left) {
+        Duration atLeast = left.compareTo(SHORTEST_ATTEMPT) < 0 ? SHORTEST_ATTEMPT : left;
+        return atLeast.compareTo(timeout) < 0 ? atLeast : timeout;
     }
 
     /** Asks all members, and waits for their answers. */

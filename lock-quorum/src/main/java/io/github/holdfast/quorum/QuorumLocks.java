@@ -143,7 +143,8 @@ public final class QuorumLocks implements Locks, AutoCloseable {
      * <p>It asks all members at once, again and again, with a random pause in between. Nobody waits in the queue of a member, so there is
      * no order among those who wait, and no wake-up. After an interrupt, what a member grants late is released then.
      *
-     * @throws io.github.holdfast.lock.LockStoreException if fewer than a majority answered the last attempt
+     * @throws io.github.holdfast.lock.LockStoreException if fewer than a majority answered the first attempt, or the last one that had
+     *     the whole timeout of a member
      * @throws UnsupportedOperationException if the request is for what only one database can give
      */
     @Override
@@ -156,20 +157,28 @@ public final class QuorumLocks implements Locks, AutoCloseable {
         LockRequest forMember = Requests.forMember(request);
         Duration wait = request.waitTime().orElse(LockRequest.DEFAULT_WAIT);
         long start = System.nanoTime();
+        Duration budget = wait.isZero() ? quorum.timeout() : quorum.timeout(wait);
+        Gathering telling = null;
         for (int attempt = 1; ; attempt++) {
             QuorumHold hold = new QuorumHold(quorum, forMember, Acquirer.current(), holds);
             Gathering gathering = begin(hold);
-            if (isDecided(hold, wait)) {
+            if (isDecided(hold, budget)) {
                 return handle(hold, request);
             }
             hold.giveBack();
+            // Members that had less time than usual to answer are not away.
+            telling = telling == null || budget.equals(quorum.timeout()) ? gathering : telling;
             Duration waited = Duration.ofNanos(System.nanoTime() - start);
-            if (waited.compareTo(wait) >= 0 || gathering.isFutile()) {
+            if (gathering.isFutile()) {
                 throw gathering.failure(waited);
+            }
+            if (waited.compareTo(wait) >= 0) {
+                throw telling.failure(waited);
             }
             long pause = ThreadLocalRandom.current().nextLong(50, 200) * Math.min(attempt, LONGEST_PAUSE);
             closed.await(Math.min(pause, wait.minus(waited).toMillis() + 1), TimeUnit.MILLISECONDS);
             checkOpen();
+            budget = quorum.timeout(wait.minusNanos(System.nanoTime() - start));
         }
     }
 
@@ -181,9 +190,9 @@ public final class QuorumLocks implements Locks, AutoCloseable {
         return gathering;
     }
 
-    private boolean isDecided(QuorumHold hold, Duration wait) throws InterruptedException {
+    private boolean isDecided(QuorumHold hold, Duration budget) throws InterruptedException {
         try {
-            return hold.decision().get(quorum.timeout(wait).toNanos(), TimeUnit.NANOSECONDS) && hold.isHeld();
+            return hold.decision().get(budget.toNanos(), TimeUnit.NANOSECONDS) && hold.isHeld();
         } catch (TimeoutException tooLate) {
             return hold.isHeld();
         } catch (InterruptedException interrupted) {

@@ -28,8 +28,8 @@ public final class QuorumLocksBuilder {
 
     /**
      * Sets how long to wait for the answer of a member. A member that has not answered by then counts as away; if it grants the lock
-     * later, it joins the hold, or is released. The default is 1 second. An acquisition that waits allows each attempt a tenth of its
-     * wait time, at least 100 milliseconds, if that is less.
+     * later, it joins the hold, or is released. The default is 1 second. An attempt of an acquisition that waits ends with the wait time,
+     * but awaits answers for 100 milliseconds at least.
      *
      * @param memberTimeout 10 milliseconds to {@link LockRequest#LONGEST_DURATION}
      * @return this builder

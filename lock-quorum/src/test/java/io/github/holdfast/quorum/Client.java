@@ -18,6 +18,9 @@ final class Client implements AutoCloseable {
 
     static final Duration NODE_LEASE = Duration.ofSeconds(4);
 
+    /** For tests that wait until a member is lost. */
+    static final Duration SHORT_NODE_LEASE = Duration.ofSeconds(2);
+
     private record Service(HikariDataSource pool, EntityManagerFactory unit, LockService locks) {
 
         void close() {
@@ -30,10 +33,14 @@ final class Client implements AutoCloseable {
     private final List<Service> services = new ArrayList<>();
     private final QuorumLocks quorum;
 
-    private Client(List<Database> databases, List<String> urls, UnaryOperator<QuorumLocksBuilder> settings) {
+    private Client(
+            List<Database> databases,
+            List<String> urls,
+            Duration nodeLease,
+            UnaryOperator<QuorumLocksBuilder> settings) {
         try {
             for (int i = 0; i < databases.size(); i++) {
-                services.add(service(databases.get(i), urls.get(i)));
+                services.add(service(databases.get(i), urls.get(i), nodeLease));
             }
             quorum = settings.apply(QuorumLocks.builder(members())).build();
         } catch (RuntimeException | Error thrown) {
@@ -43,15 +50,20 @@ final class Client implements AutoCloseable {
     }
 
     static Client on(List<Database> databases) {
-        return new Client(databases, databases.stream().map(Database::url).toList(), settings -> settings);
+        return on(databases, NODE_LEASE);
+    }
+
+    static Client on(List<Database> databases, Duration nodeLease) {
+        List<String> urls = databases.stream().map(Database::url).toList();
+        return new Client(databases, urls, nodeLease, settings -> settings);
     }
 
     /** Reaches the databases at other addresses. */
-    static Client at(List<String> urls, List<Database> databases) {
-        return new Client(databases, urls, settings -> settings.memberTimeout(Duration.ofMillis(500)));
+    static Client at(List<String> urls, List<Database> databases, Duration memberTimeout) {
+        return new Client(databases, urls, SHORT_NODE_LEASE, settings -> settings.memberTimeout(memberTimeout));
     }
 
-    private static Service service(Database database, String url) {
+    private static Service service(Database database, String url, Duration nodeLease) {
         LockSchema.on(database.dataSource()).createIfMissing();
         HikariDataSource pool = database.pool(config -> {
             config.setJdbcUrl(url);
@@ -66,7 +78,7 @@ final class Client implements AutoCloseable {
                 pool,
                 unit,
                 LockService.builder(unit)
-                        .nodeLease(NODE_LEASE)
+                        .nodeLease(nodeLease)
                         .withoutHousekeeping()
                         .build());
     }

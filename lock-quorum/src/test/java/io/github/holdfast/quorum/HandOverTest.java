@@ -65,7 +65,7 @@ class HandOverTest {
             Checker checker = new Checker();
             List<Client> clients = new ArrayList<>();
             for (int i = 0; i < 3; i++) {
-                Client client = Client.at(urls, databases);
+                Client client = Client.at(urls, databases, Duration.ofMillis(500));
                 opened.add(0, client);
                 clients.add(client);
             }

@@ -36,6 +36,7 @@ import org.junit.jupiter.api.Test;
 class QuorumFailureTest {
 
     private static final Duration LONG = Duration.ofSeconds(40);
+    private static final Duration MEMBER_TIMEOUT = Duration.ofMillis(500);
 
     /** What a test has opened, the last first. */
     private final List<AutoCloseable> opened = new ArrayList<>();
@@ -62,8 +63,8 @@ class QuorumFailureTest {
                 .toList();
     }
 
-    private Client behind(List<Proxy> proxies, List<Database> databases) {
-        return open(Client.at(proxies.stream().map(Proxy::url).toList(), databases));
+    private Client behind(List<Proxy> proxies, List<Database> databases, Duration memberTimeout) {
+        return open(Client.at(proxies.stream().map(Proxy::url).toList(), databases, memberTimeout));
     }
 
     private static boolean isHeldAt(Client client, int member, String name) {
@@ -116,7 +117,7 @@ class QuorumFailureTest {
     void aFrozenMemberCostsTimeAndTwoOfThreeCostTheLock() throws Exception {
         List<Database> databases = create(TestDatabase.POSTGRESQL, TestDatabase.MYSQL, TestDatabase.H2_TCP);
         List<Proxy> proxies = proxies(databases);
-        Client holder = behind(proxies, databases);
+        Client holder = behind(proxies, databases, MEMBER_TIMEOUT);
         LockHandle lock = holder.locks().acquire(LockRequest.of("frozen"));
         List<LockLost> told = new CopyOnWriteArrayList<>();
         lock.onLost(told::add);
@@ -155,7 +156,7 @@ class QuorumFailureTest {
         List<Database> databases = create(TestDatabase.H2_MEMORY, TestDatabase.MARIADB, TestDatabase.POSTGRESQL);
         Proxy slow = open(Proxy.to(databases.get(2).url()));
         List<String> urls = List.of(databases.get(0).url(), databases.get(1).url(), slow.url());
-        Client holder = open(Client.at(urls, databases));
+        Client holder = open(Client.at(urls, databases, MEMBER_TIMEOUT));
         Client other = open(Client.on(databases));
         slow.set(Proxy.Mode.DELAY);
 
@@ -179,10 +180,26 @@ class QuorumFailureTest {
     }
 
     @Test
+    void slowMembersAreWaitedForUntilTheWaitIsOver() throws Exception {
+        List<Database> databases = create(TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL);
+        List<Proxy> proxies = proxies(databases);
+        Duration wait = Duration.ofSeconds(6);
+        Client client = behind(proxies, databases, wait);
+        client.locks().acquire(LockRequest.of("slow")).release();
+
+        proxies.forEach(proxy -> proxy.set(Proxy.Mode.DELAY));
+
+        try (LockHandle lock =
+                client.locks().acquire(LockRequest.of("slow").lease(LONG).waitAtMost(wait))) {
+            assertThat(lock.state()).isEqualTo(LockState.HELD);
+        }
+    }
+
+    @Test
     void brokenConnectionsCostNothing() throws Exception {
         List<Database> databases = create(TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL);
         List<Proxy> proxies = proxies(databases);
-        Client holder = behind(proxies, databases);
+        Client holder = behind(proxies, databases, MEMBER_TIMEOUT);
         LockHandle lock = holder.locks().acquire(LockRequest.of("cut"));
         for (int round = 0; round < 4; round++) {
             proxies.forEach(Proxy::cut);

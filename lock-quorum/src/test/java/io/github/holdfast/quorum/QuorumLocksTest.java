@@ -61,7 +61,7 @@ class QuorumLocksTest {
     }
 
     private static LockRequest shortly(String name) {
-        return LockRequest.of(name).waitAtMost(SHORT);
+        return LockRequest.of(name).waitAtMost(Duration.ZERO);
     }
 
     @Test
@@ -84,6 +84,19 @@ class QuorumLocksTest {
         }
         LockHandle next = other.locks().tryAcquire(LockRequest.of("release")).orElseThrow();
         assertThat(next.release()).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+
+    @Test
+    void aWaitEndsWithItsTime() throws Exception {
+        Duration wait = Duration.ofSeconds(2);
+        try (LockHandle lock = one.locks().acquire(LockRequest.of("wait"))) {
+            long start = System.nanoTime();
+            assertThatThrownBy(
+                            () -> other.locks().acquire(LockRequest.of("wait").waitAtMost(wait)))
+                    .isInstanceOf(LockNotAcquiredException.class);
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(wait, wait.plusSeconds(3));
+            assertThat(lock.state()).isEqualTo(LockState.HELD);
+        }
     }
 
     @Test
@@ -264,13 +277,14 @@ class QuorumLocksTest {
         assertThat(lock.tryLock()).isTrue();
         Lock same = one.locks().asLock("java");
         assertThat(CompletableFuture.supplyAsync(same::tryLock).get()).isFalse();
-        assertThat(other.locks().asLock("java").tryLock(1, TimeUnit.MILLISECONDS))
+        assertThat(other.locks().asLock("java").tryLock(0, TimeUnit.MILLISECONDS))
                 .isFalse();
         same.unlock();
         lock.unlock();
         assertThatThrownBy(lock::unlock).isInstanceOf(IllegalMonitorStateException.class);
         assertThatThrownBy(lock::newCondition).isInstanceOf(UnsupportedOperationException.class);
-        assertThat(other.locks().asLock("java").tryLock(1, TimeUnit.SECONDS)).isTrue();
+        assertThat(other.locks().asLock("java").tryLock(LONG.toSeconds(), TimeUnit.SECONDS))
+                .isTrue();
         other.locks().asLock("java").unlock();
     }
 
