@@ -34,8 +34,9 @@ import java.util.concurrent.locks.ReadWriteLock;
  * and the members that the holder does not hold, and those that have forgotten its grant, are together at most f. A member forgets in
  * a failover that loses commits, for example.
  *
- * <p><strong>Tokens.</strong> {@link QuorumToken} orders all grants of a name. {@link LockHandle#fencingToken()} is not supported. {@link
- * io.github.holdfast.lock.LockLost} and {@link LockInfo} have 0 in its place.
+ * <p><strong>Tokens.</strong> {@link QuorumToken} orders all grants of a name, unless a member that two grants share has lost
+ * commits in between. {@link LockHandle#fencingToken()} is not supported. {@link io.github.holdfast.lock.LockLost} and {@link LockInfo}
+ * have 0 in its place.
  *
  * <p><strong>Requests</strong> can have a lease, a wait time, {@link LockRequest#notReentrant}, {@link LockRequest#interruptOnLoss} and
  * {@link LockRequest#withoutFence}. Other requests are refused. Transactions are never fenced.
