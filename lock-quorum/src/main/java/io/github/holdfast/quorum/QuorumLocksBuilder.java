@@ -11,7 +11,8 @@ import java.util.Set;
 /** Builds {@link QuorumLocks}. Not thread-safe. */
 public final class QuorumLocksBuilder {
 
-    private static final int FEWEST = 3;
+    /** The least number of members. */
+    static final int FEWEST = 3;
 
     private final List<LockService> members;
     private Duration memberTimeout = Duration.ofSeconds(1);

@@ -4,6 +4,7 @@ import io.github.holdfast.lock.LockHandle;
 import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
@@ -29,6 +30,7 @@ public final class QuorumToken {
 
     private static final String SEPARATOR = ",";
     private static final String ABSENT = "-";
+    private static final Pattern POSITIVE = Pattern.compile("[1-9][0-9]*");
 
     /** By member; 0 where the token has none. Tokens of members are greater than 0. */
     private final long[] ofMembers;
@@ -55,18 +57,43 @@ public final class QuorumToken {
     }
 
     /**
-     * Reads what {@link #toString} has written.
+     * Reads what {@link #toString} has written: an odd number of parts, at least 3, of which more than half are positive numbers.
      *
      * @throws IllegalArgumentException if the text is something else
      */
     public static QuorumToken parse(String text) {
-        long[] ofMembers = Arrays.stream(text.split(SEPARATOR, -1))
-                .mapToLong(number -> number.equals(ABSENT) ? 0 : Long.parseLong(number))
-                .toArray();
-        if (LongStream.of(ofMembers).anyMatch(token -> token < 0)) {
-            throw new IllegalArgumentException("There is a negative number: " + text);
+        String[] parts = text.split(SEPARATOR, -1);
+        if (parts.length < QuorumLocksBuilder.FEWEST || parts.length % 2 == 0) {
+            throw notOne(
+                    text,
+                    "it has " + parts.length + " parts, not an odd number of at least " + QuorumLocksBuilder.FEWEST);
+        }
+        long[] ofMembers =
+                Arrays.stream(parts).mapToLong(part -> number(part, text)).toArray();
+        long numbers = LongStream.of(ofMembers).filter(number -> number > 0).count();
+        if (numbers <= parts.length / 2) {
+            throw notOne(text, "only " + numbers + " of " + parts.length + " parts are numbers, which is no majority");
         }
         return new QuorumToken(ofMembers);
+    }
+
+    private static long number(String part, String text) {
+        if (part.equals(ABSENT)) {
+            return 0;
+        }
+        try {
+            // Long.parseLong also reads a sign and zeros, which toString never writes.
+            if (POSITIVE.matcher(part).matches()) {
+                return Long.parseLong(part);
+            }
+        } catch (NumberFormatException tooGreat) {
+            throw notOne(text, "'" + part + "' is too great");
+        }
+        throw notOne(text, "'" + part + "' is neither a positive number nor " + ABSENT);
+    }
+
+    private static IllegalArgumentException notOne(String text, String why) {
+        return new IllegalArgumentException("'" + text + "' is not the token of a quorum: " + why);
     }
 
     /**

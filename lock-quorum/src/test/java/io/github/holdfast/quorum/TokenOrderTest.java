@@ -146,15 +146,18 @@ class TokenOrderTest {
     void aResourceNeverGoesBackEvenIfTheOrderIsACircle() {
         List<QuorumToken> circle =
                 List.of(QuorumToken.parse("2,1,-"), QuorumToken.parse("-,2,1"), QuorumToken.parse("1,-,2"));
+        int accepted = 0;
         for (QuorumToken first : circle) {
             QuorumToken seen = first;
             for (QuorumToken other : circle) {
                 if (!other.equals(first) && !other.isOlderThan(seen)) {
                     seen = other.mergedWith(seen);
+                    accepted++;
                     assertThat(first.isOlderThan(seen)).isTrue();
                 }
             }
         }
+        assertThat(accepted).as("tokens that follow another one").isEqualTo(circle.size());
     }
 
     @Test
@@ -178,8 +181,33 @@ class TokenOrderTest {
         assertThat(token.mergedWith(null)).isEqualTo(token);
         assertThat(token.mergedWith(QuorumToken.parse("18,4,-"))).hasToString("18,4,23");
         assertThatThrownBy(() -> token.isOlderThan(QuorumToken.parse("1,2,3,-,-")))
-                .isInstanceOf(IllegalArgumentException.class);
-        assertThatThrownBy(() -> QuorumToken.parse("17,x,23")).isInstanceOf(IllegalArgumentException.class);
-        assertThatThrownBy(() -> QuorumToken.parse("17,-1,23")).isInstanceOf(IllegalArgumentException.class);
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("different quorums");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "17",
+                "17,23",
+                "17,23,-,4", // an even number of parts, or too few
+                "17,-,-",
+                "-,-,-",
+                "1,2,-,-,-", // no majority
+                "17,x,23",
+                "17,-1,23",
+                "17,0,23",
+                "17,+4,23",
+                "17,04,23",
+                "17, 4,23",
+                "17,,23",
+                "17,4,23,",
+                "17,9223372036854775808,23"
+            })
+    void whatNoQuorumHasWrittenIsRefused(String text) {
+        assertThatThrownBy(() -> QuorumToken.parse(text))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith("'" + text + "' is not the token of a quorum: ");
     }
 }
