@@ -1,7 +1,9 @@
 package io.github.holdfast.quorum;
 
 import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LossCause;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.EnumSet;
@@ -53,6 +55,20 @@ final class Grants {
         return states.stream().filter(LockState.HELD::equals).count() >= quorum.majority()
                 ? LockState.HELD
                 : LockState.SUSPECT;
+    }
+
+    /** Returns why a member has lost its grant, by a handle and without a statement. The first one that is lost tells. */
+    LossCause lossCause() {
+        for (LockHandle handle : handles.values()) {
+            try {
+                if (handle.state() == LockState.LOST) {
+                    handle.ensureValidFor(Duration.ZERO);
+                }
+            } catch (LockLostException lost) {
+                return lost.lossCause();
+            }
+        }
+        return LossCause.EXPIRED;
     }
 
     /** Returns how long a majority is held: as long as the least of the longest. */

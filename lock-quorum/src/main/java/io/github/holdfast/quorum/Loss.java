@@ -26,7 +26,7 @@ final class Loss {
         this.quorum = quorum;
     }
 
-    /** Remembers why the last member was lost. */
+    /** Remembers the cause that members have told at the release. */
     synchronized void because(LossCause ofMember) {
         if (told == null) {
             cause = ofMember;
@@ -34,8 +34,9 @@ final class Loss {
     }
 
     /** Calls the handlers, and interrupts the thread. */
-    synchronized void tell() {
-        LockLost lost = new LockLost(lockName, owner, 0, cause);
+    synchronized void tell(LossCause why) {
+        cause = why;
+        LockLost lost = new LockLost(lockName, owner, 0, why);
         told = lost;
         handlers.forEach(handler -> quorum.later(() -> handler.accept(lost)));
         if (interrupted != null) {
@@ -75,6 +76,6 @@ final class Loss {
 
     synchronized LockLostException exception() {
         return new LockLostException(
-                lockName, cause, "a majority of the members no longer holds it; of the last one, " + cause.why());
+                lockName, cause, "a majority of the members no longer holds it; at one of them, " + cause.why());
     }
 }

@@ -126,8 +126,7 @@ final class QuorumHold {
                         .orElse(true);
     }
 
-    private synchronized void memberLost(LockLost lost) {
-        loss.because(lost.cause());
+    private synchronized void memberLost(LockLost unused) {
         if (phase == Phase.HELD) {
             judge();
         }
@@ -137,16 +136,16 @@ final class QuorumHold {
     private LockState judge() {
         LockState state = granted.state();
         if (state == LockState.LOST) {
-            lose();
+            lose(granted.lossCause());
         }
         return state;
     }
 
-    private void lose() {
+    private void lose(LossCause cause) {
         phase = Phase.LOST;
         // Its handles may be forgotten, and its thread may acquire the lock anew.
         holds.remove(this);
-        loss.tell();
+        loss.tell(cause);
         // What is left would only keep others from a majority.
         granted.release(acquisition.threadName(), LockHandle::release);
     }
@@ -155,8 +154,7 @@ final class QuorumHold {
     synchronized void close() {
         decision.complete(false);
         if (phase == Phase.GATHERING || phase == Phase.HELD) {
-            loss.because(LossCause.SERVICE_CLOSED);
-            lose();
+            lose(LossCause.SERVICE_CLOSED);
         }
     }
 

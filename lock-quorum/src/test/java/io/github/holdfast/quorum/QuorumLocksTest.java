@@ -173,6 +173,27 @@ class QuorumLocksTest {
     }
 
     @Test
+    void theCauseIsThatOfTheMembersThatAreLostNow() throws Exception {
+        Duration lease = Duration.ofSeconds(4);
+        LockHandle lock = one.locks().acquire(LockRequest.of("causes").lease(lease));
+        awaitHeldAtAll("causes");
+        databases
+                .get(0)
+                .execute("update distributed_lock set owner = null, node_id = null, holder = null, hold_count = 0,"
+                        + " version = version + 1 where name = 'causes'");
+        // The member that has forgotten it tells so, and is asked anew.
+        lock.renew(lease);
+        awaitHeldAtAll("causes");
+
+        await().pollInterval(Duration.ofMillis(1)).atMost(LONG).until(() -> lock.state() == LockState.LOST);
+
+        assertThatThrownBy(lock::close)
+                .isInstanceOfSatisfying(
+                        LockLostException.class,
+                        lost -> assertThat(lost.lossCause()).isEqualTo(LossCause.EXPIRED));
+    }
+
+    @Test
     void aForcedReleaseThatNobodyHasNoticedIsALossAtTheRelease() throws Exception {
         LockHandle lock = one.locks().acquire(LockRequest.of("forced before the release"));
         awaitHeldAtAll("forced before the release");
