@@ -13,7 +13,7 @@ import java.util.function.Function;
 /** One database of the quorum. It is asked on a thread of its own, because it may not answer. Thread-safe. */
 final class Member {
 
-    /** With so many overdue answers, the member counts as away. Each of them has a thread. */
+    /** With so many overdue answers, the member is not asked again. Each of them has a thread. */
     private static final int MOST_OVERDUE = 4;
 
     private final int index;
@@ -21,6 +21,9 @@ final class Member {
     private final ExecutorService threads;
     private final long timeout;
     private final Set<Question> unanswered = ConcurrentHashMap.newKeySet();
+
+    /** Apart from the others: a member that has granted a lock is to renew it, though it grants no more of them in time. */
+    private final Set<Question> unansweredRenewals = ConcurrentHashMap.newKeySet();
 
     private record Question(Object identity, long deadline) {}
 
@@ -43,12 +46,21 @@ final class Member {
      * @return the answer. It fails with a {@link TimeoutException} if the member is not asked, because too many answers are overdue
      */
     <T> CompletableFuture<T> ask(String asker, Function<Locks, T> question) {
-        if (isAway()) {
+        return ask(asker, question, unanswered);
+    }
+
+    /** Like {@link #ask}, to renew what the member has granted. Only overdue renewals keep the member from being asked. */
+    <T> CompletableFuture<T> askToRenew(String asker, Function<Locks, T> question) {
+        return ask(asker, question, unansweredRenewals);
+    }
+
+    private <T> CompletableFuture<T> ask(String asker, Function<Locks, T> question, Set<Question> ofItsKind) {
+        if (areTooManyOverdue(ofItsKind)) {
             return CompletableFuture.failedFuture(new TimeoutException("Too many answers are overdue"));
         }
         CompletableFuture<T> answer = new CompletableFuture<>();
         try {
-            threads.execute(answering(answer, asker, question));
+            threads.execute(answering(answer, asker, question, ofItsKind));
         } catch (RejectedExecutionException closed) {
             answer.completeExceptionally(new IllegalStateException("The QuorumLocks are closed", closed));
         }
@@ -58,7 +70,7 @@ final class Member {
     /** Like {@link #ask}, for what must be done in any case. It is done on this thread when the others have ended. */
     <T> CompletableFuture<T> tell(String asker, Function<Locks, T> order) {
         CompletableFuture<T> answer = new CompletableFuture<>();
-        Runnable work = answering(answer, asker, order);
+        Runnable work = answering(answer, asker, order, unanswered);
         try {
             threads.execute(work);
         } catch (RejectedExecutionException closed) {
@@ -67,16 +79,17 @@ final class Member {
         return answer;
     }
 
-    private <T> Runnable answering(CompletableFuture<T> answer, String asker, Function<Locks, T> question) {
+    private <T> Runnable answering(
+            CompletableFuture<T> answer, String asker, Function<Locks, T> question, Set<Question> ofItsKind) {
         Question asked = new Question(new Object(), System.nanoTime() + timeout);
         return () -> {
-            unanswered.add(asked);
+            ofItsKind.add(asked);
             try {
                 answer.complete(named(asker, question));
             } catch (RuntimeException | Error thrown) {
                 answer.completeExceptionally(thrown);
             } finally {
-                unanswered.remove(asked);
+                ofItsKind.remove(asked);
             }
         };
     }
@@ -92,7 +105,7 @@ final class Member {
         }
     }
 
-    private boolean isAway() {
+    private static boolean areTooManyOverdue(Set<Question> unanswered) {
         long now = System.nanoTime();
         return unanswered.stream()
                         .filter(question -> now - question.deadline() > 0)

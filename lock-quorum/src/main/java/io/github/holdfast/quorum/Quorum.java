@@ -40,10 +40,10 @@ record Quorum(List<Member> members, Duration timeout, ExecutorService threads) {
         return Answers.of(answers, members.size()).await(timeout);
     }
 
-    /** Does something with each handle, and waits until a majority has done it. */
-    <T> Answers<T> askEach(Map<Integer, LockHandle> handles, String asker, Function<LockHandle, T> work) {
+    /** Renews each handle, and waits until a majority has done it. */
+    <T> Answers<T> renewEach(Map<Integer, LockHandle> handles, String asker, Function<LockHandle, T> work) {
         List<CompletableFuture<T>> answers = handles.entrySet().stream()
-                .map(entry -> members.get(entry.getKey()).ask(asker, locks -> work.apply(entry.getValue())))
+                .map(entry -> members.get(entry.getKey()).askToRenew(asker, locks -> work.apply(entry.getValue())))
                 .toList();
         return Answers.of(answers, majority()).await(timeout);
     }

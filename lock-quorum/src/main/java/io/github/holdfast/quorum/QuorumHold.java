@@ -197,7 +197,7 @@ final class QuorumHold {
         synchronized (this) {
             held = granted.handles();
         }
-        Answers<Boolean> done = quorum.askEach(held, acquisition.threadName(), handle -> {
+        Answers<Boolean> done = quorum.renewEach(held, acquisition.threadName(), handle -> {
             work.accept(handle);
             return true;
         });
