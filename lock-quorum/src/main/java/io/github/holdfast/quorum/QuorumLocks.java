@@ -87,7 +87,7 @@ public final class QuorumLocks implements Locks, AutoCloseable {
      *
      * @param members an odd number of services, at least 3, each on a database that fails independently of the others. Their order is
      *     part of the {@linkplain QuorumToken tokens}
-     * @throws IllegalArgumentException if the number is wrong, or two have the same database
+     * @throws IllegalArgumentException if the number is wrong, or two are seen to have the same database
      */
     public static QuorumLocks of(List<LockService> members) {
         return builder(members).build();

@@ -42,10 +42,11 @@ public final class QuorumLocksBuilder {
     }
 
     /**
-     * Returns the locks, and starts their threads. It locks the name {@code holdfast:quorum} once in each member that answers. This
-     * shows whether two members have the same database.
+     * Returns the locks, and starts their threads. It locks the name {@code holdfast:quorum} once in each member. This shows whether two
+     * members have the same database. It is a best effort, for members that answer: it ends one second after the timeout of a member. If
+     * other processes start at the same time, it may see nothing.
      *
-     * @throws IllegalArgumentException if two members have the same database
+     * @throws IllegalArgumentException if two members are seen to have the same database
      */
     public QuorumLocks build() {
         return new QuorumLocks(members, memberTimeout);

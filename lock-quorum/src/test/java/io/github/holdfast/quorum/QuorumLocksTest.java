@@ -397,6 +397,17 @@ class QuorumLocksTest {
     }
 
     @Test
+    void membersOnOneDatabaseAreFoundWithALongTimeoutToo() {
+        List<LockService> same = List.of(one.member(0), one.member(1), other.member(1));
+        QuorumLocksBuilder builder = QuorumLocks.builder(same).memberTimeout(LONG);
+        long start = System.nanoTime();
+        assertThatThrownBy(builder::build)
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("the same database");
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
+    }
+
+    @Test
     void anInterruptLeavesNothingHeld() throws Exception {
         try (LockHandle lock = one.locks().acquire(LockRequest.of("interrupted"))) {
             AtomicReference<Throwable> thrown = new AtomicReference<>();
