@@ -15,9 +15,6 @@ import org.jspecify.annotations.Nullable;
 /** Asks the members for a hold: all of them at first, and later those that are missing. Thread-safe. */
 final class Gathering {
 
-    private static final Duration FIRST_PAUSE = Duration.ofSeconds(1);
-    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(30);
-
     private final Quorum quorum;
     private final QuorumHold hold;
 
@@ -26,12 +23,14 @@ final class Gathering {
 
     private final List<Throwable> failures = new ArrayList<>();
     private int refused;
-    private Duration pause = FIRST_PAUSE;
-    private long nextHealing = System.nanoTime() + FIRST_PAUSE.toNanos();
+    private Duration pause;
+    private long nextHealing;
 
     Gathering(Quorum quorum, QuorumHold hold) {
         this.quorum = quorum;
         this.hold = hold;
+        this.pause = quorum.healingPauses().first();
+        this.nextHealing = System.nanoTime() + pause.toNanos();
     }
 
     /** Asks all members. */
@@ -87,11 +86,11 @@ final class Gathering {
                     .toList();
             failures.clear();
             if (missing.isEmpty()) {
-                pause = FIRST_PAUSE;
+                pause = quorum.healingPauses().first();
                 return;
             }
             nextHealing = System.nanoTime() + pause.toNanos();
-            pause = pause.multipliedBy(2).compareTo(LONGEST_PAUSE) < 0 ? pause.multipliedBy(2) : LONGEST_PAUSE;
+            pause = quorum.healingPauses().after(pause);
         }
         LockRequest request = hold.request().lease().isEmpty()
                 ? hold.request()

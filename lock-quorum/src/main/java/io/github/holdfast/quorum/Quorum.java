@@ -16,9 +16,10 @@ import java.util.function.Function;
  *
  * @param members in the order of the user's list, on which tokens depend
  * @param timeout for how long an answer is awaited
+ * @param healingPauses when missing members are asked again
  * @param threads the threads that wait for answers
  */
-record Quorum(List<Member> members, Duration timeout, ExecutorService threads) {
+record Quorum(List<Member> members, Duration timeout, HealingPauses healingPauses, ExecutorService threads) {
 
     private static final Duration SHORTEST_ATTEMPT = Duration.ofMillis(100);
 

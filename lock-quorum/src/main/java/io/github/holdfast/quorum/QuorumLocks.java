@@ -59,12 +59,12 @@ public final class QuorumLocks implements Locks, AutoCloseable {
     private final ScheduledExecutorService healing;
     private final CountDownLatch closed = new CountDownLatch(1);
 
-    QuorumLocks(List<LockService> services, Duration memberTimeout) {
+    QuorumLocks(List<LockService> services, Duration memberTimeout, HealingPauses healingPauses) {
         ThreadFactory daemons = QuorumLocks::daemon;
         var threads = Executors.newCachedThreadPool(daemons);
         List<Member> members = new ArrayList<>();
         services.forEach(service -> members.add(new Member(members.size(), service, threads, memberTimeout)));
-        quorum = new Quorum(List.copyOf(members), memberTimeout, threads);
+        quorum = new Quorum(List.copyOf(members), memberTimeout, healingPauses, threads);
         try {
             MemberCheck.check(quorum);
         } catch (RuntimeException thrown) {

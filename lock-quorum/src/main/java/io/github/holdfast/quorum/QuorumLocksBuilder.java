@@ -16,6 +16,7 @@ public final class QuorumLocksBuilder {
 
     private final List<LockService> members;
     private Duration memberTimeout = Duration.ofSeconds(1);
+    private HealingPauses healingPauses = HealingPauses.DEFAULT;
 
     QuorumLocksBuilder(List<LockService> members) {
         this.members = List.copyOf(members);
@@ -41,6 +42,11 @@ public final class QuorumLocksBuilder {
         return this;
     }
 
+    QuorumLocksBuilder healingPauses(HealingPauses healingPauses) {
+        this.healingPauses = healingPauses;
+        return this;
+    }
+
     /**
      * Returns the locks, and starts their threads. It locks the name {@code holdfast:quorum} once in each member. This shows whether two
      * members have the same database. It is a best effort, for members that answer: it ends one second after the timeout of a member. If
@@ -49,6 +55,6 @@ public final class QuorumLocksBuilder {
      * @throws IllegalArgumentException if two members are seen to have the same database
      */
     public QuorumLocks build() {
-        return new QuorumLocks(members, memberTimeout);
+        return new QuorumLocks(members, memberTimeout, healingPauses);
     }
 }
