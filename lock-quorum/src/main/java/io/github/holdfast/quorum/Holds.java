@@ -80,6 +80,14 @@ final class Holds {
 
     /** Asks the members that are missing, where it is time to. */
     void heal() {
-        open.values().forEach(Gathering::heal);
+        for (Gathering gathering : open.values()) {
+            try {
+                gathering.heal();
+            } catch (RuntimeException | Error thrown) {
+                // An exception would end the healing of all holds for good. This one is healed again later.
+                Thread thread = Thread.currentThread();
+                thread.getUncaughtExceptionHandler().uncaughtException(thread, thrown);
+            }
+        }
     }
 }

@@ -43,7 +43,8 @@ final class Member {
      * Asks a question on another thread.
      *
      * @param asker the name of that thread meanwhile
-     * @return the answer. It fails with a {@link TimeoutException} if the member is not asked, because too many answers are overdue
+     * @return the answer. It fails with a {@link TimeoutException} if the member is not asked, because too many answers are overdue, and
+     *     with an {@link Error} if there is no thread
      */
     <T> CompletableFuture<T> ask(String asker, Function<Locks, T> question) {
         return ask(asker, question, unanswered);
@@ -63,17 +64,19 @@ final class Member {
             threads.execute(answering(answer, asker, question, ofItsKind));
         } catch (RejectedExecutionException closed) {
             answer.completeExceptionally(new IllegalStateException("The QuorumLocks are closed", closed));
+        } catch (Error noThread) {
+            answer.completeExceptionally(noThread);
         }
         return answer;
     }
 
-    /** Like {@link #ask}, for what must be done in any case. It is done on this thread when the others have ended. */
+    /** Like {@link #ask}, for what must be done in any case. It is done on this thread if there is no other. */
     <T> CompletableFuture<T> tell(String asker, Function<Locks, T> order) {
         CompletableFuture<T> answer = new CompletableFuture<>();
         Runnable work = answering(answer, asker, order, unanswered);
         try {
             threads.execute(work);
-        } catch (RejectedExecutionException closed) {
+        } catch (RejectedExecutionException | OutOfMemoryError noThread) {
             work.run();
         }
         return answer;

@@ -57,11 +57,11 @@ record Quorum(List<Member> members, Duration timeout, HealingPauses healingPause
         return answers;
     }
 
-    /** Runs this on another thread, or on this one when the threads have ended. */
+    /** Runs this on another thread, or on this one if there is no other. */
     void later(Runnable work) {
         try {
             threads.execute(work);
-        } catch (RejectedExecutionException closed) {
+        } catch (RejectedExecutionException | OutOfMemoryError noThread) {
             work.run();
         }
     }

@@ -187,7 +187,12 @@ public final class QuorumLocks implements Locks, AutoCloseable {
         checkOpen();
         Gathering gathering = new Gathering(quorum, hold);
         holds.add(hold, gathering);
-        gathering.begin();
+        try {
+            gathering.begin();
+        } catch (RuntimeException | Error thrown) {
+            hold.giveBack();
+            throw thrown;
+        }
         return gathering;
     }
 
