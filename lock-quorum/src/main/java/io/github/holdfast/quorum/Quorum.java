@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /**
@@ -55,6 +56,16 @@ record Quorum(List<Member> members, Duration timeout, HealingPauses healingPause
         List<CompletableFuture<T>> answers = new ArrayList<>();
         handles.forEach((member, handle) -> answers.add(members.get(member).tell(asker, locks -> work.apply(handle))));
         return answers;
+    }
+
+    /** Accepts no more work for the threads, and waits for what they do, for at most the timeout. An interrupt ends the wait. */
+    void endThreads() {
+        threads.shutdown();
+        try {
+            boolean unused = threads.awaitTermination(timeout.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     /** Runs this on another thread, or on this one if there is no other. */

@@ -41,6 +41,8 @@ import java.util.concurrent.locks.ReadWriteLock;
  * <p><strong>Requests</strong> can have a lease, a wait time, {@link LockRequest#notReentrant}, {@link LockRequest#interruptOnLoss} and
  * {@link LockRequest#withoutFence}. Other requests are refused. Transactions are never fenced.
  *
+ * <p><strong>Handlers</strong> of {@link LockHandle#onLost} run on threads of the quorum, perhaps several at the same time.
+ *
  * <p>All processes must use the same members in the same order. Thread-safe. It does not close the services.
  *
  * <pre>{@code
@@ -298,14 +300,15 @@ public final class QuorumLocks implements Locks, AutoCloseable {
     }
 
     /**
-     * Marks all locks as lost and releases them. Acquisitions that wait fail. The threads end when the members have answered. A second
-     * call does nothing.
+     * Marks all locks as lost and releases them. Acquisitions that wait fail. It waits until the members have answered, for at most the
+     * timeout of a member: the threads are daemons, so what they have not done by then may end with the process. A second call changes
+     * nothing.
      */
     @Override
     public void close() {
         closed.countDown();
         healing.shutdownNow();
         holds.forEach(QuorumHold::close);
-        quorum.threads().shutdown();
+        quorum.endThreads();
     }
 }

@@ -180,7 +180,7 @@ class QuorumFailureTest {
     }
 
     @Test
-    void slowMembersAreWaitedForUntilTheWaitIsOver() throws Exception {
+    void slowMembersAreWaitedForByAcquisitionsAndWhenTheLocksAreClosed() throws Exception {
         List<Database> databases = create(TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL);
         List<Proxy> proxies = proxies(databases);
         Duration wait = Duration.ofSeconds(6);
@@ -189,10 +189,15 @@ class QuorumFailureTest {
 
         proxies.forEach(proxy -> proxy.set(Proxy.Mode.DELAY));
 
-        try (LockHandle lock =
-                client.locks().acquire(LockRequest.of("slow").lease(LONG).waitAtMost(wait))) {
-            assertThat(lock.state()).isEqualTo(LockState.HELD);
-        }
+        LockHandle lock =
+                client.locks().acquire(LockRequest.of("slow").lease(LONG).waitAtMost(wait));
+        assertThat(lock.state()).isEqualTo(LockState.HELD);
+
+        client.locks().close();
+
+        String held = "select count(*) from distributed_lock where name = 'slow' and owner is not null";
+        assertThat(databases)
+                .allSatisfy(database -> assertThat(database.queryForLong(held)).isZero());
     }
 
     @Test

@@ -19,15 +19,18 @@ import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Lock;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -452,6 +455,7 @@ class QuorumLocksTest {
         AtomicReference<LockLost> told = new AtomicReference<>();
         CompletableFuture<Throwable> waiter = new CompletableFuture<>();
         LockHandle kept = one.locks().acquire(LockRequest.of("kept"));
+        Set<Thread> before = threadsOfQuorums();
         QuorumLocks closed = QuorumLocks.of(other.members());
         LockHandle lock = closed.acquire(LockRequest.of("closed"));
         lock.onLost(told::set);
@@ -465,6 +469,9 @@ class QuorumLocksTest {
         waiting.start();
         await().atMost(LONG).until(() -> waiting.getState() == Thread.State.TIMED_WAITING);
 
+        Set<Thread> threads = threadsOfQuorums();
+        threads.removeAll(before);
+        assertThat(threads).isNotEmpty();
         closed.close();
         closed.close();
 
@@ -477,7 +484,16 @@ class QuorumLocksTest {
                 .hasMessageContaining("closed");
         await().atMost(LONG)
                 .untilAsserted(() -> assertThat(one.locks().find("closed")).isEqualTo(Optional.empty()));
+        await().atMost(LONG).untilAsserted(() -> assertThat(threads).noneMatch(Thread::isAlive));
         assertThat(kept.state()).isEqualTo(LockState.HELD);
         kept.release();
+    }
+
+    /** They have the name of an acquisition while they ask a member. */
+    private static Set<Thread> threadsOfQuorums() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith("holdfast-quorum")
+                        || thread.getName().startsWith("quorum:"))
+                .collect(Collectors.toCollection(HashSet::new));
     }
 }
