@@ -4,6 +4,7 @@ import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -87,13 +88,19 @@ final class Answers<T> {
     }
 
     /** Returns whether the same question would fail again. */
-    static boolean isMisuse(Throwable failure) {
+    static boolean isPermanent(Throwable failure) {
+        return isMisuse(failure)
+                || (failure.getCause() instanceof StoreException ofStore
+                        && !ofStore.failure().isTransient());
+    }
+
+    private static boolean isMisuse(Throwable failure) {
         return failure instanceof IllegalStateException || failure instanceof IllegalArgumentException;
     }
 
     /**
-     * Returns the exception for too few answers: the misuse that a member has reported, or a failure of its database. If no member
-     * has failed, they have not answered.
+     * Returns the exception for too few answers: the misuse that a member has reported, or a failure of its database, if possible one that
+     * lasts. If no member has failed, they have not answered.
      *
      * @param what the message after the lock's name
      */
@@ -107,7 +114,7 @@ final class Answers<T> {
                 .map(Throwable::getCause)
                 .filter(StoreException.class::isInstance)
                 .map(StoreException.class::cast)
-                .findFirst()
+                .min(Comparator.comparing(ofStore -> ofStore.failure().isTransient()))
                 .orElseGet(StoreException::unanswered);
         LockStoreException thrown = new LockStoreException(lockName, what, cause);
         failures.forEach(thrown::addSuppressed);

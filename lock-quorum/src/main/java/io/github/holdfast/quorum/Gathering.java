@@ -99,9 +99,9 @@ final class Gathering {
         askAll(missing, request);
     }
 
-    /** Returns whether a majority can never grant, such as when their services are closed. */
+    /** Returns whether a majority can never grant, such as when their services are closed, or their tables are missing. */
     synchronized boolean isFutile() {
-        return failures.stream().filter(Answers::isMisuse).count()
+        return failures.stream().filter(Answers::isPermanent).count()
                 > quorum.members().size() - quorum.majority();
     }
 

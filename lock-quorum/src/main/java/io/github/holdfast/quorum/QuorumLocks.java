@@ -144,7 +144,8 @@ public final class QuorumLocks implements Locks, AutoCloseable {
      * {@inheritDoc}
      *
      * <p>It asks all members at once, again and again, with a random pause in between. Nobody waits in the queue of a member, so there is
-     * no order among those who wait, and no wake-up. After an interrupt, what a member grants late is released then.
+     * no order among those who wait, and no wake-up. After an interrupt, what a member grants late is released then. It ends at once if a
+     * majority can never grant, such as when their tables are missing.
      *
      * @throws io.github.holdfast.lock.LockStoreException if fewer than a majority answered the first attempt, or the last one that had
      *     the whole timeout of a member

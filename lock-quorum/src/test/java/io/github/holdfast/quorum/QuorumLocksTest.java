@@ -13,8 +13,10 @@ import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
@@ -447,6 +449,30 @@ class QuorumLocksTest {
                             closed.locks().acquire(LockRequest.of("two closed").waitForever()))
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("closed");
+        }
+    }
+
+    @Test
+    void missingTablesAtAMajorityEndTheWait() throws Exception {
+        List<Database> ofTest = Stream.generate(() -> Database.create(TestDatabase.H2_MEMORY))
+                .limit(3)
+                .toList();
+        try (Client client = Client.on(ofTest)) {
+            ofTest.get(1).execute("drop table distributed_lock");
+            client.locks().acquire(LockRequest.of("one missing")).release();
+            ofTest.get(2).execute("drop table distributed_lock");
+            long start = System.nanoTime();
+            assertThatThrownBy(() ->
+                            client.locks().acquire(LockRequest.of("two missing").waitAtMost(LONG)))
+                    .isInstanceOf(LockStoreException.class)
+                    .hasMessageContaining("only 1 of 3 members answered")
+                    .cause()
+                    .isInstanceOfSatisfying(
+                            StoreException.class,
+                            thrown -> assertThat(thrown.failure()).isEqualTo(StoreException.Failure.TABLE_MISSING));
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(LONG.dividedBy(2));
+        } finally {
+            ofTest.forEach(Database::close);
         }
     }
 
