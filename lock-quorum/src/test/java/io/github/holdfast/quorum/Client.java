@@ -21,6 +21,8 @@ final class Client implements AutoCloseable {
     /** For tests that wait until a member is lost. */
     static final Duration SHORT_NODE_LEASE = Duration.ofSeconds(2);
 
+    private static final HealingPauses SOON = new HealingPauses(Duration.ofMillis(250), Duration.ofSeconds(1));
+
     private record Service(HikariDataSource pool, EntityManagerFactory unit, LockService locks) {
 
         void close() {
@@ -50,17 +52,25 @@ final class Client implements AutoCloseable {
     }
 
     static Client on(List<Database> databases) {
-        return on(databases, NODE_LEASE);
+        return new Client(databases, urls(databases), NODE_LEASE, settings -> settings);
     }
 
+    /** Asks missing members again soon. */
     static Client on(List<Database> databases, Duration nodeLease) {
-        List<String> urls = databases.stream().map(Database::url).toList();
-        return new Client(databases, urls, nodeLease, settings -> settings);
+        return new Client(databases, urls(databases), nodeLease, settings -> settings.healingPauses(SOON));
     }
 
-    /** Reaches the databases at other addresses. */
+    private static List<String> urls(List<Database> databases) {
+        return databases.stream().map(Database::url).toList();
+    }
+
+    /** Reaches the databases at other addresses, and asks missing members again soon. */
     static Client at(List<String> urls, List<Database> databases, Duration memberTimeout) {
-        return new Client(databases, urls, SHORT_NODE_LEASE, settings -> settings.memberTimeout(memberTimeout));
+        return new Client(
+                databases,
+                urls,
+                SHORT_NODE_LEASE,
+                settings -> settings.memberTimeout(memberTimeout).healingPauses(SOON));
     }
 
     private static Service service(Database database, String url, Duration nodeLease) {

@@ -110,7 +110,7 @@ class HandOverTest {
             } catch (InterruptedException ended) {
                 return;
             }
-            pause(400); // So that the others have a turn.
+            pause(150); // So that the others have a turn.
         }
     }
 
@@ -139,12 +139,12 @@ class HandOverTest {
                     case CUT -> proxy.cut();
                 }
             }
-            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(200 + random.nextInt(1300)));
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(100 + random.nextInt(600)));
             for (Proxy proxy : away) {
                 proxy.set(Proxy.Mode.PASS);
                 proxy.cut(); // What a frozen connection has swallowed does not come back.
             }
-            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(random.nextInt(500)));
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(random.nextInt(200)));
         }
     }
 

@@ -1,19 +1,14 @@
 package io.github.holdfast.quorum;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockLost;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
-import io.github.holdfast.lock.LockStoreException;
-import io.github.holdfast.lock.LossCause;
-import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.test.ClockedDatabase;
 import io.github.holdfast.test.Database;
-import io.github.holdfast.test.Proxy;
 import io.github.holdfast.test.RestartableDatabase;
 import io.github.holdfast.test.TestDatabase;
 import java.time.Duration;
@@ -21,7 +16,6 @@ import java.time.LocalDateTime;
 import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
@@ -29,51 +23,10 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Servers of several kinds that are killed, frozen, cut off, restarted and set back, and clocks that are apart. */
-class QuorumFailureTest {
-
-    private static final Duration LONG = Duration.ofSeconds(40);
-    private static final Duration MEMBER_TIMEOUT = Duration.ofMillis(500);
-
-    /** What a test has opened, the last first. */
-    private final List<AutoCloseable> opened = new ArrayList<>();
-
-    @AfterEach
-    void close() throws Exception {
-        for (AutoCloseable one : opened) {
-            one.close();
-        }
-    }
-
-    private <T extends AutoCloseable> T open(T one) {
-        opened.add(0, one);
-        return one;
-    }
-
-    private List<Database> create(TestDatabase... kinds) {
-        return Stream.of(kinds).map(kind -> open(Database.create(kind))).toList();
-    }
-
-    private List<Proxy> proxies(List<Database> databases) {
-        return databases.stream()
-                .map(database -> open(Proxy.to(database.url())))
-                .toList();
-    }
-
-    private Client behind(List<Proxy> proxies, List<Database> databases, Duration memberTimeout) {
-        return open(Client.at(proxies.stream().map(Proxy::url).toList(), databases, memberTimeout));
-    }
-
-    private static boolean isHeldAt(Client client, int member, String name) {
-        return client.member(member).find(name).isPresent();
-    }
-
-    private static Optional<LockHandle> tryAcquire(Client client, String name) {
-        return client.locks().tryAcquire(LockRequest.of(name));
-    }
+/** Servers of several kinds that are killed, restarted and set back, clocks that are apart, and clients that are in each other's way. */
+class QuorumFailureTest extends TestOfServers {
 
     @Test
     void twoOfFiveServersAreKilledAndComeBack() throws Exception {
@@ -81,9 +34,10 @@ class QuorumFailureTest {
         RestartableDatabase mariadb = open(RestartableDatabase.start(TestDatabase.MARIADB));
         List<Database> databases = new ArrayList<>(List.of(postgres.database(), mariadb.database()));
         databases.addAll(create(TestDatabase.MYSQL, TestDatabase.H2_TCP, TestDatabase.H2_MEMORY));
-        Client holder = open(Client.on(databases));
-        Client other = open(Client.on(databases));
+        Client holder = open(Client.on(databases, Client.SHORT_NODE_LEASE));
+        Client other = open(Client.on(databases, Client.SHORT_NODE_LEASE));
         LockHandle lock = holder.locks().acquire(LockRequest.of("killed"));
+        List<LockHandle> ofNodes = ofNodes(holder, 0, 1);
         List<LockLost> told = new CopyOnWriteArrayList<>();
         lock.onLost(told::add);
         QuorumToken token = QuorumToken.of(lock);
@@ -91,7 +45,8 @@ class QuorumFailureTest {
         postgres.kill();
         mariadb.kill();
 
-        await().during(Client.NODE_LEASE.multipliedBy(2)).atMost(LONG).until(() -> lock.state() == LockState.HELD);
+        awaitLost(ofNodes);
+        assertThat(lock.state()).isEqualTo(LockState.HELD);
         assertThat(tryAcquire(other, "killed")).isEmpty();
         LockHandle meanwhile = other.locks().acquire(LockRequest.of("meanwhile").waitAtMost(LONG));
         assertThat(QuorumToken.of(meanwhile).ofMembers().subList(0, 2)).allMatch(number -> number.isEmpty());
@@ -106,115 +61,11 @@ class QuorumFailureTest {
         }
         assertThat(QuorumToken.of(lock)).isEqualTo(token);
         assertThat(told).isEmpty();
-        assertThat(lock.release()).isEqualTo(ReleaseOutcome.RELEASED);
-        assertThat(meanwhile.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        release(lock, other);
+        release(meanwhile, other);
         LockHandle next = tryAcquire(other, "killed").orElseThrow();
         assertThat(token.isOlderThan(QuorumToken.of(next))).isTrue();
         next.release();
-    }
-
-    @Test
-    void aFrozenMemberCostsTimeAndTwoOfThreeCostTheLock() throws Exception {
-        List<Database> databases = create(TestDatabase.POSTGRESQL, TestDatabase.MYSQL, TestDatabase.H2_TCP);
-        List<Proxy> proxies = proxies(databases);
-        Client holder = behind(proxies, databases, MEMBER_TIMEOUT);
-        LockHandle lock = holder.locks().acquire(LockRequest.of("frozen"));
-        List<LockLost> told = new CopyOnWriteArrayList<>();
-        lock.onLost(told::add);
-
-        proxies.get(0).set(Proxy.Mode.BLACK_HOLE);
-
-        for (int round = 0; round < 10; round++) {
-            try (LockHandle one = holder.locks().acquire(LockRequest.of("one frozen"))) {
-                assertThat(one.state()).isEqualTo(LockState.HELD);
-            }
-        }
-        await().during(Client.NODE_LEASE.multipliedBy(2)).atMost(LONG).until(() -> lock.state() == LockState.HELD);
-        assertThat(told).isEmpty();
-
-        proxies.get(1).set(Proxy.Mode.BLACK_HOLE);
-
-        assertThatThrownBy(() -> tryAcquire(holder, "two frozen")).isInstanceOf(LockStoreException.class);
-        await().atMost(LONG).until(() -> !told.isEmpty());
-        assertThat(told).extracting(LockLost::cause).containsExactly(LossCause.DATABASE_UNREACHABLE);
-        assertThat(lock.state()).isEqualTo(LockState.LOST);
-        assertThat(lock.release()).isEqualTo(ReleaseOutcome.LOST);
-
-        proxies.forEach(proxy -> {
-            proxy.set(Proxy.Mode.PASS);
-            proxy.cut();
-        });
-
-        LockHandle next = holder.locks().acquire(LockRequest.of("frozen").waitAtMost(LONG));
-        assertThat(QuorumToken.of(lock).isOlderThan(QuorumToken.of(next))).isTrue();
-        next.release();
-        assertThat(told).hasSize(1);
-    }
-
-    @Test
-    void aLateGrantJoinsTheHoldOrIsReleased() throws Exception {
-        List<Database> databases = create(TestDatabase.H2_MEMORY, TestDatabase.MARIADB, TestDatabase.POSTGRESQL);
-        Proxy slow = open(Proxy.to(databases.get(2).url()));
-        List<String> urls = List.of(databases.get(0).url(), databases.get(1).url(), slow.url());
-        Client holder = open(Client.at(urls, databases, MEMBER_TIMEOUT));
-        Client other = open(Client.on(databases));
-        slow.set(Proxy.Mode.DELAY);
-
-        LockHandle lock = holder.locks().acquire(LockRequest.of("late"));
-        QuorumToken token = QuorumToken.of(lock);
-        assertThat(token.ofMembers().get(2)).isEmpty();
-        await().atMost(LONG).until(() -> isHeldAt(other, 2, "late"));
-        assertThat(QuorumToken.of(lock)).isEqualTo(token);
-        lock.release();
-        await().atMost(LONG).until(() -> !isHeldAt(other, 2, "late"));
-
-        for (int round = 0; round < 3; round++) {
-            holder.locks().acquire(LockRequest.of("late release")).release();
-        }
-        // Two members are not enough for the other one if one of them is kept from it, so the third must be free again.
-        try (LockHandle kept = holder.member(0).acquire(LockRequest.of("late release"));
-                LockHandle next =
-                        other.locks().acquire(LockRequest.of("late release").waitAtMost(LONG))) {
-            assertThat(List.of(kept.state(), next.state())).containsOnly(LockState.HELD);
-        }
-    }
-
-    @Test
-    void slowMembersAreWaitedForByAcquisitionsAndWhenTheLocksAreClosed() throws Exception {
-        List<Database> databases = create(TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL);
-        List<Proxy> proxies = proxies(databases);
-        Duration wait = Duration.ofSeconds(6);
-        Client client = behind(proxies, databases, wait);
-        client.locks().acquire(LockRequest.of("slow")).release();
-
-        proxies.forEach(proxy -> proxy.set(Proxy.Mode.DELAY));
-
-        LockHandle lock =
-                client.locks().acquire(LockRequest.of("slow").lease(LONG).waitAtMost(wait));
-        assertThat(lock.state()).isEqualTo(LockState.HELD);
-
-        client.locks().close();
-
-        String held = "select count(*) from distributed_lock where name = 'slow' and owner is not null";
-        assertThat(databases)
-                .allSatisfy(database -> assertThat(database.queryForLong(held)).isZero());
-    }
-
-    @Test
-    void brokenConnectionsCostNothing() throws Exception {
-        List<Database> databases = create(TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL);
-        List<Proxy> proxies = proxies(databases);
-        Client holder = behind(proxies, databases, MEMBER_TIMEOUT);
-        LockHandle lock = holder.locks().acquire(LockRequest.of("cut"));
-        for (int round = 0; round < 4; round++) {
-            proxies.forEach(Proxy::cut);
-            try (LockHandle another =
-                    holder.locks().acquire(LockRequest.of("after the cut").waitAtMost(LONG))) {
-                assertThat(another.state()).isEqualTo(LockState.HELD);
-            }
-        }
-        await().during(Client.NODE_LEASE).atMost(LONG).until(() -> lock.state() == LockState.HELD);
-        assertThat(lock.release()).isEqualTo(ReleaseOutcome.RELEASED);
     }
 
     /** A failover that loses commits, or a restored backup. The holder has all five, so two may forget. */
@@ -226,8 +77,8 @@ class QuorumFailureTest {
                 TestDatabase.MARIADB,
                 TestDatabase.H2_TCP,
                 TestDatabase.H2_MEMORY);
-        Client holder = open(Client.on(databases));
-        Client other = open(Client.on(databases));
+        Client holder = open(Client.on(databases, Client.NODE_LEASE));
+        Client other = open(Client.on(databases, Client.NODE_LEASE));
         holder.locks().acquire(LockRequest.of("forgotten")).release();
         await().atMost(LONG).until(() -> holder.locks().find("forgotten").isEmpty());
         List<String> before = databases.stream().map(QuorumFailureTest::rowOf).toList();
@@ -245,7 +96,7 @@ class QuorumFailureTest {
         await().atMost(LONG).until(() -> isHeldAt(other, 0, "forgotten") && isHeldAt(other, 3, "forgotten"));
         assertThat(tryAcquire(other, "forgotten")).isEmpty();
         assertThat(lock.state()).isEqualTo(LockState.HELD);
-        assertThat(lock.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        release(lock, other);
         LockHandle next = other.locks().acquire(LockRequest.of("forgotten"));
         assertThat(QuorumToken.of(lock).isOlderThan(QuorumToken.of(next))).isTrue();
         next.release();
