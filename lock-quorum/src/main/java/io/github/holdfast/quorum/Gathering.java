@@ -33,9 +33,14 @@ final class Gathering {
         this.nextHealing = System.nanoTime() + pause.toNanos();
     }
 
-    /** Asks all members. */
+    /** Asks all members. If that fails, what has been granted is given back. */
     void begin() {
-        askAll(quorum.members(), hold.request());
+        try {
+            askAll(quorum.members(), hold.request());
+        } catch (RuntimeException | Error thrown) {
+            hold.giveBack();
+            throw thrown;
+        }
     }
 
     private void askAll(List<Member> members, LockRequest request) {

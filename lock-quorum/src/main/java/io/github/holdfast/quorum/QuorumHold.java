@@ -11,6 +11,9 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -80,6 +83,24 @@ final class QuorumHold {
     /** Completes when the hold is held, or cannot be held any more. */
     CompletableFuture<Boolean> decision() {
         return decision;
+    }
+
+    /**
+     * Waits for the decision, and returns whether the hold is held.
+     *
+     * @throws InterruptedException if the thread was interrupted; the hold is given back then
+     */
+    boolean awaitDecision(Duration atMost) throws InterruptedException {
+        try {
+            return decision.get(atMost.toNanos(), TimeUnit.NANOSECONDS) && isHeld();
+        } catch (TimeoutException tooLate) {
+            return isHeld();
+        } catch (InterruptedException interrupted) {
+            giveBack();
+            throw interrupted;
+        } catch (ExecutionException impossible) {
+            throw new IllegalStateException(impossible);
+        }
     }
 
     /**

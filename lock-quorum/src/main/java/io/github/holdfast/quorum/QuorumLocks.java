@@ -14,14 +14,12 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReadWriteLock;
 
@@ -166,7 +164,7 @@ public final class QuorumLocks implements Locks, AutoCloseable {
         for (int attempt = 1; ; attempt++) {
             QuorumHold hold = new QuorumHold(quorum, forMember, Acquirer.current(), holds);
             Gathering gathering = begin(hold);
-            if (isDecided(hold, budget)) {
+            if (hold.awaitDecision(budget)) {
                 return handle(hold, request);
             }
             hold.giveBack();
@@ -190,26 +188,8 @@ public final class QuorumLocks implements Locks, AutoCloseable {
         checkOpen();
         Gathering gathering = new Gathering(quorum, hold);
         holds.add(hold, gathering);
-        try {
-            gathering.begin();
-        } catch (RuntimeException | Error thrown) {
-            hold.giveBack();
-            throw thrown;
-        }
+        gathering.begin();
         return gathering;
-    }
-
-    private boolean isDecided(QuorumHold hold, Duration budget) throws InterruptedException {
-        try {
-            return hold.decision().get(budget.toNanos(), TimeUnit.NANOSECONDS) && hold.isHeld();
-        } catch (TimeoutException tooLate) {
-            return hold.isHeld();
-        } catch (InterruptedException interrupted) {
-            hold.giveBack();
-            throw interrupted;
-        } catch (ExecutionException impossible) {
-            throw new IllegalStateException(impossible);
-        }
     }
 
     private LockHandle handle(QuorumHold hold, LockRequest request) {
