@@ -38,8 +38,9 @@ class QuorumNetworkTest extends TestOfServers {
     void slowMembersAreWaitedForByAcquisitionsAndWhenTheLocksAreClosed() throws Exception {
         List<Database> databases = create(TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL);
         List<Proxy> proxies = proxies(databases);
-        Duration wait = Duration.ofSeconds(6);
-        Client client = behind(proxies, databases, wait);
+        // The answer to one statement takes more than a tenth of it.
+        Duration wait = Duration.ofSeconds(3);
+        Client client = behind(proxies, databases, wait.multipliedBy(2));
         client.locks().acquire(LockRequest.of("slow")).release();
 
         proxies.forEach(proxy -> proxy.set(Proxy.Mode.DELAY));
