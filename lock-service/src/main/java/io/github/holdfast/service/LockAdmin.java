@@ -117,7 +117,10 @@ public final class LockAdmin {
     /** Returns the same as {@link #waitingNodes(String)} by the names of locks; without those for which no node waits. */
     Map<String, List<NodeInfo>> waitingNodes(Collection<String> names) {
         Map<String, Map<String, NodeInfo>> byName = new HashMap<>();
-        read("Those who wait could not be read", () -> store().pages().waiting(names))
+        String what = names.size() == 1 ? "'" + names.iterator().next() + "'" : names.size() + " locks";
+        read(
+                        "The nodes that wait for " + what + " could not be read",
+                        () -> store().pages().waiting(names))
                 .forEach(seen -> byName.computeIfAbsent(seen.lockName(), name -> new LinkedHashMap<>())
                         .putIfAbsent(seen.node().node().id(), NodeInfo.of(seen.node())));
         return byName.entrySet().stream()

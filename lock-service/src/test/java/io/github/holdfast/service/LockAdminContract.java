@@ -330,7 +330,7 @@ abstract class LockAdminContract {
                 .withMessageContaining("nodes could not be read");
         assertThatExceptionOfType(LockStoreException.class)
                 .isThrownBy(() -> admin.waitingNodes("held"))
-                .withMessageContaining("'held' could not be asked for those who wait");
+                .withMessageContaining("The nodes that wait for 'held' could not be read");
         faults.up();
         assertThat(admin.held("", 10)).isEmpty();
     }
