@@ -1,7 +1,6 @@
 package io.github.holdfast.repository;
 
-import java.util.Optional;
-import java.util.stream.Stream;
+import io.github.holdfast.repository.LockSchema.UnsupportedDatabaseException;
 
 /**
  * Databases that speak the protocol of a supported one, but whose statements several servers execute, each by its own clock. A lease
@@ -29,21 +28,19 @@ enum ManyClockedDatabase {
     }
 
     /**
-     * Finds the database by a text in which it names itself.
+     * Refuses the database if it is one of these.
      *
-     * @param text a version as the driver reports it, or the name of a dialect
+     * @param text a text in which it names itself: a version as the driver or the server reports it, or the name of a dialect
+     * @throws UnsupportedDatabaseException with the reason, and what to do
      */
-    static Optional<ManyClockedDatabase> in(String text) {
-        return Stream.of(values())
-                .filter(database -> text.contains(database.mark))
-                .findFirst();
-    }
-
-    /** Says why the database is refused, and what to do. */
-    String refusal() {
-        return "Holdfast does not support " + label
-                + ": several of its servers execute statements, each by its own clock,"
-                + " so two owners could hold a lock at the same time. Use PostgreSQL, MySQL, MariaDB or H2 for the locks,"
-                + " with one server that writes";
+    static void refuse(String text) {
+        for (ManyClockedDatabase database : values()) {
+            if (text.contains(database.mark)) {
+                throw new UnsupportedDatabaseException("Holdfast does not support " + database.label
+                        + ": several of its servers execute statements, each by its own clock,"
+                        + " so two owners could hold a lock at the same time. Use PostgreSQL, MySQL, MariaDB or H2 for the"
+                        + " locks, with one server that writes");
+            }
+        }
     }
 }

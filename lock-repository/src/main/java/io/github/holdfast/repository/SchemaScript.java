@@ -44,9 +44,7 @@ final class SchemaScript {
         String version = metaData.getDatabaseProductVersion();
         // Not the URL, which may contain a password.
         String database = "%s (%s %s)".formatted(connection.getCatalog(), product, version);
-        ManyClockedDatabase.in(version).ifPresent(unsuitable -> {
-            throw new UnsupportedDatabaseException(unsuitable.refusal());
-        });
+        ManyClockedDatabase.refuse(version);
         // MySQL's driver calls a MariaDB server "MySQL", with a version like 11.4.5-MariaDB.
         String key = version.contains("MariaDB") ? "mariadb" : product.toLowerCase(Locale.ROOT);
         if (!SUPPORTED.contains(key)) {

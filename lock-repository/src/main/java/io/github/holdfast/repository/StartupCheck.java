@@ -78,18 +78,12 @@ final class StartupCheck {
                         .isJta(),
                 "Holdfast does not support JTA transactions: use a persistence unit with resource-local transactions");
         String dialect = dialect().getClass().getName();
-        refuseManyClocks(dialect);
+        ManyClockedDatabase.refuse(dialect);
         if (SqlClock.of(dialect()).isEmpty()) {
             throw new UnsupportedDatabaseException(
                     "Holdfast supports PostgreSQL, MySQL, MariaDB and H2, but the persistence unit uses " + dialect);
         }
         refuseUnsupportedSettings();
-    }
-
-    private static void refuseManyClocks(String text) {
-        ManyClockedDatabase.in(text).ifPresent(unsuitable -> {
-            throw new UnsupportedDatabaseException(unsuitable.refusal());
-        });
     }
 
     private void refuseUnsupportedSettings() {
@@ -185,7 +179,7 @@ final class StartupCheck {
         EntityManagerFactory unit = IsolatedPersistenceUnit.of(sessionFactory, dataSource);
         try (Session session = unit.createEntityManager().unwrap(Session.class)) {
             return session.doReturningWork(connection -> {
-                refuseManyClocks(selfDescription(connection));
+                ManyClockedDatabase.refuse(selfDescription(connection));
                 refuseUnless(
                         !connection.isReadOnly(),
                         "The data source provides read-only connections: Holdfast needs write access to the primary"
