@@ -34,6 +34,7 @@ final class AutocommitExecutor {
     private final Closing closing;
     private final UselessConnections useless;
     private final UnaryOperator<String> inAutocommit;
+    private final SqlErrors errors;
 
     private interface Opening {
         Connection open() throws SQLException;
@@ -49,9 +50,10 @@ final class AutocommitExecutor {
         this.opening = opening;
         this.closing = closing;
         this.useless = useless;
-        SqlClock clock = SqlClock.of(factory.getJdbcServices().getDialect()).orElseThrow();
+        LockDialect dialect = KnownDialects.of(factory);
+        errors = SqlErrors.of(dialect);
         UnaryOperator<String> inspector = inspector(factory);
-        inAutocommit = sql -> clock.inAutocommit(inspector.apply(sql));
+        inAutocommit = sql -> dialect.inAutocommit(inspector.apply(sql));
     }
 
     /**
@@ -106,8 +108,9 @@ final class AutocommitExecutor {
          * Interprets a failure of the statement, after it has ended.
          *
          * @param isInAutocommit whether the statement was a transaction of its own
+         * @param errors what the database's errors mean
          */
-        StoreException failed(SQLException failed, Connection connection, boolean isInAutocommit);
+        StoreException failed(SQLException failed, Connection connection, boolean isInAutocommit, SqlErrors errors);
 
         /** Commits the statement. Called only for a connection without autocommit. */
         void commit(Connection connection) throws SQLException;
@@ -116,8 +119,9 @@ final class AutocommitExecutor {
     /** A statement that only reads. */
     static final Kind READ = new Kind() {
         @Override
-        public StoreException failed(SQLException failed, Connection connection, boolean isInAutocommit) {
-            return StoreException.of(SqlErrors.ofStatement(failed), failed);
+        public StoreException failed(
+                SQLException failed, Connection connection, boolean isInAutocommit, SqlErrors errors) {
+            return StoreException.of(errors.ofStatement(failed), failed);
         }
 
         @Override
@@ -137,11 +141,12 @@ final class AutocommitExecutor {
     record Write(Statement<Boolean> isAsBefore, StatementTimeout timeout, Duration atMost) implements Kind {
 
         @Override
-        public StoreException failed(SQLException failed, Connection connection, boolean isInAutocommit) {
+        public StoreException failed(
+                SQLException failed, Connection connection, boolean isInAutocommit, SqlErrors errors) {
             if (SqlErrors.isCancelledByDriver(failed) && confirm(isAsBefore, connection, failed)) {
                 return StoreException.of(Failure.BUSY, failed);
             }
-            Failure failure = isInAutocommit ? SqlErrors.ofAutocommit(failed) : SqlErrors.ofStatement(failed);
+            Failure failure = isInAutocommit ? errors.ofAutocommit(failed) : errors.ofStatement(failed);
             return StoreException.of(failure, failed);
         }
 
@@ -186,7 +191,7 @@ final class AutocommitExecutor {
                 use.commit(kind);
                 return result;
             } catch (SQLException thrown) {
-                StoreException failed = kind.failed(thrown, use.connection, use.isInAutocommit);
+                StoreException failed = kind.failed(thrown, use.connection, use.isInAutocommit, errors);
                 use.undo(failed);
                 throw failed;
             } catch (RuntimeException | Error thrown) {
@@ -246,7 +251,7 @@ final class AutocommitExecutor {
             try {
                 kind.commit(connection);
             } catch (SQLException thrown) {
-                throw StoreException.of(SqlErrors.ofCommit(thrown), thrown);
+                throw StoreException.of(errors.ofCommit(thrown), thrown);
             }
         }
 

@@ -66,7 +66,7 @@ final class AutocommitLockRows implements LockRows {
          */
         Statements(SessionFactoryImplementor factory, @Nullable DataSource connections) {
             executor = AutocommitExecutor.of(factory, connections);
-            nodes = new KnownPlaces(factory.getJdbcServices().getDialect());
+            nodes = new KnownPlaces(KnownDialects.of(factory));
             grant = CompiledUpdate.of(factory, LockRepository.class, "grant");
             grantWhereNodeIs = CompiledUpdate.of(factory, LockRepository.class, "grantWhereNodeIs");
             extend = CompiledUpdate.of(factory, LockRepository.class, "extend");

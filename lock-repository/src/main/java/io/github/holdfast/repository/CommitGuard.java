@@ -1,6 +1,7 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockDialect.Snapshots;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import java.sql.Connection;
@@ -12,9 +13,6 @@ import org.hibernate.FlushMode;
 import org.hibernate.Session;
 import org.hibernate.SessionFactory;
 import org.hibernate.StatelessSession;
-import org.hibernate.dialect.Dialect;
-import org.hibernate.dialect.H2Dialect;
-import org.hibernate.dialect.MySQLDialect;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.jspecify.annotations.Nullable;
 import org.springframework.dao.support.DataAccessUtils;
@@ -36,17 +34,20 @@ public final class CommitGuard {
 
     private final SessionFactory factory;
     private final @Nullable EntityManagerFactory boundTo;
-    private final @Nullable JpaDialect dialect;
+    private final @Nullable JpaDialect jpaDialect;
+    private final LockDialect dialect;
     private final RowGuard rows;
     private volatile @Nullable Integer defaultIsolation;
 
     private CommitGuard(
             SessionFactory factory,
             @Nullable EntityManagerFactory boundTo,
-            @Nullable JpaDialect dialect,
+            @Nullable JpaDialect jpaDialect,
+            LockDialect dialect,
             RowGuard rows) {
         this.factory = factory;
         this.boundTo = boundTo;
+        this.jpaDialect = jpaDialect;
         this.dialect = dialect;
         this.rows = rows;
     }
@@ -75,24 +76,24 @@ public final class CommitGuard {
     public static CommitGuard of(
             EntityManagerFactory entityManagerFactory, @Nullable PlatformTransactionManager transactionManager) {
         SessionFactoryImplementor factory = new StartupCheck(entityManagerFactory).sessionFactory();
-        RowGuard rows = RowGuard.on(factory.getJdbcServices().getDialect());
+        LockDialect dialect = KnownDialects.of(factory);
         if (transactionManager instanceof JpaTransactionManager jpa) {
             EntityManagerFactory managed = jpa.getEntityManagerFactory();
             if (managed != null && new StartupCheck(managed).sessionFactory() == factory) {
                 checkSynchronizes(jpa);
-                return new CommitGuard(factory, managed, jpa.getJpaDialect(), rows);
+                return new CommitGuard(factory, managed, jpa.getJpaDialect(), dialect, dialect.guard());
             }
         }
-        return new CommitGuard(factory, null, null, rows);
+        return new CommitGuard(factory, null, null, dialect, dialect.guard());
     }
 
     /** Returns this guard for the database of a store. If several servers write the database, the guard changes the rows. */
     public CommitGuard in(LockStore store) {
-        return in(store.cluster());
+        return store.severalWriters().isPresent() ? whereSeveralWrite() : this;
     }
 
-    CommitGuard in(Cluster cluster) {
-        return cluster.hasSeveralWriters() ? new CommitGuard(factory, boundTo, dialect, RowGuard.CHANGES_EACH) : this;
+    CommitGuard whereSeveralWrite() {
+        return new CommitGuard(factory, boundTo, jpaDialect, dialect, RowGuard.CHANGES_EACH);
     }
 
     private static void checkSynchronizes(JpaTransactionManager manager) {
@@ -169,7 +170,7 @@ public final class CommitGuard {
             gone = grants.stream().filter(grant -> !standing.contains(grant)).toList();
             isUnseen = gone.stream().anyMatch(grant -> isUnseen(session, grant));
         } catch (RuntimeException thrown) {
-            throw StoreException.of(SqlErrors.ofStatement(thrown), thrown);
+            throw StoreException.of(SqlErrors.of(dialect).ofStatement(thrown), thrown);
         }
         if (isUnseen) {
             throw StoreException.overtaken();
@@ -185,7 +186,7 @@ public final class CommitGuard {
         try {
             session.flush();
         } catch (RuntimeException thrown) {
-            throw dialect == null ? thrown : DataAccessUtils.translateIfNecessary(thrown, dialect);
+            throw jpaDialect == null ? thrown : DataAccessUtils.translateIfNecessary(thrown, jpaDialect);
         }
     }
 
@@ -245,12 +246,15 @@ public final class CommitGuard {
     public boolean mayOverlookWhatWasBefore(Grant grant, Set<Grant> seen) {
         return entityManager()
                 .filter(em -> isolation(em) == TransactionDefinition.ISOLATION_REPEATABLE_READ)
-                .filter(em -> isOn(H2Dialect.class)
-                        || (isOnInnoDb() && !seesWhatWasBefore(em.unwrap(Session.class), grant, seen)))
+                .filter(em -> switch (dialect.snapshots()) {
+                    case DETECTED -> false;
+                    case FROM_FIRST_READ -> !seesWhatWasBefore(em.unwrap(Session.class), grant, seen);
+                    case UNPREDICTABLE -> true;
+                })
                 .isPresent();
     }
 
-    private static boolean seesWhatWasBefore(Session session, Grant grant, Set<Grant> seen) {
+    private boolean seesWhatWasBefore(Session session, Grant grant, Set<Grant> seen) {
         try (StatelessSession beside =
                 session.statelessWithOptions().connection().openStatelessSession()) {
             return beside
@@ -262,7 +266,7 @@ public final class CommitGuard {
                             || (row.fencingToken() == grant.fencingToken() - 1
                                     && (hasNoOtherHolder(row, seen) || isOver(row, grant, beside))));
         } catch (RuntimeException thrown) {
-            throw StoreException.of(SqlErrors.ofStatement(thrown), thrown);
+            throw StoreException.of(SqlErrors.of(dialect).ofStatement(thrown), thrown);
         }
     }
 
@@ -285,23 +289,13 @@ public final class CommitGuard {
                                 == 0);
     }
 
-    private boolean isOnInnoDb() {
-        return isOn(MySQLDialect.class);
-    }
-
-    private boolean isOn(Class<? extends Dialect> dialectClass) {
-        return dialectClass.isInstance(factory.unwrap(SessionFactoryImplementor.class)
-                .getJdbcServices()
-                .getDialect());
-    }
-
     /**
      * Whether the calling thread's transaction keeps a snapshot from before its first statement waited for a row. MySQL and
      * MariaDB take the snapshot later, with the first non-locking read
      * (https://dev.mysql.com/doc/refman/8.0/en/innodb-consistent-read.html).
      */
     public boolean waitsWithItsSnapshot() {
-        return keepsSnapshot() && !isOnInnoDb();
+        return keepsSnapshot() && dialect.snapshots() != Snapshots.FROM_FIRST_READ;
     }
 
     private int isolation(EntityManager entityManager) {
@@ -315,7 +309,7 @@ public final class CommitGuard {
                 ofConnections =
                         entityManager.unwrap(Session.class).doReturningWork(Connection::getTransactionIsolation);
             } catch (RuntimeException thrown) {
-                throw StoreException.of(SqlErrors.ofStatement(thrown), thrown);
+                throw StoreException.of(SqlErrors.of(dialect).ofStatement(thrown), thrown);
             }
             defaultIsolation = ofConnections;
         }

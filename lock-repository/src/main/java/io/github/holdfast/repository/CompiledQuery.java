@@ -37,9 +37,7 @@ final class CompiledQuery<T> {
         this.inspector = AutocommitExecutor.inspector(factory);
         this.markers = sql.markers();
         this.inTransaction = sql.text();
-        this.inAutocommit = SqlClock.of(factory.getJdbcServices().getDialect())
-                .orElseThrow()
-                .inAutocommit(sql.text());
+        this.inAutocommit = KnownDialects.of(factory).inAutocommit(sql.text());
     }
 
     /** Compiles {@link LockRepository#read}. */

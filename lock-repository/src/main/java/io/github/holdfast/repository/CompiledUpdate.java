@@ -10,14 +10,12 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.LongConsumer;
 import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 import org.hibernate.dialect.Dialect;
-import org.hibernate.dialect.PostgreSQLDialect;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -32,7 +30,7 @@ final class CompiledUpdate {
 
     private static final Pattern MARKER = Pattern.compile("\\?");
 
-    private final SqlClock clock;
+    private final LockDialect dialect;
     private final UnaryOperator<String> inspector;
     private final String sql;
     private final List<Integer> markers;
@@ -53,8 +51,8 @@ final class CompiledUpdate {
      * @param keyColumn the column whose new value is the key that the update generates; null if it generates none
      */
     private CompiledUpdate(
-            SqlClock clock, UnaryOperator<String> inspector, CompiledSql compiled, @Nullable String keyColumn) {
-        this.clock = clock;
+            LockDialect dialect, UnaryOperator<String> inspector, CompiledSql compiled, @Nullable String keyColumn) {
+        this.dialect = dialect;
         this.inspector = inspector;
         this.sql = compiled.text();
         this.markers = compiled.markers();
@@ -84,15 +82,14 @@ final class CompiledUpdate {
             SessionFactoryImplementor factory, Class<?> repository, String name, @Nullable String keyColumn) {
         Method method = CompiledSql.method(repository, name);
         CompiledSql compiled = CompiledSql.of(factory, method, CompiledSql.samples(method));
-        SqlClock clock = SqlClock.of(factory.getJdbcServices().getDialect()).orElseThrow();
-        return new CompiledUpdate(clock, AutocommitExecutor.inspector(factory), compiled, keyColumn);
+        return new CompiledUpdate(
+                KnownDialects.of(factory), AutocommitExecutor.inspector(factory), compiled, keyColumn);
     }
 
     /**
-     * Returns the name of a column as the database stores it. PostgreSQL's driver quotes it
-     * (https://jdbc.postgresql.org/documentation/use/, {@code quoteReturningIdentifiers}). H2 ignores its case.
+     * Returns the name of a column as the driver expects it; null if the driver does not return its new value.
      */
-    private static String column(SessionFactoryImplementor factory, String attribute) {
+    private static @Nullable String column(SessionFactoryImplementor factory, String attribute) {
         Dialect dialect = factory.getJdbcServices().getDialect();
         String inSql = factory.getMappingMetamodel()
                 .getEntityDescriptor(LockEntity.class)
@@ -102,7 +99,7 @@ final class CompiledUpdate {
         if (inSql.charAt(0) == dialect.openQuote()) {
             return inSql.substring(1, inSql.length() - 1);
         }
-        return dialect instanceof PostgreSQLDialect ? inSql.toLowerCase(Locale.ROOT) : inSql;
+        return KnownDialects.of(factory).returnedColumn(inSql).orElse(null);
     }
 
     /**
@@ -149,8 +146,8 @@ final class CompiledUpdate {
     }
 
     /** Passes the generated key on. The update has succeeded, so a failure of the driver counts as no key. */
-    private static void tell(@Nullable LongConsumer keys, PreparedStatement executed) {
-        if (keys == null) {
+    private void tell(@Nullable LongConsumer keys, PreparedStatement executed) {
+        if (keys == null || keyColumn == null) {
             return;
         }
         try (ResultSet generated = executed.getGeneratedKeys()) {
@@ -188,7 +185,7 @@ final class CompiledUpdate {
         if (known != null) {
             return known;
         }
-        String text = withNulls(inAutocommit ? clock.inAutocommit(sql) : sql, arguments);
+        String text = withNulls(inAutocommit ? dialect.inAutocommit(sql) : sql, arguments);
         Map<Integer, String> more = new HashMap<>(texts);
         more.put(variant, text);
         texts = more;
@@ -197,7 +194,12 @@ final class CompiledUpdate {
 
     private String withNulls(String text, @Nullable Object[] arguments) {
         Iterator<Integer> marked = markers.iterator();
-        return clock.withoutNulls(
-                MARKER.matcher(text).replaceAll(marker -> arguments[marked.next()] == null ? "null" : "?"));
+        return withoutSums(MARKER.matcher(text).replaceAll(marker -> arguments[marked.next()] == null ? "null" : "?"));
+    }
+
+    /** Returns the SQL with a plain null in place of each addition of null to the clock. Such a sum is null anyway. */
+    private String withoutSums(String text) {
+        String nowPlusNull = dialect.clock().nowPlusMicros().replace("?1", "null");
+        return text.replace(nowPlusNull, "null").replace(dialect.inAutocommit(nowPlusNull), "null");
     }
 }

@@ -4,8 +4,6 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.HashSet;
 import java.util.Set;
-import org.hibernate.dialect.Dialect;
-import org.hibernate.dialect.MySQLDialect;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,8 +25,8 @@ final class KnownPlaces {
     private record Place(
             String nodeId, String url, @Nullable String catalog) {}
 
-    KnownPlaces(Dialect dialect) {
-        areRemembered = dialect instanceof MySQLDialect;
+    KnownPlaces(LockDialect dialect) {
+        areRemembered = dialect.knowsPlaces();
     }
 
     /** Whether the database of this connection is known to contain the node's row. No statement. */

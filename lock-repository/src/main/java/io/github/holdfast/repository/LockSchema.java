@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
  * }</pre>
  *
  * <p>It runs the script for the connected database: {@code postgresql.sql}, {@code mysql.sql}, {@code mariadb.sql} or {@code
- * h2.sql} in {@code db/holdfast}. Those files contain {@code create table} without {@code if not exists}. As a migration, they
+ * h2.sql} in {@code db/holdfast}, or that of another {@link LockDialect}. Those files contain {@code create table} without {@code if not exists}. As a migration, they
  * must fail if a table of that name already exists, because it may belong to another application. This class looks for each table
  * first, and creates it only if it is missing.
  *
@@ -30,7 +30,7 @@ import org.slf4j.LoggerFactory;
 public final class LockSchema {
 
     /** The class path location of the Liquibase changelog for the same tables. Include it in your own changelog. */
-    public static final String CHANGELOG = "db/changelog/holdfast/changelog.xml";
+    public static final String CHANGELOG = Changelog.PATH;
 
     private static final Logger LOG = LoggerFactory.getLogger(LockSchema.class);
 
@@ -68,7 +68,7 @@ public final class LockSchema {
      * transaction, the call commits that transaction.
      *
      * @return the names of the tables that this call itself created
-     * @throws UnsupportedDatabaseException if the database is none of PostgreSQL, MySQL, MariaDB and H2
+     * @throws UnsupportedDatabaseException if no {@link LockDialect} is of this database
      * @throws IllegalStateException if the database cannot be reached, or if a table can be neither read nor created; the message
      *     says which, and what to do
      */
@@ -96,7 +96,7 @@ public final class LockSchema {
     /**
      * Checks that each table exists. One query per table; needs only the privilege to read the tables.
      *
-     * @throws UnsupportedDatabaseException if the database is none of PostgreSQL, MySQL, MariaDB and H2
+     * @throws UnsupportedDatabaseException if no {@link LockDialect} is of this database
      * @throws IllegalStateException if a table is missing or cannot be read, or the database cannot be reached; the message says
      *     which, and what to do
      */
@@ -174,10 +174,10 @@ public final class LockSchema {
                 execute(connection, "select 1 from " + table + " where 1 = 0");
                 return true;
             } catch (SQLException failure) {
-                if (SqlErrors.ofStatement(failure) == Failure.TABLE_MISSING) {
+                if (script.errors().ofStatement(failure) == Failure.TABLE_MISSING) {
                     return false;
                 }
-                if (!SqlErrors.isInternalToH2(failure) || repetitions == 2) {
+                if (!script.errors().isInternal(failure) || repetitions == 2) {
                     throw new IllegalStateException(
                             "Table %s cannot be read in %s; the user must be able to select, insert, update and delete"
                                     .formatted(table, script.database()),
@@ -190,19 +190,6 @@ public final class LockSchema {
     private static void execute(Connection connection, String sql) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.execute(sql);
-        }
-    }
-
-    /**
-     * Thrown for a database that Holdfast does not support. It supports PostgreSQL, MySQL, MariaDB and H2. The message names the
-     * database.
-     */
-    public static final class UnsupportedDatabaseException extends IllegalStateException {
-
-        private static final long serialVersionUID = 1L;
-
-        UnsupportedDatabaseException(String message) {
-            super(message);
         }
     }
 }

@@ -23,8 +23,6 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.hibernate.Timeouts;
-import org.hibernate.dialect.H2Dialect;
-import org.hibernate.dialect.PostgreSQLDialect;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.jspecify.annotations.Nullable;
 
@@ -49,10 +47,11 @@ public final class LockStore implements AutoCloseable {
     private final LockWaiterRepository waiterQueries;
     private final AutocommitWaiterRows.Statements waiters;
     private final UselessConnections uselessOfApplication;
-    private final Cluster cluster;
+    private final @Nullable String severalWriters;
 
-    private LockStore(SessionFactoryImplementor factory, @Nullable DataSource connections, Cluster cluster) {
-        this.cluster = cluster;
+    private LockStore(
+            SessionFactoryImplementor factory, @Nullable DataSource connections, @Nullable String severalWriters) {
+        this.severalWriters = severalWriters;
         transactions = new StoreTransactions(factory, connections);
         LockAuditRepository audits = transactions.repository(LockAuditRepository.class);
         locks = new JpaLockRows(transactions.repository(LockRepository.class), audits);
@@ -78,7 +77,7 @@ public final class LockStore implements AutoCloseable {
         waiterQueries = origin.waiterQueries;
         waiters = origin.waiters;
         uselessOfApplication = origin.uselessOfApplication;
-        cluster = origin.cluster;
+        severalWriters = origin.severalWriters;
     }
 
     /**
@@ -92,8 +91,8 @@ public final class LockStore implements AutoCloseable {
     public static LockStore open(EntityManagerFactory entityManagerFactory) {
         StartupCheck check = new StartupCheck(entityManagerFactory);
         check.persistenceUnit();
-        Cluster cluster = check.connections(null);
-        LockStore store = new LockStore(check.sessionFactory(), null, cluster);
+        String severalWriters = check.connections(null).orElse(null);
+        LockStore store = new LockStore(check.sessionFactory(), null, severalWriters);
         check.tables(store);
         return store;
     }
@@ -110,11 +109,11 @@ public final class LockStore implements AutoCloseable {
         StartupCheck.refuseProxy("lock service's", lockDataSource);
         StartupCheck check = new StartupCheck(entityManagerFactory);
         check.persistenceUnit();
-        Cluster cluster = check.connections(lockDataSource);
-        LockStore store = new LockStore(check.sessionFactory(), lockDataSource, cluster);
+        String severalWriters = check.connections(lockDataSource).orElse(null);
+        LockStore store = new LockStore(check.sessionFactory(), lockDataSource, severalWriters);
         check.tables(store);
         check.pooler(null);
-        check.isSameDatabase(store, new LockStore(check.sessionFactory(), null, cluster));
+        check.isSameDatabase(store, new LockStore(check.sessionFactory(), null, severalWriters));
         return store;
     }
 
@@ -136,10 +135,6 @@ public final class LockStore implements AutoCloseable {
         transactions.timeout().close();
     }
 
-    Cluster cluster() {
-        return cluster;
-    }
-
     /**
      * Returns the kind of cluster, if several servers may write the database at the same time. Such servers do not see each
      * other's row locks. Determined when the store was opened.
@@ -147,7 +142,17 @@ public final class LockStore implements AutoCloseable {
      * @return the name of the kind for messages, with an article if the name needs one; empty if one server writes
      */
     public Optional<String> severalWriters() {
-        return cluster.hasSeveralWriters() ? Optional.of(cluster.label()) : Optional.empty();
+        return Optional.ofNullable(severalWriters);
+    }
+
+    /** Returns the database's name for messages. */
+    public String database() {
+        return transactions.dialect().label();
+    }
+
+    /** Whether {@link RowTransaction} excludes others from a row, and can skip locked rows. */
+    public boolean hasRowLocks() {
+        return transactions.dialect().hasRowLocks();
     }
 
     /** Returns access to the rows of the nodes, for work inside {@link #inTransaction(Duration, Function)}. */
@@ -179,17 +184,20 @@ public final class LockStore implements AutoCloseable {
      * Opens the channel through which releases wake waiters on other nodes.
      *
      * @param background runs work soon, on another thread
-     * @return empty if waiters must poll: on H2, if several servers of MySQL or MariaDB write at the same time, and with another
+     * @return empty if waiters must poll: on H2 and databases added from outside, if several servers of MySQL or MariaDB write at the same time, and with another
      *     driver than PostgreSQL's own
      * @throws StoreException if the database failed
      */
     public Optional<WakeUpChannel> wakeUpChannel(Consumer<Runnable> background) {
-        if (isOnH2() || cluster.hasSeveralWriters()) {
+        if (severalWriters != null) {
             return Optional.empty();
         }
-        return transactions.dialect() instanceof PostgreSQLDialect
-                ? PostgresWakeUpChannel.of(transactions, waiterQueries)
-                : Optional.of(new MysqlWakeUpChannel(transactions, statements.executor(), waiterQueries, background));
+        return switch (transactions.dialect().wakeUp()) {
+            case NONE -> Optional.empty();
+            case NOTIFICATIONS -> PostgresWakeUpChannel.of(transactions, waiterQueries);
+            case BELL ->
+                Optional.of(new MysqlWakeUpChannel(transactions, statements.executor(), waiterQueries, background));
+        };
     }
 
     /** Whether the pool has a connection to spare for wake-ups, if it is one of HikariCP. */
@@ -303,12 +311,15 @@ public final class LockStore implements AutoCloseable {
         // have set one globally, so it is switched off here.
         entityManager.setProperty(
                 HINT_SPEC_LOCK_TIMEOUT,
-                isOnH2() ? Math.multiplyExact(StatementTimeout.seconds(atMost), 1000) : Timeouts.WAIT_FOREVER_MILLI);
+                transactions.dialect().isWaitCancellable()
+                        ? Timeouts.WAIT_FOREVER_MILLI
+                        : Math.multiplyExact(StatementTimeout.seconds(atMost), 1000));
         return transactions.within(entityManager, atMost, () -> locks.findForUpdate(name));
     }
 
-    boolean isOnH2() {
-        return transactions.dialect() instanceof H2Dialect;
+    /** Whether a transaction that has only locked rows must end by a commit. */
+    boolean commitsRowLocks() {
+        return transactions.dialect().commitsRowLocks();
     }
 
     /** See {@link RowTransaction#lockIfFree}. */

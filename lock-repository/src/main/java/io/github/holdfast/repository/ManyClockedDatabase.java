@@ -1,7 +1,5 @@
 package io.github.holdfast.repository;
 
-import io.github.holdfast.repository.LockSchema.UnsupportedDatabaseException;
-
 /**
  * Databases that speak the protocol of a supported one, but whose statements several servers execute, each by its own clock. A lease
  * may then be over for one server and not for another, so that two owners hold a lock. Their drivers and dialects would not tell.

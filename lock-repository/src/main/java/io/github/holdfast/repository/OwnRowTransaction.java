@@ -68,16 +68,13 @@ final class OwnRowTransaction implements LockStore.RowTransaction {
     }
 
     /**
-     * Ends the transaction: on H2 by a commit, elsewhere by a rollback. With a database file, H2's rollback may undo another
-     * session's later commit. It restores the locked row twice if a write to the file replaces the root of the undo log in
-     * between ({@code RollbackDecisionMaker} 2.4.240). A commit releases the same locks and restores nothing, because this
-     * transaction wrote nothing. On PostgreSQL, a commit would wait for the disk.
+     * Ends the transaction by a rollback, unless the database needs a commit. On PostgreSQL, a commit would wait for the disk.
      */
     @Override
     public void close() {
         try (EntityManager closed = entityManager) {
             EntityTransaction transaction = closed.getTransaction();
-            if (store.isOnH2() && !transaction.getRollbackOnly()) {
+            if (store.commitsRowLocks() && !transaction.getRollbackOnly()) {
                 transaction.commit();
             } else {
                 transaction.rollback();

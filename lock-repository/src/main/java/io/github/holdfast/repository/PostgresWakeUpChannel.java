@@ -62,7 +62,7 @@ final class PostgresWakeUpChannel implements LockStore.WakeUpChannel {
             return session.doReturningWork(connection -> nameFor(table, connection))
                     .map(name -> new PostgresWakeUpChannel(transactions, notifying, waiters, name));
         } catch (RuntimeException thrown) {
-            throw translated(thrown);
+            throw translated(thrown, transactions);
         }
     }
 
@@ -134,7 +134,7 @@ final class PostgresWakeUpChannel implements LockStore.WakeUpChannel {
             session.doWork(connection ->
                     new PostgresNotifications(connection, name, own).hear(receiver, this::probe, () -> bell = own));
         } catch (RuntimeException thrown) {
-            throw translated(thrown);
+            throw translated(thrown, transactions);
         } finally {
             bell = null;
         }
@@ -151,11 +151,11 @@ final class PostgresWakeUpChannel implements LockStore.WakeUpChannel {
         return probe;
     }
 
-    private static RuntimeException translated(RuntimeException thrown) {
+    private static RuntimeException translated(RuntimeException thrown, StoreTransactions transactions) {
         if (thrown instanceof StoreException || !SqlErrors.isFromDatabase(thrown)) {
             return thrown;
         }
-        Failure failure = SqlErrors.ofStatement(thrown);
+        Failure failure = transactions.errors().ofStatement(thrown);
         return new StoreException(
                 failure,
                 failure.message() + " ("

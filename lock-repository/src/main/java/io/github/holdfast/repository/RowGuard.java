@@ -14,14 +14,12 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.hibernate.StatelessSession;
-import org.hibernate.dialect.Dialect;
-import org.hibernate.dialect.MariaDBDialect;
 import org.hibernate.query.CommonQueryContract;
 import org.hibernate.query.MutationQuery;
 import org.hibernate.query.Query;
 
 /** How a transaction prevents grants of locks until it has ended. */
-enum RowGuard {
+public enum RowGuard {
 
     /** Locks up to {@link #BATCH} rows in one statement, shared where the database supports it. */
     LOCKS_ALL {
@@ -43,8 +41,7 @@ enum RowGuard {
     },
 
     /**
-     * Locks the rows one by one, for MariaDB. There, a query for a few names in a small table reads the whole table. At
-     * REPEATABLE READ, it then locks the whole table with its gaps, even if the query lists the names.
+     * Locks the rows one by one, for databases where a query for several names may lock more rows than it finds.
      */
     LOCKS_EACH {
         @Override
@@ -56,7 +53,8 @@ enum RowGuard {
     },
 
     /**
-     * Changes the rows one by one, for servers that do not see each other's row locks. It leaves the versions unchanged, because
+     * Changes the rows one by one, for servers that do not see each other's row locks, and for databases without locks for reading. It
+     * leaves the versions unchanged, because
      * other compare-and-sets depend on them. If two transactions have changed one row, the second one fails at its commit
      * (https://galeracluster.com/library/documentation/certification-based-replication.html). The update must change a value,
      * because the servers do not replicate an update without a change.
@@ -76,11 +74,6 @@ enum RowGuard {
 
     /** The query timeout. A statement may wait for a takeover, which is one short transaction and should not take longer. */
     private static final int SECONDS = 10;
-
-    /** Returns the guard by row locks for this database. */
-    static RowGuard on(Dialect dialect) {
-        return dialect instanceof MariaDBDialect ? LOCKS_EACH : LOCKS_ALL;
-    }
 
     /**
      * Returns the grants that stand, and protects them until the transaction has ended.

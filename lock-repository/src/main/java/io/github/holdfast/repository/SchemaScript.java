@@ -1,6 +1,5 @@
 package io.github.holdfast.repository;
 
-import io.github.holdfast.repository.LockSchema.UnsupportedDatabaseException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -9,7 +8,6 @@ import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
 import java.util.LinkedHashMap;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -19,18 +17,17 @@ import java.util.regex.Pattern;
 /** The SQL script for one database. It creates each table with its indexes. */
 final class SchemaScript {
 
-    private static final Set<String> SUPPORTED = Set.of("postgresql", "mysql", "mariadb", "h2");
     private static final Pattern COMMENT = Pattern.compile("--.*");
     private static final Pattern CREATION = Pattern.compile("create table (\\w+) [^;]+(;\\s+create index [^;]+)*");
 
     private final String database;
-    private final String path;
+    private final LockDialect dialect;
     private final Map<String, String> creations;
 
-    private SchemaScript(String database, String path) {
+    private SchemaScript(String database, LockDialect dialect) {
         this.database = database;
-        this.path = path;
-        this.creations = creations(read(path));
+        this.dialect = dialect;
+        this.creations = creations(read(dialect));
     }
 
     /**
@@ -43,15 +40,14 @@ final class SchemaScript {
         String product = metaData.getDatabaseProductName();
         String version = metaData.getDatabaseProductVersion();
         // Not the URL, which may contain a password.
-        String database = "%s (%s %s)".formatted(connection.getCatalog(), product, version);
+        String catalog = connection.getCatalog();
+        String server = product + " " + version;
+        String database = catalog == null ? server : "%s (%s)".formatted(catalog, server);
         ManyClockedDatabase.refuse(version);
-        // MySQL's driver calls a MariaDB server "MySQL", with a version like 11.4.5-MariaDB.
-        String key = version.contains("MariaDB") ? "mariadb" : product.toLowerCase(Locale.ROOT);
-        if (!SUPPORTED.contains(key)) {
-            throw new UnsupportedDatabaseException(
-                    "Holdfast has no tables for " + database + "; it supports PostgreSQL, MySQL, MariaDB and H2");
-        }
-        return new SchemaScript(database, "db/holdfast/" + key + ".sql");
+        LockDialect dialect = KnownDialects.of(metaData)
+                .orElseThrow(() -> new UnsupportedDatabaseException(
+                        "Holdfast has no tables for " + database + "; it supports " + KnownDialects.labels()));
+        return new SchemaScript(database, dialect);
     }
 
     /** Returns name, product and version, for messages. */
@@ -61,7 +57,12 @@ final class SchemaScript {
 
     /** Returns the path of the script on the class path. */
     String path() {
-        return path;
+        return dialect.schemaScript();
+    }
+
+    /** Returns the classification of the database's errors. */
+    SqlErrors errors() {
+        return SqlErrors.of(dialect);
     }
 
     Set<String> tables() {
@@ -81,9 +82,10 @@ final class SchemaScript {
         return creations;
     }
 
-    private static String read(String path) {
+    private static String read(LockDialect dialect) {
+        String path = dialect.schemaScript();
         // Not Class.getResourceAsStream, which looks only in this module when it is on the module path.
-        try (InputStream file = SchemaScript.class.getClassLoader().getResourceAsStream(path)) {
+        try (InputStream file = dialect.getClass().getClassLoader().getResourceAsStream(path)) {
             if (file == null) {
                 throw new IllegalStateException(path + " is not on the class path; add the artifact lock-changelog");
             }

@@ -1,26 +1,20 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockSchema.UnsupportedDatabaseException;
 import io.github.holdfast.repository.LockTables.LockRows;
 import io.github.holdfast.repository.StoreException.Failure;
 import jakarta.persistence.EntityManagerFactory;
 import jakarta.persistence.PersistenceException;
 import java.sql.Connection;
-import java.sql.ResultSet;
-import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.hibernate.Session;
 import org.hibernate.boot.spi.SessionFactoryOptions;
-import org.hibernate.dialect.Dialect;
-import org.hibernate.dialect.H2Dialect;
-import org.hibernate.dialect.MySQLDialect;
-import org.hibernate.dialect.PostgreSQLDialect;
 import org.hibernate.engine.jdbc.connections.spi.ConnectionProvider;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.hibernate.resource.transaction.spi.TransactionCoordinatorBuilder;
@@ -77,12 +71,7 @@ final class StartupCheck {
                         .requireService(TransactionCoordinatorBuilder.class)
                         .isJta(),
                 "Holdfast does not support JTA transactions: use a persistence unit with resource-local transactions");
-        String dialect = dialect().getClass().getName();
-        ManyClockedDatabase.refuse(dialect);
-        if (SqlClock.of(dialect()).isEmpty()) {
-            throw new UnsupportedDatabaseException(
-                    "Holdfast supports PostgreSQL, MySQL, MariaDB and H2, but the persistence unit uses " + dialect);
-        }
+        dialect();
         refuseUnsupportedSettings();
     }
 
@@ -134,7 +123,7 @@ final class StartupCheck {
         }
     }
 
-    private static void names(LockStore store) {
+    private void names(LockStore store) {
         for (int attempt = 1; ; attempt++) {
             try {
                 store.inRolledBackTransaction(AT_MOST, locks -> {
@@ -172,14 +161,15 @@ final class StartupCheck {
      * Checks the connections.
      *
      * @param dataSource the source of the connections; null for that of the application
-     * @return whether several servers write the database
+     * @return the kind of cluster, if several servers write the database
      */
-    Cluster connections(@Nullable DataSource dataSource) {
+    Optional<String> connections(@Nullable DataSource dataSource) {
         pooler(dataSource);
         EntityManagerFactory unit = IsolatedPersistenceUnit.of(sessionFactory, dataSource);
         try (Session session = unit.createEntityManager().unwrap(Session.class)) {
             return session.doReturningWork(connection -> {
-                ManyClockedDatabase.refuse(selfDescription(connection));
+                // What the driver says. A proxy may say less to it than the server says to the dialect.
+                ManyClockedDatabase.refuse(connection.getMetaData().getDatabaseProductVersion());
                 refuseUnless(
                         !connection.isReadOnly(),
                         "The data source provides read-only connections: Holdfast needs write access to the primary"
@@ -192,13 +182,8 @@ final class StartupCheck {
                         !connection.getAutoCommit() || !providerDisablesAutoCommit(),
                         "hibernate.connection.provider_disables_autocommit is true, but the pool provides connections"
                                 + " in autoCommit mode: set the pool's autoCommit to false, or remove the setting");
-                if (dialect() instanceof MySQLDialect) {
-                    refuseUnless(
-                            isSysdateTheWallClock(connection),
-                            "The database server runs with sysdate-is-now: leases would be shortened by the time that a"
-                                    + " statement waits for a row; start the server without that option");
-                }
-                return Cluster.of(connection, dialect());
+                dialect().check(connection);
+                return dialect().severalWriters(connection);
             });
         } catch (PersistenceException thrown) {
             throw notChecked(thrown);
@@ -211,7 +196,7 @@ final class StartupCheck {
      * @param dataSource the source of the connections; null for that of the application
      */
     void pooler(@Nullable DataSource dataSource) {
-        if (dialect() instanceof PostgreSQLDialect) {
+        if (dialect().isPoolerChecked()) {
             try {
                 PoolerCheck.on(
                         IsolatedPersistenceUnit.of(sessionFactory, dataSource),
@@ -227,60 +212,34 @@ final class StartupCheck {
         return new StoreException(failure, "The database cannot be checked: " + failure.message(), thrown);
     }
 
-    /** Returns what the driver and the server say of the server's kind. A proxy may say less to the driver. */
-    private String selfDescription(Connection connection) throws SQLException {
-        String told = connection.getMetaData().getDatabaseProductVersion();
-        if (dialect() instanceof H2Dialect) {
-            return told;
-        }
-        String query = dialect() instanceof MySQLDialect
-                ? "select concat(version(), ' ', @@version_comment)"
-                : "select version()";
-        try (Statement statement = connection.createStatement();
-                ResultSet result = statement.executeQuery(query)) {
-            return result.next() ? told + " " + result.getString(1) : told;
-        }
-    }
-
     private boolean providerDisablesAutoCommit() {
         return sessionFactory.getSessionFactoryOptions().doesConnectionProviderDisableAutoCommit();
-    }
-
-    /**
-     * Whether sysdate() is the wall clock. With sysdate-is-now, it is the statement's start, as now() is, and both return the
-     * same time after a pause.
-     */
-    private static boolean isSysdateTheWallClock(Connection connection) throws SQLException {
-        try (Statement statement = connection.createStatement();
-                ResultSet result = statement.executeQuery(
-                        "select if(sleep(0.002) = 0, timestampdiff(microsecond, now(6), sysdate(6)), 0)")) {
-            return result.next() && result.getLong(1) > 0;
-        }
     }
 
     /**
      * Checks that the database distinguishes names by case, accent, Unicode form, zero-width characters and trailing spaces. With
      * an unsuitable collation, such names would be one lock. The only symptom would usually be a lock that is strangely busy.
      */
-    private static void tableIsByteExact(LockRows locks) {
+    private void tableIsByteExact(LockRows locks) {
         String probe = "holdfast caf\u00e9 \ud83d\udd12 " + UUID.randomUUID();
         locks.createIfMissing(probe);
-        List<String> others = List.of(
+        Stream<String> others = Stream.of(
                 probe.replace("holdfast", "HOLDFAST"),
                 probe.replace("\u00e9", "e"),
                 probe.replace("\u00e9", "e\u0301"),
                 probe.replace("holdfast", "holdfast\u200b"),
-                probe.replace("\udd12", "\udd11"),
-                probe + " ");
+                probe.replace("\udd12", "\udd11"));
+        Stream<String> longer = dialect().ignoresTrailingSpaces() ? Stream.empty() : Stream.of(probe + " ");
         refuseUnless(
                 locks.read(probe).isPresent()
-                        && others.stream().allMatch(other -> locks.read(other).isEmpty()),
+                        && Stream.concat(others, longer)
+                                .allMatch(other -> locks.read(other).isEmpty()),
                 "The database does not store and compare names byte by byte, so different names would be one lock: "
                         + NAME_COLUMN);
     }
 
-    private Dialect dialect() {
-        return sessionFactory.getJdbcServices().getDialect();
+    private LockDialect dialect() {
+        return KnownDialects.of(sessionFactory);
     }
 
     private static void refuseUnless(boolean fulfilled, String problem) {

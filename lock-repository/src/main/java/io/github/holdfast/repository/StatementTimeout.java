@@ -7,8 +7,6 @@ import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
 import java.time.Duration;
 import java.util.function.LongSupplier;
-import org.hibernate.dialect.Dialect;
-import org.hibernate.dialect.H2Dialect;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,18 +15,18 @@ import org.jspecify.annotations.Nullable;
  */
 final class StatementTimeout implements AutoCloseable {
 
-    private final Dialect dialect;
+    private final LockDialect dialect;
 
     /** Cancels overdue statements; null if the driver does so. */
     private final @Nullable OverdueStatements overdue;
 
-    private StatementTimeout(Dialect dialect, @Nullable OverdueStatements overdue) {
+    private StatementTimeout(LockDialect dialect, @Nullable OverdueStatements overdue) {
         this.dialect = dialect;
         this.overdue = overdue;
     }
 
     /** Returns a timeout that relies on the database's driver. */
-    static StatementTimeout ofDriver(Dialect dialect) {
+    static StatementTimeout ofDriver(LockDialect dialect) {
         return new StatementTimeout(dialect, null);
     }
 
@@ -68,7 +66,7 @@ final class StatementTimeout implements AutoCloseable {
      * @param atMost the time until the cancellation, which may come a little later
      */
     Watch beginUpdate(String name, PreparedStatement statement, Duration atMost) throws SQLException {
-        if (dialect instanceof H2Dialect) {
+        if (!dialect.isWaitCancellable()) {
             return Watch.OF_NOTHING;
         }
         Cancellation cancellation = Cancellation.of(name, statement);
@@ -81,7 +79,7 @@ final class StatementTimeout implements AutoCloseable {
 
     /** Limits a query that waits for no row, right before it. The driver cancels it; on H2, nothing does, as for updates. */
     void limitQuery(PreparedStatement statement, Duration atMost) throws SQLException {
-        if (!(dialect instanceof H2Dialect)) {
+        if (dialect.isWaitCancellable()) {
             statement.setQueryTimeout(seconds(atMost));
         }
     }

@@ -44,7 +44,7 @@ public final class StoreException extends RuntimeException {
         /** Holdfast's tables are missing, or lack a column of a newer version. Nothing was written. */
         TABLE_MISSING(
                 "One of the tables distributed_lock, lock_node, lock_audit, lock_run, lock_holder and lock_waiter is"
-                        + " missing, or lacks a column: apply the Liquibase changelog " + LockSchema.CHANGELOG
+                        + " missing, or lacks a column: apply the Liquibase changelog " + Changelog.PATH
                         + ", or the SQL in db/holdfast/ of the same jar, or call LockSchema"),
 
         /** The database refused the statement, and would refuse it again. Nothing was written. */

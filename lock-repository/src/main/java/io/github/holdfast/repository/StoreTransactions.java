@@ -12,8 +12,6 @@ import javax.sql.DataSource;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.hibernate.Session;
-import org.hibernate.dialect.Dialect;
-import org.hibernate.dialect.PostgreSQLDialect;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.hibernate.engine.spi.SharedSessionContractImplementor;
 import org.jspecify.annotations.Nullable;
@@ -35,6 +33,8 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 final class StoreTransactions {
 
     private final SessionFactoryImplementor factory;
+    private final LockDialect dialect;
+    private final SqlErrors errors;
     private final EntityManagerFactory unit;
     private final JpaTransactionManager transactions;
     private final JpaRepositoryFactory repositories;
@@ -65,11 +65,15 @@ final class StoreTransactions {
         useless = UselessConnections.of(factory, connections);
         transactions.setJpaDialect(useless.dialect());
         secondsPerStatement = new ThreadLocal<>();
-        timeout = StatementTimeout.ofDriver(dialect());
+        dialect = KnownDialects.of(factory);
+        errors = SqlErrors.of(dialect);
+        timeout = StatementTimeout.ofDriver(dialect);
     }
 
     private StoreTransactions(StoreTransactions origin, StatementTimeout timeout) {
         factory = origin.factory;
+        dialect = origin.dialect;
+        errors = origin.errors;
         unit = origin.unit;
         transactions = origin.transactions;
         repositories = origin.repositories;
@@ -100,8 +104,12 @@ final class StoreTransactions {
         return unit;
     }
 
-    Dialect dialect() {
-        return factory.getJdbcServices().getDialect();
+    LockDialect dialect() {
+        return dialect;
+    }
+
+    SqlErrors errors() {
+        return errors;
     }
 
     /** Creates a repository whose methods work in the current transaction. Afterwards, {@link MetamodelCache} is filled. */
@@ -146,7 +154,7 @@ final class StoreTransactions {
             return work.get();
         } catch (RuntimeException thrown) {
             if (SqlErrors.isFromDatabase(thrown)) {
-                throw StoreException.of(SqlErrors.ofStatement(thrown), thrown);
+                throw StoreException.of(errors.ofStatement(thrown), thrown);
             }
             throw thrown;
         } finally {
@@ -176,7 +184,7 @@ final class StoreTransactions {
     }
 
     private void commit(TransactionStatus transaction, Duration atMost) throws SQLException {
-        if (dialect() instanceof PostgreSQLDialect
+        if (dialect.isCommitCancellable()
                 && TransactionSynchronizationManager.getResource(unit) instanceof EntityManagerHolder holder) {
             Watch commit = timeout.beginCommit(
                     () -> holder.getEntityManager()
@@ -219,7 +227,7 @@ final class StoreTransactions {
             try {
                 return runOnce(atMost, work, completion);
             } catch (StoreException failed) {
-                if (!SqlErrors.isInternalToH2(failed)) {
+                if (!errors.isInternal(failed)) {
                     throw failed;
                 }
             }
@@ -236,14 +244,14 @@ final class StoreTransactions {
             throwOutAfter(thrown);
             rollBackAfter(thrown, transaction);
             if (SqlErrors.isFromDatabase(thrown)) {
-                throw StoreException.of(SqlErrors.ofStatement(thrown), thrown);
+                throw StoreException.of(errors.ofStatement(thrown), thrown);
             }
             throw thrown;
         }
         try {
             completion.of(transaction);
         } catch (RuntimeException | SQLException thrown) {
-            throw StoreException.of(SqlErrors.ofCommit(thrown), thrown);
+            throw StoreException.of(errors.ofCommit(thrown), thrown);
         }
         return result;
     }

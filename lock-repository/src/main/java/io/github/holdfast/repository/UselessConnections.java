@@ -32,11 +32,13 @@ final class UselessConnections {
      */
     private static final Duration SHORTEST_INTERVAL = Duration.ofMillis(50);
 
+    private final SqlErrors errors;
     private final @Nullable DataSource pool;
     /** By the local clock. Two concurrent threads may each evict a connection. */
     private volatile long lastReadOnlyAt = System.nanoTime() - SHORTEST_INTERVAL.toNanos();
 
-    private UselessConnections(@Nullable DataSource pool) {
+    private UselessConnections(SqlErrors errors, @Nullable DataSource pool) {
+        this.errors = errors;
         this.pool = pool;
     }
 
@@ -46,12 +48,13 @@ final class UselessConnections {
      * @param dataSource the pool; null for the application's own source of connections
      */
     static UselessConnections of(SessionFactoryImplementor factory, @Nullable DataSource dataSource) {
+        SqlErrors errors = SqlErrors.of(KnownDialects.of(factory));
         if (dataSource != null) {
-            return new UselessConnections(dataSource);
+            return new UselessConnections(errors, dataSource);
         }
         ConnectionProvider provider = factory.getServiceRegistry().requireService(ConnectionProvider.class);
         return new UselessConnections(
-                provider.isUnwrappableAs(DataSource.class) ? provider.unwrap(DataSource.class) : null);
+                errors, provider.isUnwrappableAs(DataSource.class) ? provider.unwrap(DataSource.class) : null);
     }
 
     /**
@@ -89,7 +92,7 @@ final class UselessConnections {
     }
 
     private boolean saysUseless(Throwable thrown) {
-        return switch (SqlErrors.ofStatement(thrown)) {
+        return switch (errors.ofStatement(thrown)) {
             case UNAVAILABLE -> true;
             case READ_ONLY -> takeTurn();
             default -> false;

@@ -4,7 +4,7 @@
  * <p>{@link io.github.holdfast.repository.LockStore} runs short transactions of its own. {@link
  * io.github.holdfast.repository.LockTables} has the operations on the rows: they read a lock with the database's clock, and write
  * it by compare-and-set. A database error becomes a {@link io.github.holdfast.repository.StoreException}, whose failure says
- * whether the write may have happened. {@link io.github.holdfast.repository.LockSchema} creates the tables where neither
+ * whether the write may have happened. What differs between databases, a {@link io.github.holdfast.repository.LockDialect} says. {@link io.github.holdfast.repository.LockSchema} creates the tables where neither
  * Liquibase nor Flyway does.
  */
 @NullMarked

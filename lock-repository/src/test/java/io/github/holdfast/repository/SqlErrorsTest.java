@@ -11,6 +11,7 @@ import java.sql.SQLTimeoutException;
 import java.sql.SQLTransientConnectionException;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.stream.Stream;
 import org.hibernate.exception.GenericJDBCException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,81 +22,92 @@ import org.springframework.transaction.TransactionTimedOutException;
 /** The errors that need a cluster, a crash or a full server; {@link ErrorClassificationContract} provokes the others. */
 class SqlErrorsTest {
 
+    private static SqlErrors errorsOf(String database) {
+        return Stream.of(new PostgresqlLockDialect(), new MysqlLockDialect(), new H2LockDialect())
+                .filter(dialect -> dialect.label().equals(database))
+                .map(SqlErrors::of)
+                .findFirst()
+                .orElseThrow();
+    }
+
     @ParameterizedTest
     @CsvSource(nullValues = "-", textBlock = """
                     # Galera: certification failure, also as a deadlock at the commit
-                    HY000, 1180, CONFLICT
-                    40001, 1213, DEADLOCK
+                    MySQL,      HY000, 1180, CONFLICT
+                    MySQL,      40001, 1213, DEADLOCK
                     # MySQL group replication: rolled back on certification
-                    40000, 3101, CONFLICT
+                    MySQL,      40000, 3101, CONFLICT
                     # MySQL: a lock wait timeout in the state of a serialization failure
-                    40001, 1205, BUSY
+                    MySQL,      40001, 1205, BUSY
                     # Too many connections, shutdown
-                    08004, 1040, UNAVAILABLE
-                    08S01, 1053, UNAVAILABLE
-                    53300, 0,    UNAVAILABLE
+                    MySQL,      08004, 1040, UNAVAILABLE
+                    MySQL,      08S01, 1053, UNAVAILABLE
+                    PostgreSQL, 53300, 0,    UNAVAILABLE
                     # PostgreSQL: crash, starting up, dropped, connection failure
-                    57P02, 0,    UNAVAILABLE
-                    57P03, 0,    UNAVAILABLE
-                    57P05, 0,    UNAVAILABLE
-                    08006, 0,    UNAVAILABLE
-                    57P04, 0,    UNAVAILABLE
+                    PostgreSQL, 57P02, 0,    UNAVAILABLE
+                    PostgreSQL, 57P03, 0,    UNAVAILABLE
+                    PostgreSQL, 57P05, 0,    UNAVAILABLE
+                    PostgreSQL, 08006, 0,    UNAVAILABLE
+                    PostgreSQL, 57P04, 0,    UNAVAILABLE
                     # PostgreSQL: the session ended, because its transaction was idle for too long, or took too long
-                    25P03, 0,    UNAVAILABLE
-                    25P04, 0,    UNAVAILABLE
+                    PostgreSQL, 25P03, 0,    UNAVAILABLE
+                    PostgreSQL, 25P04, 0,    UNAVAILABLE
                     # MySQL: killed, offline mode, idle for too long; MariaDB: killed
-                    HY000, 3169, UNAVAILABLE
-                    HY000, 3032, UNAVAILABLE
-                    HY000, 4031, UNAVAILABLE
-                    70100, 1927, UNAVAILABLE
+                    MySQL,      HY000, 3169, UNAVAILABLE
+                    MySQL,      HY000, 3032, UNAVAILABLE
+                    MySQL,      HY000, 4031, UNAVAILABLE
+                    MySQL,      70100, 1927, UNAVAILABLE
                     # MySQL: an error of the network; Galera: the node does not belong to the cluster
-                    08S01, 1158, UNAVAILABLE
-                    08S01, 1161, UNAVAILABLE
-                    08S01, 1047, UNAVAILABLE
+                    MySQL,      08S01, 1158, UNAVAILABLE
+                    MySQL,      08S01, 1161, UNAVAILABLE
+                    MySQL,      08S01, 1047, UNAVAILABLE
                     # ProxySQL: the server behind it has gone, was lost, cannot be reached
-                    HY000, 2006, UNAVAILABLE
-                    HY000, 2013, UNAVAILABLE
-                    HY000, 9001, UNAVAILABLE
+                    MySQL,      HY000, 2006, UNAVAILABLE
+                    MySQL,      HY000, 2013, UNAVAILABLE
+                    MySQL,      HY000, 9001, UNAVAILABLE
                     # H2: closed
-                    90007, 90007, UNAVAILABLE
-                    90098, 90098, UNAVAILABLE
-                    90121, 90121, UNAVAILABLE
-                    90067, 90067, UNAVAILABLE
+                    H2,         90007, 90007, UNAVAILABLE
+                    H2,         90098, 90098, UNAVAILABLE
+                    H2,         90121, 90121, UNAVAILABLE
+                    H2,         90067, 90067, UNAVAILABLE
                     # A pool that has taken a broken connection back
-                    -,     0,    UNAVAILABLE
+                    PostgreSQL, -, 0,    UNAVAILABLE
                     # H2: its view of the sessions fails when one ends
-                    HY000, 50000, CONFLICT
+                    H2,         HY000, 50000, CONFLICT
                     # A standby, or a session that may only read; a server with read_only or innodb_read_only
-                    25006, 0,    READ_ONLY
-                    HY000, 1290, READ_ONLY
-                    25006, 1792, READ_ONLY
-                    HY000, 1836, READ_ONLY
+                    PostgreSQL, 25006, 0,    READ_ONLY
+                    MySQL,      HY000, 1290, READ_ONLY
+                    MySQL,      25006, 1792, READ_ONLY
+                    MySQL,      HY000, 1836, READ_ONLY
                     # MySQL Group Replication: the member has left the group
-                    HY000, 3100, READ_ONLY
+                    MySQL,      HY000, 3100, READ_ONLY
                     # Disk full, memory full, too many locks
-                    53100, 0,    INSUFFICIENT_RESOURCES
-                    53200, 0,    INSUFFICIENT_RESOURCES
-                    HY000, 1021, INSUFFICIENT_RESOURCES
-                    HY000, 1114, INSUFFICIENT_RESOURCES
-                    HY000, 1206, INSUFFICIENT_RESOURCES
+                    PostgreSQL, 53100, 0,    INSUFFICIENT_RESOURCES
+                    PostgreSQL, 53200, 0,    INSUFFICIENT_RESOURCES
+                    MySQL,      HY000, 1021, INSUFFICIENT_RESOURCES
+                    MySQL,      HY000, 1114, INSUFFICIENT_RESOURCES
+                    MySQL,      HY000, 1206, INSUFFICIENT_RESOURCES
                     # Another illegal argument of MySQL's driver, something unheard of
-                    S1009, 0,    REFUSED
-                    XX000, 99999, REFUSED
+                    MySQL,      S1009, 0,    REFUSED
+                    PostgreSQL, XX000, 99999, REFUSED
                     """)
-    void codeOfTheDatabaseTellsTheFailure(String state, int code, Failure failure) {
-        assertThat(SqlErrors.ofStatement(new SQLException("reason", state, code)))
+    void codeOfTheDatabaseTellsTheFailure(String database, String state, int code, Failure failure) {
+        assertThat(errorsOf(database).ofStatement(new SQLException("reason", state, code)))
                 .isEqualTo(failure);
     }
 
     @Test
     void classTellsTheFailureWhereThereIsNoCode() {
-        assertThat(SqlErrors.ofStatement(new SQLTimeoutException("MySQL"))).isEqualTo(Failure.BUSY);
-        assertThat(SqlErrors.ofStatement(new SQLTransientConnectionException("Hikari", new SQLException("down"))))
+        assertThat(errorsOf("PostgreSQL").ofStatement(new SQLTimeoutException("MySQL")))
+                .isEqualTo(Failure.BUSY);
+        assertThat(errorsOf("PostgreSQL")
+                        .ofStatement(new SQLTransientConnectionException("Hikari", new SQLException("down"))))
                 .isEqualTo(Failure.UNAVAILABLE);
-        assertThat(SqlErrors.ofStatement(new SQLNonTransientConnectionException()))
+        assertThat(errorsOf("PostgreSQL").ofStatement(new SQLNonTransientConnectionException()))
                 .isEqualTo(Failure.UNAVAILABLE);
-        assertThat(SqlErrors.ofStatement(new SQLRecoverableException())).isEqualTo(Failure.UNAVAILABLE);
-        assertThat(SqlErrors.ofStatement(new TransactionTimedOutException("Spring")))
+        assertThat(errorsOf("PostgreSQL").ofStatement(new SQLRecoverableException()))
+                .isEqualTo(Failure.UNAVAILABLE);
+        assertThat(errorsOf("PostgreSQL").ofStatement(new TransactionTimedOutException("Spring")))
                 .isEqualTo(Failure.BUSY);
     }
 
@@ -106,7 +118,7 @@ class SqlErrorsTest {
                 new IllegalStateException(new JpaSystemException(new GenericJDBCException("message", deadlock)));
 
         assertThat(SqlErrors.isFromDatabase(wrapped)).isTrue();
-        assertThat(SqlErrors.ofStatement(wrapped)).isEqualTo(Failure.DEADLOCK);
+        assertThat(errorsOf("PostgreSQL").ofStatement(wrapped)).isEqualTo(Failure.DEADLOCK);
         assertThat(SqlErrors.isFromDatabase(new IllegalStateException(new RuntimeException("ours"))))
                 .isFalse();
     }
@@ -114,21 +126,23 @@ class SqlErrorsTest {
     /** Only a conflict is an answer that says that nothing was committed. */
     @ParameterizedTest
     @CsvSource({
-        "40001, 0, CONFLICT",
-        "40P01, 0, CONFLICT",
-        "HY000, 1020, CONFLICT",
-        "40001, 1213, CONFLICT",
-        "HY000, 1180, UNKNOWN",
-        "HY000, 3100, UNKNOWN",
-        "40000, 3101, UNKNOWN",
-        "HY000, 1290, UNKNOWN",
-        "08006, 0, UNKNOWN",
-        "57014, 0, UNKNOWN",
-        "HY000, 1205, UNKNOWN",
-        "XX000, 0, UNKNOWN"
+        "PostgreSQL, 40001, 0, CONFLICT",
+        "PostgreSQL, 40P01, 0, CONFLICT",
+        "MySQL, HY000, 1020, CONFLICT",
+        "MySQL, 40001, 1213, CONFLICT",
+        "MySQL, HY000, 1180, UNKNOWN",
+        "MySQL, HY000, 3100, UNKNOWN",
+        "MySQL, 40000, 3101, UNKNOWN",
+        "MySQL, HY000, 1290, UNKNOWN",
+        "PostgreSQL, 08006, 0, UNKNOWN",
+        "PostgreSQL, 57014, 0, UNKNOWN",
+        "MySQL, HY000, 1205, UNKNOWN",
+        "PostgreSQL, XX000, 0, UNKNOWN"
     })
-    void commitThatFailedIsUnknownUnlessTheDatabaseRolledBack(String state, int code, Failure failure) {
-        assertThat(SqlErrors.ofCommit(new SQLException("reason", state, code))).isEqualTo(failure);
+    void commitThatFailedIsUnknownUnlessTheDatabaseRolledBack(
+            String database, String state, int code, Failure failure) {
+        assertThat(errorsOf(database).ofCommit(new SQLException("reason", state, code)))
+                .isEqualTo(failure);
     }
 
     /**
@@ -137,21 +151,22 @@ class SqlErrorsTest {
      */
     @ParameterizedTest
     @CsvSource({
-        "25006, 0, READ_ONLY",
-        "HY000, 1290, READ_ONLY",
-        "25006, 1792, READ_ONLY",
-        "HY000, 1836, READ_ONLY",
-        "53100, 0, INSUFFICIENT_RESOURCES",
-        "40001, 1213, DEADLOCK",
-        "HY000, 3100, UNKNOWN",
-        "40000, 3101, UNKNOWN",
-        "25P03, 0, UNKNOWN",
-        "25P04, 0, UNKNOWN",
-        "HY000, 2006, UNKNOWN",
-        "HY000, 2013, UNKNOWN"
+        "PostgreSQL, 25006, 0, READ_ONLY",
+        "MySQL, HY000, 1290, READ_ONLY",
+        "MySQL, 25006, 1792, READ_ONLY",
+        "MySQL, HY000, 1836, READ_ONLY",
+        "PostgreSQL, 53100, 0, INSUFFICIENT_RESOURCES",
+        "MySQL, 40001, 1213, DEADLOCK",
+        "MySQL, HY000, 3100, UNKNOWN",
+        "MySQL, 40000, 3101, UNKNOWN",
+        "PostgreSQL, 25P03, 0, UNKNOWN",
+        "PostgreSQL, 25P04, 0, UNKNOWN",
+        "MySQL, HY000, 2006, UNKNOWN",
+        "MySQL, HY000, 2013, UNKNOWN"
     })
-    void statementThatCommitsByItselfIsNotDoneIfTheServerSaysSo(String state, int code, Failure failure) {
-        assertThat(SqlErrors.ofAutocommit(new SQLException("reason", state, code)))
+    void statementThatCommitsByItselfIsNotDoneIfTheServerSaysSo(
+            String database, String state, int code, Failure failure) {
+        assertThat(errorsOf(database).ofAutocommit(new SQLException("reason", state, code)))
                 .isEqualTo(failure);
     }
 
@@ -160,13 +175,13 @@ class SqlErrorsTest {
     void driverOfMySqlThatFailedOverToAReplicaOnlyReads() {
         SQLException refused = new SQLException(
                 "Connection is read-only. Queries leading to data modification are not allowed.", "S1009");
-        assertThat(SqlErrors.ofStatement(refused)).isEqualTo(Failure.READ_ONLY);
-        assertThat(SqlErrors.ofAutocommit(refused)).isEqualTo(Failure.READ_ONLY);
+        assertThat(errorsOf("MySQL").ofStatement(refused)).isEqualTo(Failure.READ_ONLY);
+        assertThat(errorsOf("MySQL").ofAutocommit(refused)).isEqualTo(Failure.READ_ONLY);
     }
 
     @Test
     void commitThatFailedWithoutTheDatabaseIsUnknown() {
-        assertThat(SqlErrors.ofCommit(new IllegalStateException("a synchronization")))
+        assertThat(errorsOf("PostgreSQL").ofCommit(new IllegalStateException("a synchronization")))
                 .isEqualTo(Failure.UNKNOWN);
     }
 
@@ -183,7 +198,7 @@ class SqlErrorsTest {
     void onlyAPoolThatCouldHaveOpenedAnotherConnectionIsExhausted() {
         SQLException waited = new SQLTransientConnectionException("Connection is not available, request timed out");
         assertThat(SqlErrors.ofBegin(waited)).isEqualTo(Failure.EXHAUSTED);
-        assertThat(SqlErrors.ofStatement(waited)).isEqualTo(Failure.EXHAUSTED);
+        assertThat(errorsOf("PostgreSQL").ofStatement(waited)).isEqualTo(Failure.EXHAUSTED);
 
         SQLException full = new SQLException("too many clients", "53300");
         for (SQLException unavailable : List.of(
@@ -196,7 +211,7 @@ class SqlErrorsTest {
             assertThat(SqlErrors.ofBegin(unavailable))
                     .as(unavailable.toString())
                     .isEqualTo(Failure.UNAVAILABLE);
-            assertThat(SqlErrors.ofStatement(unavailable))
+            assertThat(errorsOf("PostgreSQL").ofStatement(unavailable))
                     .as(unavailable.toString())
                     .isEqualTo(Failure.UNAVAILABLE);
         }

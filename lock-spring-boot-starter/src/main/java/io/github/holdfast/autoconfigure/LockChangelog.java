@@ -1,7 +1,7 @@
 package io.github.holdfast.autoconfigure;
 
 import io.github.holdfast.repository.LockSchema;
-import io.github.holdfast.repository.LockSchema.UnsupportedDatabaseException;
+import io.github.holdfast.repository.UnsupportedDatabaseException;
 import java.util.List;
 import java.util.Map;
 import javax.sql.DataSource;

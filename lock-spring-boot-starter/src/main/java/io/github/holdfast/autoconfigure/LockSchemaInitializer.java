@@ -1,7 +1,7 @@
 package io.github.holdfast.autoconfigure;
 
 import io.github.holdfast.repository.LockSchema;
-import io.github.holdfast.repository.LockSchema.UnsupportedDatabaseException;
+import io.github.holdfast.repository.UnsupportedDatabaseException;
 import jakarta.persistence.EntityManagerFactory;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;

@@ -1,6 +1,6 @@
 package io.github.holdfast.autoconfigure;
 
-import io.github.holdfast.repository.LockSchema.UnsupportedDatabaseException;
+import io.github.holdfast.repository.UnsupportedDatabaseException;
 import org.jspecify.annotations.Nullable;
 
 /** Thrown if the application is not set up for locks. It says what to change. */

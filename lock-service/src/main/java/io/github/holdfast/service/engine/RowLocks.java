@@ -45,9 +45,14 @@ final class RowLocks {
     /**
      * Checks that all processes would see the row lock.
      *
-     * @throws IllegalStateException if several servers accept writes, because they do not see each other's row locks
+     * @throws IllegalStateException if the database does not lock rows as row locks need it, or if several servers accept writes,
+     *     because they do not see each other's row locks
      */
     void checkSeenByAll(String name) {
+        if (!store.hasRowLocks()) {
+            throw new IllegalStateException("Row lock '" + name + "' was not acquired: " + store.database()
+                    + " does not lock rows as row locks need it. Use a lock without rowLock()");
+        }
         Optional<String> cluster = store.severalWriters();
         if (cluster.isPresent() && writers != Writers.ONE_AT_A_TIME) {
             throw new IllegalStateException("Row lock '" + name + "' was not acquired: the database is "

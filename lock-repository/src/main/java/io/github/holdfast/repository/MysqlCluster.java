@@ -7,17 +7,13 @@ import java.sql.Statement;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
-import org.hibernate.dialect.Dialect;
-import org.hibernate.dialect.MySQLDialect;
+import java.util.Optional;
 
 /**
- * The kind of a database cluster: whether several servers may write the database at the same time. Such servers do not see each
+ * A cluster of MySQL or MariaDB in which several servers may write the database at the same time. Such servers do not see each
  * other's row locks. They detect conflicting changes of a row only when a transaction commits.
  */
-enum Cluster {
-
-    /** One server writes. Others may replicate it and take over from it. */
-    NONE("one server that writes"),
+enum MysqlCluster {
 
     /**
      * MariaDB or MySQL with Galera. The current number of nodes does not matter, nor does the node that the application writes
@@ -33,18 +29,20 @@ enum Cluster {
 
     private final String label;
 
-    Cluster(String label) {
+    MysqlCluster(String label) {
         this.label = label;
     }
 
     /**
-     * Asks the server for its kind of cluster. One statement on MySQL and MariaDB, without any privilege; none elsewhere.
+     * Asks the server for its kind of cluster. One statement, without any privilege.
      *
      * <p>A Galera cluster with one node counts too, because another node may join later without notice. For Group Replication,
      * the configured mode counts even if replication is stopped, because it may start later.
+     *
+     * @return empty if one server writes. Others may replicate it and take over from it.
      */
-    static Cluster of(Connection connection, Dialect dialect) throws SQLException {
-        return dialect instanceof MySQLDialect ? of(variables(connection)) : NONE;
+    static Optional<MysqlCluster> of(Connection connection) throws SQLException {
+        return of(variables(connection));
     }
 
     private static Map<String, String> variables(Connection connection) throws SQLException {
@@ -62,20 +60,15 @@ enum Cluster {
      * Derives the kind from the server's variables. {@code wsrep_on} has no effect without a provider, but Percona's server sets
      * it even then (https://mariadb.com/docs/galera-cluster/reference/galera-cluster-system-variables).
      */
-    static Cluster of(Map<String, String> variables) {
+    static Optional<MysqlCluster> of(Map<String, String> variables) {
         String provider = variables.getOrDefault("wsrep_provider", "none");
         if ("ON".equalsIgnoreCase(variables.get("wsrep_on")) && !provider.isBlank() && !provider.equals("none")) {
-            return GALERA;
+            return Optional.of(GALERA);
         }
         // The variable is absent if the plugin is not loaded.
         return "OFF".equalsIgnoreCase(variables.get("group_replication_single_primary_mode"))
-                ? GROUP_REPLICATION
-                : NONE;
-    }
-
-    /** Whether more than one server may write, now or after another one has joined. */
-    boolean hasSeveralWriters() {
-        return this != NONE;
+                ? Optional.of(GROUP_REPLICATION)
+                : Optional.empty();
     }
 
     /** Returns the name for messages, with an article if the name needs one. */

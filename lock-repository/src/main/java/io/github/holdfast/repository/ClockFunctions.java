@@ -1,0 +1,71 @@
+package io.github.holdfast.repository;
+
+import java.time.Instant;
+import org.hibernate.boot.model.FunctionContributions;
+import org.hibernate.boot.model.FunctionContributor;
+import org.hibernate.query.sqm.produce.function.FunctionParameterType;
+import org.hibernate.query.sqm.produce.function.PatternFunctionDescriptorBuilder;
+import org.hibernate.query.sqm.produce.function.StandardFunctionArgumentTypeResolvers;
+import org.hibernate.type.BasicType;
+import org.hibernate.type.StandardBasicTypes;
+
+/**
+ * The HQL functions for the database's clock: {@code db_clock()}, {@code db_clock_plus(micros)}, {@code db_clock_micros()}
+ * (the microseconds since 1970), {@code db_epoch()} and {@code db_begin_plus(micros)}. The last function adds to a time between
+ * the begin of the transaction and now. Use it in queries that read the time for every row, and that may consider a row
+ * younger than it is.
+ *
+ * <p>{@code db_epoch()} is the first version and token of a new row: the microseconds since 1970 when the statement began, the
+ * same wherever it stands in the statement. On MySQL and MariaDB, it is also the key that the statement generates
+ * (https://dev.mysql.com/doc/refman/8.0/en/information-functions.html#function_last-insert-id).
+ *
+ * <p>HQL's own {@code instant} is unsuitable. On PostgreSQL, it is the start of the transaction. On MySQL and MariaDB, it
+ * is in the session's time zone. A lease needs the time of the write itself, after any wait for the row.
+ */
+public final class ClockFunctions implements FunctionContributor {
+
+    /** Called by Hibernate, which finds this class through {@code META-INF/services}. */
+    public ClockFunctions() {}
+
+    @Override
+    public void contributeFunctions(FunctionContributions contributions) {
+        // Hibernate calls this for every persistence unit of the application, whatever its database.
+        KnownDialects.of(contributions.getDialect()).ifPresent(known -> register(known.clock(), contributions));
+    }
+
+    private static void register(SqlClock clock, FunctionContributions contributions) {
+        BasicType<Instant> instant =
+                contributions.getTypeConfiguration().getBasicTypeRegistry().resolve(StandardBasicTypes.INSTANT);
+        BasicType<Long> number =
+                contributions.getTypeConfiguration().getBasicTypeRegistry().resolve(StandardBasicTypes.LONG);
+        describe(contributions, "db_clock", clock.now(), instant)
+                .setExactArgumentCount(0)
+                .register();
+        describePlus(contributions, "db_clock_plus", clock.nowPlusMicros(), instant);
+        describePlus(contributions, "db_begin_plus", clock.beginPlusMicros(), instant);
+        describe(contributions, "db_clock_micros", clock.epochMicros(), number)
+                .setExactArgumentCount(0)
+                .register();
+        describe(contributions, "db_epoch", clock.epoch(), number)
+                .setExactArgumentCount(0)
+                .register();
+    }
+
+    private static void describePlus(
+            FunctionContributions contributions, String name, String sql, BasicType<Instant> instant) {
+        // Without an argument type, Hibernate would send PostgreSQL a null lease as bytea.
+        describe(contributions, name, sql, instant)
+                .setExactArgumentCount(1)
+                .setArgumentTypeResolver(StandardFunctionArgumentTypeResolvers.invariant(
+                        contributions.getTypeConfiguration(), FunctionParameterType.INTEGER))
+                .register();
+    }
+
+    private static PatternFunctionDescriptorBuilder describe(
+            FunctionContributions contributions, String name, String sql, BasicType<?> type) {
+        return contributions
+                .getFunctionRegistry()
+                .patternDescriptorBuilder(name, sql)
+                .setInvariantType(type);
+    }
+}

@@ -1,0 +1,63 @@
+package io.github.holdfast.repository;
+
+import java.sql.DatabaseMetaData;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Optional;
+import java.util.ServiceLoader;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.hibernate.dialect.Dialect;
+import org.hibernate.engine.spi.SessionFactoryImplementor;
+
+/** The dialects on the class path, and Holdfast's own after them. */
+final class KnownDialects {
+
+    private static final List<LockDialect> ALL = Stream.concat(
+                    ServiceLoader.load(LockDialect.class, LockDialect.class.getClassLoader()).stream()
+                            .map(ServiceLoader.Provider::get),
+                    Stream.of(
+                            new PostgresqlLockDialect(),
+                            new MysqlLockDialect(),
+                            new MariaDbLockDialect(),
+                            new H2LockDialect()))
+            .toList();
+
+    private KnownDialects() {}
+
+    /** Returns the dialect for persistence units with this dialect of Hibernate; empty if Holdfast does not support the database. */
+    static Optional<LockDialect> of(Dialect dialect) {
+        return ALL.stream().filter(known -> known.isOf(dialect)).findFirst();
+    }
+
+    /**
+     * Returns the dialect of a persistence unit.
+     *
+     * @throws UnsupportedDatabaseException if Holdfast does not support the database
+     */
+    static LockDialect of(SessionFactoryImplementor factory) {
+        Dialect dialect = factory.getJdbcServices().getDialect();
+        ManyClockedDatabase.refuse(dialect.getClass().getName());
+        return of(dialect)
+                .orElseThrow(() -> new UnsupportedDatabaseException(
+                        "Holdfast supports " + labels() + ", but the persistence unit uses "
+                                + dialect.getClass().getName()));
+    }
+
+    /** Returns the dialect of a connected database; empty if Holdfast does not support the database. */
+    static Optional<LockDialect> of(DatabaseMetaData metaData) throws SQLException {
+        for (LockDialect known : ALL) {
+            if (known.isOf(metaData)) {
+                return Optional.of(known);
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** Returns the names of the supported databases, for messages. */
+    static String labels() {
+        List<String> labels = ALL.stream().map(LockDialect::label).toList();
+        return labels.stream().limit(labels.size() - 1L).collect(Collectors.joining(", ")) + " and "
+                + labels.get(labels.size() - 1);
+    }
+}

@@ -1,0 +1,216 @@
+package io.github.holdfast.repository;
+
+import io.github.holdfast.repository.StoreException.Failure;
+import java.sql.Connection;
+import java.sql.DatabaseMetaData;
+import java.sql.SQLException;
+import java.util.Optional;
+import org.hibernate.dialect.Dialect;
+
+/**
+ * What Holdfast must know of a database. PostgreSQL, MySQL, MariaDB and H2 have a dialect here. To add another database, extend this
+ * class, and name the subclass in {@code META-INF/services/io.github.holdfast.repository.LockDialect} of a jar on the class path. A
+ * dialect found there goes before Holdfast's own.
+ *
+ * <p>All other SQL is Hibernate's. Prove a dialect by the contract tests of the artifact {@code lock-contract}, on the real database.
+ * Do not write one for a database in which several servers execute statements, each by its own clock, or in which a row that a
+ * transaction has changed can be changed by another one before the first has ended: two owners could hold a lock there.
+ *
+ * <p>Subclasses are immutable and thread-safe, and have a public constructor without parameters. Their methods return non-null values,
+ * and execute no statement unless they say so.
+ */
+public abstract class LockDialect {
+
+    /** Creates a dialect. */
+    protected LockDialect() {}
+
+    /** Returns the database's name for messages. */
+    public abstract String label();
+
+    /** Whether a persistence unit with this dialect of Hibernate uses the database. */
+    public abstract boolean isOf(Dialect dialect);
+
+    /**
+     * Whether a connection leads to the database, by the driver's description. {@link LockSchema} asks this. It has no persistence
+     * unit.
+     *
+     * @throws SQLException if the driver fails
+     */
+    public abstract boolean isOf(DatabaseMetaData metaData) throws SQLException;
+
+    /** Returns the SQL of the database's clock. */
+    public abstract SqlClock clock();
+
+    /**
+     * Returns the SQL for a statement that is a transaction by itself. A clock that is cheaper, and shows the time of the statement
+     * only in a transaction of one statement, may take the place of the exact one here.
+     *
+     * @param sql SQL that may contain texts of {@link #clock}
+     * @return by default the same SQL
+     */
+    public String inAutocommit(String sql) {
+        return sql;
+    }
+
+    /**
+     * Returns the location of the SQL script that creates the tables: a path on the class path, without a leading slash. Its text has
+     * the form of {@code db/holdfast/h2.sql} in {@code lock-changelog}. Names of locks must be stored and compared byte by byte.
+     */
+    public abstract String schemaScript();
+
+    /** Returns what a transaction at REPEATABLE READ sees of later commits. */
+    public abstract Snapshots snapshots();
+
+    /** What a transaction at REPEATABLE READ sees of commits after its first statement. */
+    public enum Snapshots {
+
+        /**
+         * It does not see them. A statement that locks or changes a row committed since then fails, or finds no row. So the check
+         * before the commit detects that the transaction has overlooked something.
+         */
+        DETECTED,
+
+        /**
+         * It does not see them from its first read without a row lock on, and nothing fails. Statements that lock or change rows use
+         * the newest rows. Holdfast looks for itself, with one statement.
+         */
+        FROM_FIRST_READ,
+
+        /** That differs from table to table. Holdfast then expects the worst. */
+        UNPREDICTABLE
+    }
+
+    /** Returns how a transaction prevents grants of locks until it has ended. By default by locks on up to 50 rows at once. */
+    public RowGuard guard() {
+        return RowGuard.LOCKS_ALL;
+    }
+
+    /**
+     * Whether {@link java.sql.Statement#setQueryTimeout} ends a statement that waits for a row. If not, the wait must end by a lock
+     * timeout of the database: Holdfast then sets no query timeouts, and passes Hibernate's hint {@code
+     * jakarta.persistence.lock.timeout} to statements that wait for a row.
+     *
+     * @return true by default
+     */
+    public boolean isWaitCancellable() {
+        return true;
+    }
+
+    /**
+     * Whether Hibernate's {@code PESSIMISTIC_WRITE} excludes other transactions from a row until the transaction ends, and its timeout
+     * of -2 skips locked rows. If not, requests of {@code rowLock()} are refused.
+     *
+     * @return true by default
+     */
+    public boolean hasRowLocks() {
+        return true;
+    }
+
+    /**
+     * Whether two texts are equal that differ only by spaces at their ends. A lock's name has none there.
+     *
+     * @return false by default
+     */
+    public boolean ignoresTrailingSpaces() {
+        return false;
+    }
+
+    /**
+     * Says what an error of a statement means, where the SQLState's standard meaning does not say it. Holdfast knows 08xxx (no
+     * connection), 23505 and 40001 (conflict), 25006 (read-only), 42xxx for missing tables and columns, the subclasses of {@link
+     * SQLException} for connections and timeouts, and the errors of common pools.
+     *
+     * @return never {@link Failure#UNKNOWN}; empty by default
+     */
+    public Optional<Failure> failureOf(SQLException error) {
+        return Optional.empty();
+    }
+
+    /**
+     * Whether a commit that failed with this error may have happened, or may still happen. That includes a statement that commits by
+     * itself.
+     *
+     * @param error an error that {@link #failureOf} or the standard calls a conflict, or any error of a statement in autocommit mode
+     * @return false by default
+     */
+    public boolean isCommitOpen(SQLException error) {
+        return false;
+    }
+
+    /**
+     * Whether this is an internal error of the database that rolled back, so that the same statement will succeed at once.
+     *
+     * @return false by default
+     */
+    public boolean isInternal(SQLException error) {
+        return false;
+    }
+
+    /**
+     * Checks the server when a service starts.
+     *
+     * @param connection a connection of the application; remains open
+     * @throws IllegalStateException if locks would not be safe there; the message says why, and what to do
+     * @throws SQLException if the database failed
+     */
+    public void check(Connection connection) throws SQLException {}
+
+    /**
+     * Asks the server whether several servers may write the database at the same time, without seeing each other's row locks. Holdfast
+     * then relies on conflicts between commits: {@link RowGuard#CHANGES_EACH} guards transactions, and waiters are not woken.
+     *
+     * @param connection a connection of the application; remains open
+     * @return the name of such a cluster for messages, with an article if it needs one; empty by default
+     * @throws SQLException if the database failed
+     */
+    public Optional<String> severalWriters(Connection connection) throws SQLException {
+        return Optional.empty();
+    }
+
+    /**
+     * Returns a column's name as the driver expects it in {@link Connection#prepareStatement(String, String[])}. An update then returns
+     * the column's new value, and the first grant of a new name needs one statement less.
+     *
+     * @param column the name in SQL, without quotes
+     * @return empty if the driver returns only values that the database generates; the same name by default
+     */
+    public Optional<String> returnedColumn(String column) {
+        return Optional.of(column);
+    }
+
+    /** How a release wakes waiters on other nodes. */
+    enum WakeUp {
+        /** Waiters poll. */
+        NONE,
+
+        /** By {@code notify}: {@link PostgresWakeUpChannel}. */
+        NOTIFICATIONS,
+
+        /** By the end of a query: {@link MysqlWakeUpChannel}. */
+        BELL
+    }
+
+    WakeUp wakeUp() {
+        return WakeUp.NONE;
+    }
+
+    /** Whether a commit can be cancelled while it waits, as for a synchronous standby. */
+    boolean isCommitCancellable() {
+        return false;
+    }
+
+    /** Whether a pooler that changes sessions between transactions would lose the statements that the driver prepares. */
+    boolean isPoolerChecked() {
+        return false;
+    }
+
+    /** Whether the driver knows the current database of a connection without a statement. */
+    boolean knowsPlaces() {
+        return false;
+    }
+
+    /** Whether a transaction that has only locked rows must end by a commit. */
+    boolean commitsRowLocks() {
+        return false;
+    }
+}

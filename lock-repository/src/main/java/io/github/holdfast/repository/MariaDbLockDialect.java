@@ -1,0 +1,39 @@
+package io.github.holdfast.repository;
+
+import java.sql.DatabaseMetaData;
+import java.sql.SQLException;
+import org.hibernate.dialect.Dialect;
+import org.hibernate.dialect.MariaDBDialect;
+
+/** MariaDB, where it differs from MySQL. */
+final class MariaDbLockDialect extends MysqlLockDialect {
+
+    @Override
+    public String label() {
+        return "MariaDB";
+    }
+
+    @Override
+    public boolean isOf(Dialect dialect) {
+        return dialect instanceof MariaDBDialect;
+    }
+
+    @Override
+    public boolean isOf(DatabaseMetaData metaData) throws SQLException {
+        return metaData.getDatabaseProductName().equals("MariaDB") || isMariaDb(metaData);
+    }
+
+    @Override
+    public String schemaScript() {
+        return "db/holdfast/mariadb.sql";
+    }
+
+    /**
+     * A query for a few names in a small table reads the whole table. At REPEATABLE READ, it then locks the whole table with its gaps,
+     * even if the query lists the names.
+     */
+    @Override
+    public RowGuard guard() {
+        return RowGuard.LOCKS_EACH;
+    }
+}
