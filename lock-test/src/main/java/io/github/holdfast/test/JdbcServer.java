@@ -75,9 +75,7 @@ final class JdbcServer extends DatabaseServer {
         if (user.equals(administrator)) {
             Sql.execute(dataSource(url), "create database " + name);
         } else if (kind() == TestDatabase.POSTGRESQL) {
-            // By default, PostgreSQL writes the whole template to its log, which is five times as much (from version
-            // 15 on, see https://www.postgresql.org/docs/current/sql-createdatabase.html).
-            Sql.execute(dataSource(url), "create database " + name + " owner " + user.name() + " strategy file_copy");
+            Sql.execute(dataSource(url), "create database " + name + " owner " + user.name() + strategy());
         } else {
             Sql.execute(
                     dataSource(url),
@@ -85,6 +83,17 @@ final class JdbcServer extends DatabaseServer {
                     // Here, the name is a pattern, and an underscore would match any character.
                     "grant all on `" + name.replace("_", "\\_") + "`.* to " + user.name());
         }
+    }
+
+    /**
+     * By default, PostgreSQL writes the whole template to its log from version 15 on, which is five times as much
+     * (https://www.postgresql.org/docs/current/sql-createdatabase.html).
+     */
+    private String strategy() {
+        int version = Sql.list(
+                        dataSource(url), "select current_setting('server_version_num')::int", row -> row.getInt(1))
+                .get(0);
+        return version >= 150000 ? " strategy file_copy" : "";
     }
 
     @Override
