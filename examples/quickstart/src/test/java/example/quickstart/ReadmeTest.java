@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -59,7 +60,8 @@ class ReadmeTest {
         String source = Files.readString(Path.of("src/test/java/example/quickstart/ReadmeTest.java"));
         String region = find("// README\n(.*?)\n *// END\n", source);
 
-        assertThat(firstBlock("java")).isEqualTo(region.stripIndent());
+        assertThat(Files.readString(PROJECT.resolve("README.md")))
+                .contains("```java\n" + region.stripIndent() + "\n```\n");
     }
 
     @Test
@@ -70,10 +72,32 @@ class ReadmeTest {
     @ParameterizedTest
     @MethodSource
     void linksLeadSomewhere(Path page) throws IOException {
-        Pattern link = Pattern.compile("]\\((?!https?:)([^)#]+)[^)]*\\)");
+        Pattern link = Pattern.compile("]\\((?!https?:)([^)#\\s]*)#?([^)\\s]*)\\)");
 
-        assertThat(link.matcher(Files.readString(page)).results().map(target -> page.resolveSibling(target.group(1))))
-                .allSatisfy(target -> assertThat(target).exists());
+        for (MatchResult found : link.matcher(Files.readString(page)).results().toList()) {
+            Path target = found.group(1).isEmpty() ? page : page.resolveSibling(found.group(1));
+            assertThat(target).exists();
+            if (!found.group(2).isEmpty()) {
+                assertThat(places(target)).as(found.group()).contains(found.group(2));
+            }
+        }
+    }
+
+    /** Returns the places of a page that a link can lead to: the headings, as GitHub names them, and those with a name. */
+    private static List<String> places(Path page) throws IOException {
+        String text = Pattern.compile("^```.*?^```", Pattern.DOTALL | Pattern.MULTILINE)
+                .matcher(Files.readString(page))
+                .replaceAll("");
+        Stream<String> headings = Pattern.compile("^#+ (.*)$", Pattern.MULTILINE)
+                .matcher(text)
+                .results()
+                .map(heading -> heading.group(1)
+                        .toLowerCase(Locale.ROOT)
+                        .replaceAll("[^\\w -]", "")
+                        .replace(' ', '-'));
+        Stream<String> named =
+                Pattern.compile("<a id=\"([^\"]+)\"").matcher(text).results().map(place -> place.group(1));
+        return Stream.concat(headings, named).toList();
     }
 
     static Stream<Path> linksLeadSomewhere() throws IOException {

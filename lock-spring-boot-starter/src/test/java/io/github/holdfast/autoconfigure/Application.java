@@ -62,6 +62,12 @@ final class Application {
         return this;
     }
 
+    /** With classes that the class path of the tests does not have. */
+    Application in(ClassLoader loader) {
+        classLoader = loader;
+        return this;
+    }
+
     ConfigurableApplicationContext run() {
         SpringApplication application = new SpringApplicationBuilder(
                         new DefaultResourceLoader(classLoader), configuration)

@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.holdfast.test.JavaHome;
 import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.JavaProcessBuilder;
+import io.github.holdfast.test.JavaSources;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.BeforeAll;
@@ -25,9 +27,14 @@ class ReadmeTest {
     @BeforeAll
     static void makeApplication(@TempDir Path directory) throws Exception {
         String readme = Files.readString(Path.of("..", "README.md"));
-        section = readme.substring(readme.indexOf("\n## Spring Boot\n"), readme.indexOf("\n## Databases\n"));
+        section = readme.substring(readme.indexOf("\n## Spring Boot\n"), readme.indexOf("\n## Without Spring Boot\n"));
+        List<String> code = JavaSources.blocksOf("../README.md");
+        assertThat(code)
+                .as("two classes, and the code of the example quickstart")
+                .hasSize(3);
         application = new NewApplication(directory, "example.Shop")
-                .source("Stock", IMPORTS + block("java"))
+                .source("Stock", "package example;\n\n" + code.get(0))
+                .source("NightlyCount", "package example;\n\n" + code.get(1))
                 .source("Item", ITEM)
                 .source("ItemRepository", REPOSITORY)
                 .source("Shop", SHOP)
@@ -79,26 +86,21 @@ class ReadmeTest {
                 .matches(SOLD);
     }
 
+    /** Sells a lamp and counts, each under its lock. The second count comes too early. */
     private static String sale(JavaProcessBuilder process) throws InterruptedException {
         try (JavaProcess shop = process.start()) {
             String line = shop.awaitLine(output -> output.contains(" left, sold by "), LONG);
             assertThat(shop.waitFor(LONG)).isZero();
+            assertThat(shop.lines())
+                    .containsOnlyOnce("acquired stock:lamp", "acquired nightly-count")
+                    .filteredOn(output -> output.endsWith(" 1 items in stock"))
+                    .hasSize(1);
             return line;
         }
     }
 
     /** Newer JDKs put the thread's number before its name. */
     private static final String SOLD = "2 left, sold by Thread\\[(#\\d+,)?task-1.*";
-
-    private static final String IMPORTS = """
-            package example;
-
-            import io.github.holdfast.lock.LockHandle;
-            import io.github.holdfast.lock.LockRequest;
-            import io.github.holdfast.service.LockService;
-            import org.springframework.stereotype.Service;
-
-            """;
 
     private static final String ITEM = """
             package example;
@@ -119,6 +121,10 @@ class ReadmeTest {
                     this.name = name;
                     this.pieces = pieces;
                 }
+
+                void sellOne() {
+                    pieces--;
+                }
             }
             """;
 
@@ -126,40 +132,49 @@ class ReadmeTest {
             package example;
 
             import org.springframework.data.jpa.repository.JpaRepository;
-            import org.springframework.data.jpa.repository.Modifying;
-            import org.springframework.data.jpa.repository.Query;
-            import org.springframework.transaction.annotation.Transactional;
 
-            interface ItemRepository extends JpaRepository<Item, String> {
-
-                @Modifying
-                @Transactional
-                @Query("update Item set pieces = pieces - 1 where name = ?1")
-                void sellOne(String name);
-            }
+            interface ItemRepository extends JpaRepository<Item, String> {}
             """;
 
     private static final String SHOP = """
             package example;
 
+            import io.github.holdfast.lock.LockListener;
+            import java.time.Duration;
             import org.springframework.boot.SpringApplication;
             import org.springframework.boot.autoconfigure.SpringBootApplication;
             import org.springframework.context.ConfigurableApplicationContext;
+            import org.springframework.context.annotation.Bean;
             import org.springframework.core.task.AsyncTaskExecutor;
+            import org.springframework.scheduling.annotation.EnableScheduling;
 
+            @EnableScheduling
             @SpringBootApplication
             public class Shop {
+
+                @Bean
+                LockListener acquisitions() {
+                    return new LockListener() {
+                        @Override
+                        public void acquired(String lockName, long fencingToken, Duration waited) {
+                            System.out.println("acquired " + lockName);
+                        }
+                    };
+                }
 
                 public static void main(String[] args) throws Exception {
                     try (ConfigurableApplicationContext context = SpringApplication.run(Shop.class, args)) {
                         ItemRepository items = context.getBean(ItemRepository.class);
                         items.save(new Item("lamp", 3));
-                        Thread seller = context.getBean(AsyncTaskExecutor.class)
+                        Thread seller = context.getBean("applicationTaskExecutor", AsyncTaskExecutor.class)
                                 .submit(() -> {
                                     context.getBean(Stock.class).sellOne("lamp");
                                     return Thread.currentThread();
                                 })
                                 .get();
+                        NightlyCount nightly = context.getBean(NightlyCount.class);
+                        nightly.count();
+                        nightly.count();
                         System.out.println(items.findById("lamp").get().pieces + " left, sold by " + seller);
                     }
                 }
