@@ -29,6 +29,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param datasource connections for lock operations only; any of these properties creates a separate pool
  * @param shutdown how the application stops
  * @param endpoint what the Actuator endpoint may do
+ * @param web what clients are answered, in applications with Spring MVC
  */
 @ConfigurationProperties("holdfast")
 record HoldfastProperties(
@@ -45,7 +46,8 @@ record HoldfastProperties(
         @DefaultValue Schema schema,
         @DefaultValue Datasource datasource,
         @DefaultValue Shutdown shutdown,
-        @DefaultValue Endpoint endpoint) {
+        @DefaultValue Endpoint endpoint,
+        @DefaultValue Web web) {
 
     /**
      * How the lock tables are cleaned.
@@ -114,4 +116,15 @@ record HoldfastProperties(
      *     semaphores
      */
     record Endpoint(@DefaultValue("disabled") LocksEndpoint.ForcedRelease forceRelease) {}
+
+    /**
+     * What clients are answered.
+     *
+     * @param mapExceptions whether a request is answered by 503 or 409 instead of 500 if its lock was refused or lost, and the
+     *     application does not handle that exception
+     * @param retryAfter when a client may try again after the answer 503: zero to 1 day, rounded up to seconds
+     */
+    record Web(
+            @DefaultValue("true") boolean mapExceptions,
+            @DefaultValue("1s") Duration retryAfter) {}
 }

@@ -78,12 +78,13 @@ class AnnotationsPageTest {
     @Test
     void theCodeOfThePageRuns(@TempDir Path directory) throws Exception {
         List<String> blocks = JavaSources.blocksOf(PAGE);
-        assertThat(blocks).hasSize(3);
+        assertThat(blocks).hasSize(4);
         Path classes = directory.resolve("classes");
         JavaSources.in(directory.resolve("sources"))
                 .file("Orders", "package example;\n\n" + blocks.get(0))
                 .file("Reports", "package example;\n\n" + blocks.get(1))
                 .file("Housekeeper", "package example;\n\n" + blocks.get(2))
+                .file("Busy", "package example;\n\n" + blocks.get(3))
                 .file("Shop", SHOP)
                 .compile(classes, System.getProperty("java.class.path"));
 

@@ -78,7 +78,8 @@ class HoldfastPropertiesTest {
                 "holdfast.housekeeping.retention=1m",
                 "holdfast.shutdown.grace-period=-1s",
                 "holdfast.datasource.maximum-pool-size=0",
-                "holdfast.datasource.connection-timeout=1ms"
+                "holdfast.datasource.connection-timeout=1ms",
+                "holdfast.web.retry-after=25h"
             })
     void aValueOutOfRangeIsRefusedByName(String pair) {
         String name = pair.substring(0, pair.indexOf('='));
@@ -96,6 +97,7 @@ class HoldfastPropertiesTest {
         new LockSetup(context.getBean(EntityManagerFactory.class)).properties(properties, new StandardEnvironment());
         new LockShutdown(context.getBeanFactory(), properties.shutdown());
         LockPool.create(properties.datasource(), null).close();
+        new LockErrorResolver((request, response, handler, thrown) -> null, properties.web());
     }
 
     @Test
