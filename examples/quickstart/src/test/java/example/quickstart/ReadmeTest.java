@@ -107,6 +107,7 @@ class ReadmeTest {
             pages.add(PROJECT.resolve("README.md"));
             pages.add(PROJECT.resolve("CONTRIBUTING.md"));
             pages.add(PROJECT.resolve("CHANGELOG.md"));
+            pages.add(PROJECT.resolve("SECURITY.md"));
             return pages.stream();
         }
     }
