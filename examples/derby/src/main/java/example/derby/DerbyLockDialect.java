@@ -1,24 +1,28 @@
 package example.derby;
 
 import io.github.holdfast.repository.LockDialect;
+import io.github.holdfast.repository.RowGuard;
 import io.github.holdfast.repository.SqlClock;
 import io.github.holdfast.repository.StoreException.Failure;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.util.Map;
 import java.util.Optional;
-import org.hibernate.community.dialect.DerbyDialect;
 import org.hibernate.dialect.Dialect;
 
 /**
- * Apache Derby. Its waits for a row end by its own lock timeout: set {@code derby.locks.waitTimeout} to a few seconds. Errors:
+ * Apache Derby inside the JVM. Its waits for a row end only by its own lock timeout. Errors:
  * https://db.apache.org/derby/docs/10.16/ref/rrefexcept71493.html.
  */
 public final class DerbyLockDialect extends LockDialect {
+
+    private static final String WAIT_TIMEOUT = "derby.locks.waitTimeout";
 
     private static final String NOW = "current_timestamp";
 
@@ -35,13 +39,16 @@ public final class DerbyLockDialect extends LockDialect {
     private static final SqlClock CLOCK =
             new SqlClock(NOW, NOW_PLUS_MICROS, NOW_PLUS_MICROS, EPOCH_MICROS, EPOCH_MICROS);
 
-    /** Lock timeout; deadlock; table missing, column missing; database shut down, or not found. */
+    /** Lock timeout; deadlock; read-only; table, column or schema missing; database shut down, or not found. */
     private static final Map<String, Failure> FAILURES = Map.of(
             "40XL1", Failure.BUSY,
             "40XL2", Failure.BUSY,
             "40001", Failure.DEADLOCK,
+            "25502", Failure.READ_ONLY,
+            "25503", Failure.READ_ONLY,
             "42X05", Failure.TABLE_MISSING,
             "42X04", Failure.TABLE_MISSING,
+            "42Y07", Failure.TABLE_MISSING,
             "XJ015", Failure.UNAVAILABLE,
             "XJ004", Failure.UNAVAILABLE);
 
@@ -55,7 +62,7 @@ public final class DerbyLockDialect extends LockDialect {
 
     @Override
     public boolean isOf(Dialect dialect) {
-        return dialect instanceof DerbyDialect;
+        return dialect instanceof RowLockingDerbyDialect;
     }
 
     @Override
@@ -73,10 +80,16 @@ public final class DerbyLockDialect extends LockDialect {
         return "db/derby-locks.sql";
     }
 
-    /** Derby has no snapshots: at REPEATABLE READ, what was read stays locked. */
+    /** At REPEATABLE READ, what was read stays locked. But rows that were not there may appear. */
     @Override
     public Snapshots snapshots() {
-        return Snapshots.DETECTED;
+        return Snapshots.UNPREDICTABLE;
+    }
+
+    /** A query for several keys reads the whole table, and locks it. */
+    @Override
+    public RowGuard guard() {
+        return RowGuard.LOCKS_EACH;
     }
 
     @Override
@@ -106,8 +119,37 @@ public final class DerbyLockDialect extends LockDialect {
         return Optional.empty();
     }
 
+    /** A commit that failed may have happened. Derby's codes do not tell. */
     @Override
-    public void check(Connection connection) {
+    public boolean isCommitOpen(SQLException error) {
+        return true;
+    }
+
+    @Override
+    public void check(Connection connection) throws SQLException {
+        if (connection.getMetaData().getURL().startsWith("jdbc:derby://")) {
+            throw new IllegalStateException(
+                    "This is Derby's network server, whose time zone cannot be read: leases might jump."
+                            + " Use Derby inside the JVM");
+        }
+        checkZone();
+        checkLockTimeout(connection);
+    }
+
+    private static void checkLockTimeout(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet result = statement.executeQuery(
+                        "values syscs_util.syscs_get_database_property('" + WAIT_TIMEOUT + "')")) {
+            String ofDatabase = result.next() ? result.getString(1) : null;
+            int seconds = Integer.parseInt(ofDatabase == null ? System.getProperty(WAIT_TIMEOUT, "60") : ofDatabase);
+            if (seconds < 0 || seconds > 10) {
+                throw new IllegalStateException("A statement would wait " + seconds
+                        + " seconds for a row (-1: for ever). Start the" + " JVM with -D" + WAIT_TIMEOUT + "=5");
+            }
+        }
+    }
+
+    private static void checkZone() {
         ZoneId zone = ZoneId.systemDefault();
         if (!zone.getRules().getOffset(Instant.now()).equals(ZoneOffset.UTC)
                 || zone.getRules().nextTransition(Instant.now()) != null) {

@@ -8,10 +8,6 @@ import org.springframework.jdbc.datasource.DriverManagerDataSource;
 /** The contract of a database's locks, on a database that Holdfast itself does not know. */
 class DerbyContractTest extends LockContract {
 
-    static {
-        System.setProperty("derby.locks.waitTimeout", "2");
-    }
-
     @Override
     protected DataSource dataSource() {
         return new DriverManagerDataSource("jdbc:derby:memory:locks;create=true");

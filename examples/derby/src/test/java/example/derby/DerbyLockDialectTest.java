@@ -8,6 +8,7 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.service.LockService;
 import jakarta.persistence.EntityManagerFactory;
+import java.sql.CallableStatement;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -55,6 +56,30 @@ class DerbyLockDialectTest {
             assertThat(locks.find("leased")).isEmpty();
             assertThat(lease.fencingToken()).isPositive();
         }
+    }
+
+    @Test
+    void serviceDoesNotStartIfAStatementWouldWaitForAMinute() throws SQLException {
+        try (Connection connection = dataSource.getConnection();
+                CallableStatement set = connection.prepareCall(
+                        "call syscs_util.syscs_set_database_property('derby.locks.waitTimeout', ?)")) {
+            set.setString(1, "60");
+            set.execute();
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> new DerbyLockDialect().check(connection))
+                    .withMessageContaining("60 seconds")
+                    .withMessageContaining("-Dderby.locks.waitTimeout=5");
+            set.setString(1, null);
+            set.execute();
+        }
+    }
+
+    @Test
+    void tablesAreCreatedForAUserWithoutASchema() {
+        DataSource asUser = new DriverManagerDataSource("jdbc:derby:memory:user;create=true", "sa", "");
+
+        assertThat(LockSchema.on(asUser).createIfMissing()).hasSize(6);
+        assertThat(LockSchema.on(asUser).createIfMissing()).isEmpty();
     }
 
     @Test

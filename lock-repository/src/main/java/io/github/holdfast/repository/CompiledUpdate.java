@@ -96,10 +96,11 @@ final class CompiledUpdate {
                 .findAttributeMapping(attribute)
                 .getSelectable(0)
                 .getSelectionExpression();
-        if (inSql.charAt(0) == dialect.openQuote()) {
-            return inSql.substring(1, inSql.length() - 1);
-        }
-        return KnownDialects.of(factory).returnedColumn(inSql).orElse(null);
+        String asItIs = inSql.charAt(0) == dialect.openQuote() ? inSql.substring(1, inSql.length() - 1) : null;
+        return KnownDialects.of(factory)
+                .returnedColumn(asItIs == null ? inSql : asItIs)
+                .map(folded -> asItIs == null ? folded : asItIs)
+                .orElse(null);
     }
 
     /**

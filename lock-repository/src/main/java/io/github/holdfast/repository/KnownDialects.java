@@ -4,26 +4,45 @@ import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
+import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.hibernate.dialect.Dialect;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** The dialects on the class path, and Holdfast's own after them. */
+/** Holdfast's own dialects, and those on the class path after them. */
 final class KnownDialects {
 
+    private static final Logger LOG = LoggerFactory.getLogger(KnownDialects.class);
+
+    /** Holdfast's own go first: nobody else's dialect could do for these databases what they do. */
     private static final List<LockDialect> ALL = Stream.concat(
-                    ServiceLoader.load(LockDialect.class, LockDialect.class.getClassLoader()).stream()
-                            .map(ServiceLoader.Provider::get),
                     Stream.of(
                             new PostgresqlLockDialect(),
                             new MysqlLockDialect(),
                             new MariaDbLockDialect(),
-                            new H2LockDialect()))
+                            new H2LockDialect()),
+                    ServiceLoader.load(LockDialect.class, LockDialect.class.getClassLoader()).stream()
+                            .flatMap(KnownDialects::created))
             .toList();
 
     private KnownDialects() {}
+
+    /** Creates a dialect. One that fails must not stop the persistence units that do not need it. */
+    private static Stream<LockDialect> created(ServiceLoader.Provider<LockDialect> provider) {
+        try {
+            return Stream.of(provider.get());
+        } catch (ServiceConfigurationError broken) {
+            LOG.warn(
+                    "The dialect {} is left out: it cannot be created",
+                    provider.type().getName(),
+                    broken);
+            return Stream.empty();
+        }
+    }
 
     /** Returns the dialect for persistence units with this dialect of Hibernate; empty if Holdfast does not support the database. */
     static Optional<LockDialect> of(Dialect dialect) {

@@ -9,8 +9,8 @@ import org.hibernate.dialect.Dialect;
 
 /**
  * What Holdfast must know of a database. PostgreSQL, MySQL, MariaDB and H2 have a dialect here. To add another database, extend this
- * class, and name the subclass in {@code META-INF/services/io.github.holdfast.repository.LockDialect} of a jar on the class path. A
- * dialect found there goes before Holdfast's own.
+ * class, and name the subclass in {@code META-INF/services/io.github.holdfast.repository.LockDialect} of a jar. The class loader of this class must see that jar. Holdfast's
+ * own dialects go before those found there.
  *
  * <p>All other SQL is Hibernate's. Prove a dialect by the contract tests of the artifact {@code lock-contract}, on the real database.
  * Do not write one for a database in which several servers execute statements, each by its own clock, or in which a row that a
@@ -66,7 +66,8 @@ public abstract class LockDialect {
 
         /**
          * It does not see them. A statement that locks or changes a row committed since then fails, or finds no row. So the check
-         * before the commit detects that the transaction has overlooked something.
+         * before the commit detects that the transaction has overlooked something. A database without snapshots has this only if it
+         * also protects the absence of rows that were not found.
          */
         DETECTED,
 
@@ -76,19 +77,23 @@ public abstract class LockDialect {
          */
         FROM_FIRST_READ,
 
-        /** That differs from table to table. Holdfast then expects the worst. */
+        /** Some of them, or it differs from table to table. Holdfast then expects the worst. */
         UNPREDICTABLE
     }
 
-    /** Returns how a transaction prevents grants of locks until it has ended. By default by locks on up to 50 rows at once. */
+    /**
+     * Returns how a transaction prevents grants of locks until it has ended. By default by locks on up to 50 rows at once. If a query for
+     * several keys may lock rows that it does not find, choose {@link RowGuard#LOCKS_EACH}.
+     */
     public RowGuard guard() {
         return RowGuard.LOCKS_ALL;
     }
 
     /**
      * Whether {@link java.sql.Statement#setQueryTimeout} ends a statement that waits for a row. If not, the wait must end by a lock
-     * timeout of the database: Holdfast then sets no query timeouts, and passes Hibernate's hint {@code
-     * jakarta.persistence.lock.timeout} to statements that wait for a row.
+     * timeout of the database, of a few seconds. Let {@link #check} refuse a longer one. Holdfast then sets no query timeout for grants,
+     * extensions and releases, and passes Hibernate's hint {@code jakarta.persistence.lock.timeout} to {@code select … for update}. Other
+     * statements still have a query timeout.
      *
      * @return true by default
      */
@@ -98,7 +103,8 @@ public abstract class LockDialect {
 
     /**
      * Whether Hibernate's {@code PESSIMISTIC_WRITE} excludes other transactions from a row until the transaction ends, and its timeout
-     * of -2 skips locked rows. If not, requests of {@code rowLock()} are refused.
+     * of -2 skips locked rows. If not, requests of {@code rowLock()} are refused, a row for which a statement has waited in vain counts as
+     * locked by another transaction, and a batch of housekeeping may wait for a row and be left to the next run.
      *
      * @return true by default
      */
@@ -116,7 +122,8 @@ public abstract class LockDialect {
     }
 
     /**
-     * Says what an error of a statement means, where the SQLState's standard meaning does not say it. Holdfast knows 08xxx (no
+     * Says what an error of a statement means, where the SQLState's standard meaning does not say it. Errors of the driver and the pool
+     * arrive here too: their SQLState may be null, and their code 0. Holdfast knows 08xxx (no
      * connection), 23505 and 40001 (conflict), 25006 (read-only), 42xxx for missing tables and columns, the subclasses of {@link
      * SQLException} for connections and timeouts, and the errors of common pools.
      *
@@ -128,14 +135,11 @@ public abstract class LockDialect {
 
     /**
      * Whether a commit that failed with this error may have happened, or may still happen. That includes a statement that commits by
-     * itself.
+     * itself. Errors of connections count as open anyway. If you do not know, answer true: Holdfast then reads the row before it goes on.
      *
      * @param error an error that {@link #failureOf} or the standard calls a conflict, or any error of a statement in autocommit mode
-     * @return false by default
      */
-    public boolean isCommitOpen(SQLException error) {
-        return false;
-    }
+    public abstract boolean isCommitOpen(SQLException error);
 
     /**
      * Whether this is an internal error of the database that rolled back, so that the same statement will succeed at once.
@@ -156,7 +160,8 @@ public abstract class LockDialect {
     public void check(Connection connection) throws SQLException {}
 
     /**
-     * Asks the server whether several servers may write the database at the same time, without seeing each other's row locks. Holdfast
+     * Asks the server whether several servers may write the database at the same time, without seeing each other's row locks, with clocks
+     * that are kept equal. Holdfast
      * then relies on conflicts between commits: {@link RowGuard#CHANGES_EACH} guards transactions, and waiters are not woken.
      *
      * @param connection a connection of the application; remains open

@@ -1,5 +1,7 @@
 package io.github.holdfast.repository;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Databases that speak the protocol of a supported one, but whose statements several servers execute, each by its own clock. A lease
  * may then be over for one server and not for another, so that two owners hold a lock. Their drivers and dialects would not tell.
@@ -28,12 +30,13 @@ enum ManyClockedDatabase {
     /**
      * Refuses the database if it is one of these.
      *
-     * @param text a text in which it names itself: a version as the driver or the server reports it, or the name of a dialect
+     * @param text a text in which it names itself: a version as the driver or the server reports it, or the name of a dialect; null if
+     *     it says nothing
      * @throws UnsupportedDatabaseException with the reason, and what to do
      */
-    static void refuse(String text) {
+    static void refuse(@Nullable String text) {
         for (ManyClockedDatabase database : values()) {
-            if (text.contains(database.mark)) {
+            if (text != null && text.contains(database.mark)) {
                 throw new UnsupportedDatabaseException("Holdfast does not support " + database.label
                         + ": several of its servers execute statements, each by its own clock,"
                         + " so two owners could hold a lock at the same time. Use PostgreSQL, MySQL, MariaDB or H2 for the"

@@ -77,6 +77,12 @@ final class PostgresqlLockDialect extends LockDialect {
         return Optional.ofNullable(error.getSQLState()).map(FAILURES::get);
     }
 
+    /** Each error of a commit that is a conflict was a rollback. */
+    @Override
+    public boolean isCommitOpen(SQLException error) {
+        return false;
+    }
+
     /** Refuses databases that only speak PostgreSQL's protocol. */
     @Override
     public void check(Connection connection) throws SQLException {

@@ -17,6 +17,8 @@ import java.util.regex.Pattern;
 /** The SQL script for one database. It creates each table with its indexes. */
 final class SchemaScript {
 
+    private static final Set<String> TABLES =
+            Set.of("distributed_lock", "lock_node", "lock_audit", "lock_run", "lock_holder", "lock_waiter");
     private static final Pattern COMMENT = Pattern.compile("--.*");
     private static final Pattern CREATION = Pattern.compile("create table (\\w+) [^;]+(;\\s+create index [^;]+)*");
 
@@ -28,6 +30,10 @@ final class SchemaScript {
         this.database = database;
         this.dialect = dialect;
         this.creations = creations(read(dialect));
+        if (!creations.keySet().equals(TABLES)) {
+            throw new IllegalStateException(dialect.schemaScript() + " creates the tables " + creations.keySet()
+                    + ", and not exactly " + TABLES + ": each creation must have the form 'create table name (…);'");
+        }
     }
 
     /**

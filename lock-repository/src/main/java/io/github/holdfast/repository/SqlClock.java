@@ -2,9 +2,9 @@ package io.github.holdfast.repository;
 
 /**
  * The SQL of a database for its clock, in UTC and in microseconds. {@code ?1} stands for a number of microseconds, which may be
- * negative or null.
+ * negative or null. It may occur more than once. If the database must know its type, cast it. No other question mark may occur.
  *
- * @param now an expression for the time at which a row is written, after any wait for the row: a timestamp with time zone, or one in
+ * @param now an expression for the time at which a row is written, or at which its statement began: a timestamp with time zone, or one in
  *     UTC, as the tables have them
  * @param nowPlusMicros an expression for that time plus {@code ?1} microseconds; null if {@code ?1} is null
  * @param beginPlusMicros an expression for a time between the transaction's begin and now, plus {@code ?1} microseconds; queries read

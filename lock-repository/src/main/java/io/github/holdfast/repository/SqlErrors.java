@@ -9,6 +9,8 @@ import java.sql.SQLTransientConnectionException;
 import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.transaction.TransactionTimedOutException;
 
 /**
@@ -29,6 +31,8 @@ final class SqlErrors {
 
     /** Undefined table, undefined column. */
     private static final Set<String> TABLE_MISSING_STATES = Set.of("42S02", "42S03", "42S04", "42S22");
+
+    private static final Logger LOG = LoggerFactory.getLogger(SqlErrors.class);
 
     private final LockDialect dialect;
 
@@ -79,7 +83,7 @@ final class SqlErrors {
      */
     Failure ofCommit(Throwable thrown) {
         boolean mayHaveCommitted =
-                sqlException(thrown).filter(dialect::isCommitOpen).isPresent();
+                sqlException(thrown).filter(this::isCommitOpen).isPresent();
         return ofStatement(thrown).isConflict() && !mayHaveCommitted ? Failure.CONFLICT : Failure.UNKNOWN;
     }
 
@@ -89,7 +93,7 @@ final class SqlErrors {
      */
     Failure ofAutocommit(Throwable thrown) {
         boolean isAnswer = sqlException(thrown)
-                .filter(error -> !hasNoCode(error) && !dialect.isCommitOpen(error))
+                .filter(error -> !hasNoCode(error) && !isCommitOpen(error))
                 .isPresent();
         Failure failure = ofStatement(thrown);
         return isAnswer && !failure.isOfConnection() ? failure : Failure.UNKNOWN;
@@ -101,6 +105,16 @@ final class SqlErrors {
      */
     static boolean isCancelledByDriver(SQLException error) {
         return error instanceof SQLTimeoutException && hasNoCode(error);
+    }
+
+    /** Whether a commit may have happened. A dialect that fails proves nothing, so the answer is then yes. */
+    private boolean isCommitOpen(SQLException error) {
+        try {
+            return dialect.isCommitOpen(error);
+        } catch (RuntimeException faulty) {
+            LOG.warn("The dialect of {} has failed to classify an error", dialect.label(), faulty);
+            return true;
+        }
     }
 
     private static Optional<SQLException> sqlException(Throwable thrown) {
@@ -115,7 +129,14 @@ final class SqlErrors {
     private Failure classify(SQLException error) {
         // The database's own codes come first: MySQL reports a lock wait timeout with the SQLState of a serialization
         // failure.
-        return dialect.failureOf(error).orElseGet(() -> ofStandard(error));
+        try {
+            return dialect.failureOf(error)
+                    .filter(failure -> failure != Failure.UNKNOWN)
+                    .orElseGet(() -> ofStandard(error));
+        } catch (RuntimeException faulty) {
+            LOG.warn("The dialect of {} has failed to classify an error", dialect.label(), faulty);
+            return ofStandard(error);
+        }
     }
 
     /** Classifies an error by the standard's SQLState, and by the classes of JDBC. */

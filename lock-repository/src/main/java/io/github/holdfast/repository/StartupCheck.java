@@ -170,6 +170,7 @@ final class StartupCheck {
             return session.doReturningWork(connection -> {
                 // What the driver says. A proxy may say less to it than the server says to the dialect.
                 ManyClockedDatabase.refuse(connection.getMetaData().getDatabaseProductVersion());
+                dialect().check(connection);
                 refuseUnless(
                         !connection.isReadOnly(),
                         "The data source provides read-only connections: Holdfast needs write access to the primary"
@@ -182,7 +183,6 @@ final class StartupCheck {
                         !connection.getAutoCommit() || !providerDisablesAutoCommit(),
                         "hibernate.connection.provider_disables_autocommit is true, but the pool provides connections"
                                 + " in autoCommit mode: set the pool's autoCommit to false, or remove the setting");
-                dialect().check(connection);
                 return dialect().severalWriters(connection);
             });
         } catch (PersistenceException thrown) {

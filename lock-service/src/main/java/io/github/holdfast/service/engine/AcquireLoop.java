@@ -160,10 +160,11 @@ final class AcquireLoop {
 
     /**
      * Converts the failure of a database call into a result. The call accessed the lock's row, and left no write in doubt. If the
-     * call waited too long and another transaction still locks the row, that transaction holds the lock.
+     * call waited too long and another transaction still locks the row, that transaction holds the lock. A database that cannot skip
+     * locked rows cannot be asked without another wait. There, the row counts as locked.
      */
     AttemptResult failed(StoreException failed, Deadline deadline) {
-        return failed.failure() == Failure.BUSY && probeRowLock(failed, deadline)
+        return failed.failure() == Failure.BUSY && (!access.store().hasRowLocks() || probeRowLock(failed, deadline))
                 ? new RowLockedByOther()
                 : AttemptResult.failed(failed);
     }
