@@ -155,8 +155,8 @@ class MigratingFromShedLockTest {
                     databases++;
                     try (ConfigurableApplicationContext context = start(ShedLocks.class, Joint.class)) {
                         context.getBean(JdbcTemplate.class)
-                                .execute("create table shedlock (name varchar(64) primary key, lock_until timestamp(3),"
-                                        + " locked_at timestamp(3), locked_by varchar(255))");
+                                .execute("create table shedlock (name varchar(64) primary key, lock_until timestamp(6),"
+                                        + " locked_at timestamp(6), locked_by varchar(255))");
                         run("with Joint", context);
                         try (ConfigurableApplicationContext former = start(ShedLocks.class, Former.class)) {
                             refuse("by Former after Joint", former);

@@ -602,6 +602,8 @@ abstract class WakeUpContract {
             return engine.access().waiterNotifier().isListening();
         });
         held.release();
+        // Removed in the background, and a second later if the database is away then.
+        soon().until(() -> waiterRows() == 0);
     }
 
     @Test
