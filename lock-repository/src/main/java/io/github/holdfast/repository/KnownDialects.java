@@ -32,7 +32,7 @@ final class KnownDialects {
     private KnownDialects() {}
 
     /** Creates a dialect. One that fails must not stop the persistence units that do not need it. */
-    private static Stream<LockDialect> created(ServiceLoader.Provider<LockDialect> provider) {
+    static Stream<LockDialect> created(ServiceLoader.Provider<LockDialect> provider) {
         try {
             return Stream.of(provider.get());
         } catch (ServiceConfigurationError broken) {

@@ -223,4 +223,17 @@ class SqlErrorsTest {
     private static NoSuchElementException unvalidated() {
         return new NoSuchElementException("Unable to validate object", new SQLException("gone", "08006"));
     }
+
+    /** Nothing that a dialect of somebody else does may hide that a write is in doubt. */
+    @Test
+    void dialectThatFailsLeavesTheStandardsMeaningAndCommitsInDoubt() {
+        SqlErrors errors = SqlErrors.of(new FaultyDialect());
+        SQLException withoutState = new SQLException("reason");
+        SQLException conflict = new SQLException("reason", "40001", 1);
+
+        assertThat(errors.ofStatement(withoutState)).isEqualTo(Failure.UNAVAILABLE);
+        assertThat(errors.ofStatement(conflict)).isEqualTo(Failure.CONFLICT);
+        assertThat(errors.ofCommit(conflict)).isEqualTo(Failure.UNKNOWN);
+        assertThat(errors.ofAutocommit(conflict)).isEqualTo(Failure.UNKNOWN);
+    }
 }
