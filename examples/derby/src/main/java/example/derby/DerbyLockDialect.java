@@ -9,7 +9,6 @@ import java.sql.DatabaseMetaData;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.time.Instant;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.util.Map;
@@ -151,8 +150,7 @@ public final class DerbyLockDialect extends LockDialect {
 
     private static void checkZone() {
         ZoneId zone = ZoneId.systemDefault();
-        if (!zone.getRules().getOffset(Instant.now()).equals(ZoneOffset.UTC)
-                || zone.getRules().nextTransition(Instant.now()) != null) {
+        if (!zone.normalized().equals(ZoneOffset.UTC)) {
             throw new IllegalStateException(
                     "The JVM's time zone is " + zone + ", and Derby's clock is in that zone: leases"
                             + " would jump. Start the JVM with -Duser.timezone=UTC");

@@ -10,16 +10,10 @@ import jakarta.persistence.EntityManagerFactory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Locale;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.h2.jdbcx.JdbcConnectionPool;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.MethodSource;
 
 /** What the README shows is what is compiled and run here. */
 class ReadmeTest {
@@ -67,49 +61,6 @@ class ReadmeTest {
     @Test
     void beginsWithTheTwoCommands() throws IOException {
         assertThat(firstBlock("bash")).isEqualTo("./mvnw -q compile -Dquickstart\n./mvnw verify");
-    }
-
-    @ParameterizedTest
-    @MethodSource
-    void linksLeadSomewhere(Path page) throws IOException {
-        Pattern link = Pattern.compile("]\\((?!https?:)([^)#\\s]*)#?([^)\\s]*)\\)");
-
-        for (MatchResult found : link.matcher(Files.readString(page)).results().toList()) {
-            Path target = found.group(1).isEmpty() ? page : page.resolveSibling(found.group(1));
-            assertThat(target).exists();
-            if (!found.group(2).isEmpty()) {
-                assertThat(places(target)).as(found.group()).contains(found.group(2));
-            }
-        }
-    }
-
-    /** Returns the places of a page that a link can lead to: the headings, as GitHub names them, and those with a name. */
-    private static List<String> places(Path page) throws IOException {
-        String text = Pattern.compile("^```.*?^```", Pattern.DOTALL | Pattern.MULTILINE)
-                .matcher(Files.readString(page))
-                .replaceAll("");
-        Stream<String> headings = Pattern.compile("^#+ (.*)$", Pattern.MULTILINE)
-                .matcher(text)
-                .results()
-                .map(heading -> heading.group(1)
-                        .toLowerCase(Locale.ROOT)
-                        .replaceAll("[^\\w -]", "")
-                        .replace(' ', '-'));
-        Stream<String> named =
-                Pattern.compile("<a id=\"([^\"]+)\"").matcher(text).results().map(place -> place.group(1));
-        return Stream.concat(headings, named).toList();
-    }
-
-    static Stream<Path> linksLeadSomewhere() throws IOException {
-        try (Stream<Path> docs = Files.walk(PROJECT.resolve("docs"))) {
-            List<Path> pages = new ArrayList<>(
-                    docs.filter(file -> file.toString().endsWith(".md")).toList());
-            pages.add(PROJECT.resolve("README.md"));
-            pages.add(PROJECT.resolve("CONTRIBUTING.md"));
-            pages.add(PROJECT.resolve("CHANGELOG.md"));
-            pages.add(PROJECT.resolve("SECURITY.md"));
-            return pages.stream();
-        }
     }
 
     private static String firstBlock(String language) throws IOException {

@@ -86,9 +86,7 @@ final class CompiledUpdate {
                 KnownDialects.of(factory), AutocommitExecutor.inspector(factory), compiled, keyColumn);
     }
 
-    /**
-     * Returns the name of a column as the driver expects it; null if the driver does not return its new value.
-     */
+    /** Returns the name of a column as the driver expects it; null if the driver does not return its new value. */
     private static @Nullable String column(SessionFactoryImplementor factory, String attribute) {
         Dialect dialect = factory.getJdbcServices().getDialect();
         String inSql = factory.getMappingMetamodel()
@@ -96,10 +94,11 @@ final class CompiledUpdate {
                 .findAttributeMapping(attribute)
                 .getSelectable(0)
                 .getSelectionExpression();
-        String asItIs = inSql.charAt(0) == dialect.openQuote() ? inSql.substring(1, inSql.length() - 1) : null;
+        boolean isQuoted = inSql.charAt(0) == dialect.openQuote();
+        String name = isQuoted ? inSql.substring(1, inSql.length() - 1) : inSql;
         return KnownDialects.of(factory)
-                .returnedColumn(asItIs == null ? inSql : asItIs)
-                .map(folded -> asItIs == null ? folded : asItIs)
+                .returnedColumn(name)
+                .map(folded -> isQuoted ? name : folded)
                 .orElse(null);
     }
 

@@ -20,9 +20,9 @@ import org.slf4j.LoggerFactory;
  * }</pre>
  *
  * <p>It runs the script for the connected database: {@code postgresql.sql}, {@code mysql.sql}, {@code mariadb.sql} or {@code
- * h2.sql} in {@code db/holdfast}, or that of another {@link LockDialect}. Those files contain {@code create table} without {@code if not exists}. As a migration, they
- * must fail if a table of that name already exists, because it may belong to another application. This class looks for each table
- * first, and creates it only if it is missing.
+ * h2.sql} in {@code db/holdfast}, or that of another {@link LockDialect}. Those files contain {@code create table} without {@code if
+ * not exists}. As a migration, they must fail if a table of that name already exists, because it may belong to another application.
+ * This class looks for each table first, and creates it only if it is missing.
  *
  * <p>It never alters or drops an existing table, and does not compare its columns with the expected ones. Instances are immutable
  * and thread-safe.

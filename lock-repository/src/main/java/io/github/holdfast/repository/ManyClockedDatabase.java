@@ -1,5 +1,9 @@
 package io.github.holdfast.repository;
 
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,6 +29,20 @@ enum ManyClockedDatabase {
     ManyClockedDatabase(String label, String mark) {
         this.label = label;
         this.mark = mark;
+    }
+
+    /**
+     * Refuses the database if it is one of these, by what the server says of itself. One statement.
+     *
+     * @param version a query for one text
+     */
+    static void refuse(Connection connection, String version) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet answer = statement.executeQuery(version)) {
+            if (answer.next()) {
+                refuse(answer.getString(1));
+            }
+        }
     }
 
     /**

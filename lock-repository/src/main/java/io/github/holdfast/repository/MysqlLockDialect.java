@@ -166,12 +166,7 @@ class MysqlLockDialect extends LockDialect {
     /** Refuses databases that only speak MySQL's protocol, and a server whose wall clock cannot be read. */
     @Override
     public void check(Connection connection) throws SQLException {
-        try (Statement statement = connection.createStatement();
-                ResultSet version = statement.executeQuery("select concat(version(), ' ', @@version_comment)")) {
-            if (version.next()) {
-                ManyClockedDatabase.refuse(version.getString(1));
-            }
-        }
+        ManyClockedDatabase.refuse(connection, "select concat(version(), ' ', @@version_comment)");
         if (!isSysdateTheWallClock(connection)) {
             throw new IllegalStateException(
                     "The database server runs with sysdate-is-now: leases would be shortened by the time that a"

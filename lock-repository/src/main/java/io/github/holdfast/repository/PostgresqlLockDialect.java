@@ -3,9 +3,7 @@ package io.github.holdfast.repository;
 import io.github.holdfast.repository.StoreException.Failure;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -86,12 +84,7 @@ final class PostgresqlLockDialect extends LockDialect {
     /** Refuses databases that only speak PostgreSQL's protocol. */
     @Override
     public void check(Connection connection) throws SQLException {
-        try (Statement statement = connection.createStatement();
-                ResultSet version = statement.executeQuery("select version()")) {
-            if (version.next()) {
-                ManyClockedDatabase.refuse(version.getString(1));
-            }
-        }
+        ManyClockedDatabase.refuse(connection, "select version()");
     }
 
     /**

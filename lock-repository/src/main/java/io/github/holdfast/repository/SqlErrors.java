@@ -7,8 +7,10 @@ import java.sql.SQLRecoverableException;
 import java.sql.SQLTimeoutException;
 import java.sql.SQLTransientConnectionException;
 import java.util.NoSuchElementException;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.transaction.TransactionTimedOutException;
@@ -62,12 +64,12 @@ final class SqlErrors {
     /** Whether it is an internal error of the database, so that the same statement will succeed at once. */
     boolean isInternal(StoreException thrown) {
         return thrown.failure() == Failure.CONFLICT
-                && sqlException(thrown).filter(dialect::isInternal).isPresent();
+                && sqlException(thrown).filter(this::isInternal).isPresent();
     }
 
     /** Does the same as {@link #isInternal(StoreException)}, for the error of the driver. */
     boolean isInternal(SQLException error) {
-        return dialect.isInternal(error);
+        return answer(() -> dialect.isInternal(error), false);
     }
 
     /** Classifies an error at the begin of a transaction. There was no connection. */
@@ -109,11 +111,16 @@ final class SqlErrors {
 
     /** Whether a commit may have happened. A dialect that fails proves nothing, so the answer is then yes. */
     private boolean isCommitOpen(SQLException error) {
+        return answer(() -> dialect.isCommitOpen(error), true);
+    }
+
+    /** Asks the dialect. One that fails must not hide the error that it was asked about. */
+    private <T> T answer(Supplier<T> question, T ifItFails) {
         try {
-            return dialect.isCommitOpen(error);
+            return Objects.requireNonNull(question.get(), "the dialect's answer");
         } catch (RuntimeException faulty) {
             LOG.warn("The dialect of {} has failed to classify an error", dialect.label(), faulty);
-            return true;
+            return ifItFails;
         }
     }
 
@@ -129,14 +136,9 @@ final class SqlErrors {
     private Failure classify(SQLException error) {
         // The database's own codes come first: MySQL reports a lock wait timeout with the SQLState of a serialization
         // failure.
-        try {
-            return dialect.failureOf(error)
-                    .filter(failure -> failure != Failure.UNKNOWN)
-                    .orElseGet(() -> ofStandard(error));
-        } catch (RuntimeException faulty) {
-            LOG.warn("The dialect of {} has failed to classify an error", dialect.label(), faulty);
-            return ofStandard(error);
-        }
+        return answer(() -> dialect.failureOf(error), Optional.<Failure>empty())
+                .filter(failure -> failure != Failure.UNKNOWN)
+                .orElseGet(() -> ofStandard(error));
     }
 
     /** Classifies an error by the standard's SQLState, and by the classes of JDBC. */
