@@ -152,6 +152,10 @@ public final class QuorumLocks implements Locks, AutoCloseable {
     @Override
     public LockHandle acquire(LockRequest request) throws InterruptedException {
         Requests.check(request);
+        // A future that is complete already does not look for an interrupt.
+        if (Thread.interrupted()) {
+            throw new InterruptedException();
+        }
         Optional<LockHandle> nested = holds.reenter(request);
         if (nested.isPresent()) {
             return nested.get();

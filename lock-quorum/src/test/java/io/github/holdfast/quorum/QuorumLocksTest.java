@@ -321,6 +321,10 @@ class QuorumLocksTest {
             waiting.interrupt();
             waiting.join(LONG.toMillis());
             assertThat(thrown.get()).isInstanceOf(InterruptedException.class);
+            Thread.currentThread().interrupt();
+            assertThatThrownBy(() -> one.locks().acquire(LockRequest.of("interrupted")))
+                    .as("a re-entry")
+                    .isInstanceOf(InterruptedException.class);
             assertThat(lock.state()).isEqualTo(LockState.HELD);
         }
         Thread.currentThread().interrupt();
