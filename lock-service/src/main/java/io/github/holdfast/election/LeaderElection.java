@@ -37,6 +37,8 @@ public final class LeaderElection implements AutoCloseable {
     /** Not the name under which a candidate acquires: what the leader's work locks is no election. */
     private static final String THREAD_NAME = "holdfast-leader";
 
+    private static final String WATCH_NAME = "holdfast-leader-watch";
+
     /** How long a read may take. */
     private static final Duration READ_LIMIT = Duration.ofSeconds(10);
 
@@ -99,10 +101,12 @@ public final class LeaderElection implements AutoCloseable {
         Objects.requireNonNull(callbacks, "callbacks");
         CountDownLatch ended = beginCampaign();
         ScheduledExecutorService thread = LockEngine.scheduler(THREAD_NAME);
+        ScheduledExecutorService watch = LockEngine.scheduler(WATCH_NAME);
         thread.execute(() -> {
             try {
-                campaign(callbacks);
+                campaign(callbacks, watch);
             } finally {
+                watch.shutdownNow();
                 underWay.remove(this);
                 ended.countDown();
             }
@@ -125,12 +129,12 @@ public final class LeaderElection implements AutoCloseable {
         return begun;
     }
 
-    private void campaign(LeaderCallbacks callbacks) {
+    private void campaign(LeaderCallbacks callbacks, ScheduledExecutorService watch) {
         while (!candidate.isClosed()) {
             try {
                 Optional<LockHandle> lock = candidate.await();
                 if (lock.isPresent()) {
-                    lead(lock.get(), callbacks);
+                    lead(lock.get(), callbacks, watch);
                 }
             } catch (InterruptedException ofNobody) {
                 LeaderLog.interrupted(name(), ofNobody);
@@ -142,9 +146,9 @@ public final class LeaderElection implements AutoCloseable {
         }
     }
 
-    private void lead(LockHandle lock, LeaderCallbacks callbacks) {
+    private void lead(LockHandle lock, LeaderCallbacks callbacks, ScheduledExecutorService watch) {
         try {
-            begin(lock, callbacks).lead();
+            begin(lock, callbacks, watch).lead();
         } finally {
             current = null;
             ReleaseOutcome unused = lock.release();
@@ -152,8 +156,8 @@ public final class LeaderElection implements AutoCloseable {
         candidate.rest(request.retryAfterEnd());
     }
 
-    private Term begin(LockHandle lock, LeaderCallbacks callbacks) {
-        Term term = new Term(lock, request, callbacks);
+    private Term begin(LockHandle lock, LeaderCallbacks callbacks, ScheduledExecutorService watch) {
+        Term term = new Term(lock, request, callbacks, watch);
         current = term;
         // Either this thread sees the close, or the closing thread sees the term.
         if (candidate.isClosed()) {
@@ -174,14 +178,16 @@ public final class LeaderElection implements AutoCloseable {
      */
     public <E extends Exception> void runAsLeader(Work<E> work) throws E, InterruptedException {
         CountDownLatch ended = beginCampaign();
+        ScheduledExecutorService watch = LockEngine.scheduler(WATCH_NAME);
         try (LockHandle lock = candidate.await().orElseThrow(this::closed)) {
-            Term term = begin(lock, new NoCallbacks());
+            Term term = begin(lock, new NoCallbacks(), watch);
             try {
                 term.leadDuring(() -> work.lead(term));
             } finally {
                 current = null;
             }
         } finally {
+            watch.shutdownNow();
             endCampaign(ended);
         }
     }

@@ -3,11 +3,11 @@ package io.github.holdfast.election;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockState;
-import io.github.holdfast.service.engine.LockEngine;
 import jakarta.persistence.EntityManager;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -31,7 +31,7 @@ final class Term implements Leadership {
     private final ElectionRequest request;
     private final LeaderCallbacks callbacks;
     private final Thread leading = Thread.currentThread();
-    private final ScheduledExecutorService watch = LockEngine.scheduler("holdfast-leader-watch");
+    private final ScheduledExecutorService watch;
     private final CountDownLatch over = new CountDownLatch(1);
     private final CountDownLatch revoked = new CountDownLatch(1);
     private volatile @Nullable RevocationCause cause;
@@ -43,11 +43,16 @@ final class Term implements Leadership {
     /** Whether the end of the term has interrupted the leading thread. */
     private boolean isInterrupted;
 
-    /** A term of the calling thread, which has just acquired this lock. */
-    Term(LockHandle lock, ElectionRequest request, LeaderCallbacks callbacks) {
+    /**
+     * A term of the calling thread, which has just acquired this lock.
+     *
+     * @param watch has a thread that looks whether the term is over
+     */
+    Term(LockHandle lock, ElectionRequest request, LeaderCallbacks callbacks, ScheduledExecutorService watch) {
         this.lock = lock;
         this.request = request;
         this.callbacks = callbacks;
+        this.watch = watch;
     }
 
     /** Work of the leader. */
@@ -57,22 +62,22 @@ final class Term implements Leadership {
 
     /** Calls the callbacks. Returns after the end of the term, when both have returned. */
     void lead() {
+        Future<?> looks = beginToWatch();
         try {
-            beginToWatch();
             if (grant()) {
                 awaitUninterruptibly(over);
                 revoke();
                 awaitUninterruptibly(revoked);
             }
         } finally {
-            watch.shutdownNow();
+            looks.cancel(false);
         }
     }
 
     /** Does the work, and ends the term. If the term ends meanwhile, or has ended before, the thread is interrupted. */
     <E extends Exception> void leadDuring(Work<E> work) throws E {
+        Future<?> looks = beginToWatch();
         try {
-            beginToWatch();
             work(() -> {
                 try {
                     work.run();
@@ -82,14 +87,14 @@ final class Term implements Leadership {
                 }
             });
         } finally {
-            watch.shutdownNow();
+            looks.cancel(false);
         }
     }
 
-    private void beginToWatch() {
+    private Future<?> beginToWatch() {
         LockHandle unused = lock.onLost(lost -> look());
         long nanos = (request.isEndedWhenSuspect() ? LOOK_FOR_SUSPICION : LOOK).toNanos();
-        var unusedToo = watch.scheduleWithFixedDelay(this::look, nanos, nanos, TimeUnit.NANOSECONDS);
+        return watch.scheduleWithFixedDelay(this::look, nanos, nanos, TimeUnit.NANOSECONDS);
     }
 
     /** Returns false if the term was over before, so that nobody needs to know of it. */

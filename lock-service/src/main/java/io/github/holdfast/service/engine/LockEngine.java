@@ -310,9 +310,11 @@ public final class LockEngine implements AutoCloseable {
         access().inDoubtWrites().later(work);
     }
 
-    /** Returns a new thread that does scheduled work, and does not keep the JVM alive. */
+    /** Returns a new thread that does scheduled work, and does not keep the JVM alive. It has started, so that no work waits for that. */
     public static ScheduledExecutorService scheduler(String threadName) {
-        return new ScheduledThreadPoolExecutor(1, DaemonThreads.named(threadName));
+        ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1, DaemonThreads.named(threadName));
+        scheduler.prestartCoreThread();
+        return scheduler;
     }
 
     /**
