@@ -81,6 +81,7 @@ public final class WakeUpBenchmark {
                             .build()) {
                 print("%s %s, %s", database.kind().label(), database.version(), label);
                 WakeUpBenchmark benchmark = new WakeUpBenchmark(database, locks, others);
+                benchmark.work();
                 benchmark.handOvers();
                 benchmark.grantsAlone();
                 benchmark.updatesAlone();
@@ -102,6 +103,14 @@ public final class WakeUpBenchmark {
                 + " values ('waiting', " + clock + ", " + later + ", false, 0, " + later + ", 4711)");
         database.execute("insert into lock_waiter (name, since, id, node_id, mode, permits, fair)"
                 + " select name, 1, 'waiter', 'waiting', 'X', 1, false from distributed_lock");
+    }
+
+    /** Services that have just started run slowly. */
+    private void work() {
+        for (int cycle = 0; cycle < RELEASES; cycle++) {
+            locks.tryAcquire(LockRequest.of("warm-up")).orElseThrow().release();
+            others.tryAcquire(LockRequest.of("warm-up")).orElseThrow().release();
+        }
     }
 
     private void handOvers() throws Exception {
