@@ -9,6 +9,9 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.sql.Connection;
+import java.sql.SQLException;
+import javax.sql.DataSource;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -20,8 +23,12 @@ import org.springframework.scheduling.annotation.EnableScheduling;
 public class Consumer {
 
     /** The arguments are for Spring Boot. */
-    public static void main(String[] args) throws IOException, InterruptedException {
+    public static void main(String[] args) throws IOException, InterruptedException, SQLException {
         try (ConfigurableApplicationContext application = SpringApplication.run(Consumer.class, args)) {
+            try (Connection connection = application.getBean(DataSource.class).getConnection()) {
+                System.out.println("done: database " + connection.getMetaData().getDatabaseProductName());
+            }
+
             LockService locks = application.getBean(LockService.class);
             try (LockHandle lock = locks.acquire(LockRequest.of("stock:lamp"))) {
                 System.out.println("done: lock " + lock.state());

@@ -2,12 +2,14 @@ package io.github.holdfast.release;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
@@ -18,8 +20,8 @@ import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * An application outside of the project that knows nothing but the staged files: it takes a lock, runs a task once, and shows the
- * console.
+ * An application outside of the project that knows nothing but the staged files: on H2 and on PostgreSQL, it takes a lock, runs a task
+ * once, and shows the console.
  */
 @EnabledIfSystemProperty(named = StagedArtifact.STAGING, matches = ".+", disabledReason = StagedArtifact.NOTHING_STAGED)
 class ConsumerTest {
@@ -57,7 +59,7 @@ class ConsumerTest {
 
         Path jar = consumer.resolve("target/consumer.jar");
         assertThat(libraries(jar)).contains("lock-service", "lock-spring-boot-starter", "lock-console");
-        assertThat(run(JAVA, "-jar", jar.toString())).containsAll(DONE);
+        runsOnBoth(JAVA, "-jar", jar.toString());
     }
 
     @Test
@@ -65,7 +67,7 @@ class ConsumerTest {
     void gradleBuildsAnApplication() throws Exception {
         copy();
 
-        List<String> output = run(
+        runsOnBoth(
                 System.getProperty("holdfast.gradle"),
                 "--no-daemon",
                 "--quiet",
@@ -74,8 +76,6 @@ class ConsumerTest {
                 "-Pstaging=" + StagedArtifact.staging().toUri(),
                 "-Pholdfast.version=" + Module.root().version(),
                 "run");
-
-        assertThat(output).containsAll(DONE);
     }
 
     static boolean gradleIsThere() throws InterruptedException {
@@ -118,13 +118,35 @@ class ConsumerTest {
         return names;
     }
 
+    /** Runs the application with its own database, which is H2, and with a new one that the environment names. */
+    private void runsOnBoth(String... command) throws IOException, InterruptedException {
+        assertThat(run(command)).containsAll(DONE).contains("done: database H2");
+
+        try (EmbeddedPostgres postgres = EmbeddedPostgres.builder()
+                .setServerConfig("listen_addresses", "127.0.0.1")
+                .start()) {
+            Map<String, String> environment = Map.of(
+                    "SPRING_DATASOURCE_URL",
+                    "jdbc:postgresql://127.0.0.1:" + postgres.getPort() + "/postgres",
+                    "SPRING_DATASOURCE_USERNAME",
+                    "postgres");
+            assertThat(run(environment, command)).containsAll(DONE).contains("done: database PostgreSQL");
+        }
+    }
+
     private List<String> run(String... command) throws IOException, InterruptedException {
+        return run(Map.of(), command);
+    }
+
+    private List<String> run(Map<String, String> environment, String... command)
+            throws IOException, InterruptedException {
         Path output = Files.createTempFile(directory, "output", ".txt");
-        Process process = new ProcessBuilder(command)
+        ProcessBuilder builder = new ProcessBuilder(command)
                 .directory(directory.resolve("consumer").toFile())
                 .redirectErrorStream(true)
-                .redirectOutput(output.toFile())
-                .start();
+                .redirectOutput(output.toFile());
+        builder.environment().putAll(environment);
+        Process process = builder.start();
         try {
             boolean ended = process.waitFor(10, TimeUnit.MINUTES);
             List<String> lines = Files.readAllLines(output);
