@@ -1,5 +1,5 @@
 // Takes pictures of the built site in a browser, as wide as a phone and as a desktop. Fails if a page is wider than the screen, has a
-// picture that is not shown, or if the search finds nothing.
+// picture that is not shown, if a column of meanings is off a desktop's screen, or if the search finds nothing.
 import { createReadStream, existsSync, mkdirSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { extname, normalize } from 'node:path'
@@ -10,7 +10,7 @@ const dist = fileURLToPath(new URL('dist', import.meta.url))
 const pictures = fileURLToPath(new URL('pictures', import.meta.url))
 const base = process.env.SITE_BASE ?? '/'
 const widths = { phone: 390, desktop: 1280 }
-const pages = ['index', 'getting-started', 'guarantees', 'configuration', 'operations', 'runbooks', 'observability', 'comparison', 'adr/index']
+const pages = ['index', 'getting-started-in-ten-minutes', 'getting-started', 'guarantees', 'configuration', 'operations', 'runbooks', 'observability', 'comparison', 'adr/index']
 const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.png': 'image/png', '.woff2': 'font/woff2' }
 
 mkdirSync(pictures, { recursive: true })
@@ -53,10 +53,16 @@ async function look(device, width) {
     await tab.goto(`${site}${page}.html`, { waitUntil: 'networkidle0' })
     const seen = await tab.evaluate(() => ({
       width: document.documentElement.scrollWidth,
-      missing: [...document.images].filter((image) => image.complete && image.naturalWidth === 0).map((image) => image.src)
+      missing: [...document.images].filter((image) => image.complete && image.naturalWidth === 0).map((image) => image.src),
+      offScreen: [...document.querySelectorAll('th')]
+        .filter((column) => column.textContent.trim() === 'Meaning')
+        .filter((column) => column.getBoundingClientRect().right > column.closest('table').getBoundingClientRect().right + 1).length
     }))
     if (seen.width > width) {
       problems.push(`${device}: ${page} is ${seen.width} pixels wide`)
+    }
+    if (device === 'desktop' && seen.offScreen > 0) {
+      problems.push(`${device}: ${page} has ${seen.offScreen} columns of meanings off the screen`)
     }
     seen.missing.forEach((image) => problems.push(`${device}: ${page} does not show ${image}`))
     await tab.screenshot({ path: `${pictures}/${device}-${page.replace('/', '-')}.png`, fullPage: process.argv.includes('--whole') })
