@@ -6,7 +6,6 @@ import static java.time.Duration.ofDays;
 import static java.time.Duration.ofHours;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
@@ -14,18 +13,14 @@ import io.github.holdfast.task.TaskLock;
 import io.github.holdfast.task.TaskOutcome;
 import io.github.holdfast.task.TaskRequest;
 import io.github.holdfast.test.Database;
-import java.sql.Connection;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What the page of runbooks tells an operator to execute does what it says. */
+/** What the page of runbooks tells an operator to execute does what it says; {@link StuckLockContract} is about locks that are stuck. */
 abstract class RunbookContract {
 
     private static final Duration SOON = ofSeconds(20);
@@ -66,30 +61,6 @@ abstract class RunbookContract {
     }
 
     @Test
-    void theHolderIsSeen() throws Exception {
-        LockService mine = service();
-        LockHandle lock = mine.acquire(REQUEST);
-
-        Map<String, Object> row =
-                runbook.query(runbook.step("Look who has the lock").get(0)).get(0);
-
-        assertThat(row.get("holder")).asString().startsWith(mine.admin().process());
-        assertThat(row)
-                .containsEntry("fencing_token", lock.fencingToken())
-                .extractingByKey("node")
-                .isNotNull();
-    }
-
-    @Test
-    void thoseWhoShareALockAreSeen() throws Exception {
-        LockHandle share = service().acquire(REQUEST.shared());
-
-        assertThat(runbook.query(runbook.step("Look at the holders").get(0)))
-                .singleElement()
-                .satisfies(row -> assertThat(row).containsEntry("fencing_token", share.fencingToken()));
-    }
-
-    @Test
     void aForcedReleaseIsOnRecord() throws Exception {
         LockService mine = service();
         LockHandle lock = mine.acquire(REQUEST);
@@ -100,69 +71,6 @@ abstract class RunbookContract {
                     .as(step)
                     .singleElement()
                     .satisfies(row -> assertThat(row).containsEntry("reason", "hangs"));
-        }
-    }
-
-    @Test
-    void theLeaseOfADeadProcessIsEnded() throws Exception {
-        LockHandle abandoned = service().acquire(REQUEST.lease(ofHours(9)));
-        LockService mine = service();
-        assertThat(mine.tryAcquire(LockRequest.of(LOCK))).isEmpty();
-        List<String> ends = runbook.step("End the lease of a dead process");
-
-        assertThat(runbook.change(ends.get(0), abandoned.fencingToken() + 1)).isZero();
-        assertThat(runbook.change(ends.get(0), abandoned.fencingToken())).isEqualTo(1);
-
-        assertThat(mine.acquire(REQUEST).fencingToken()).isGreaterThan(abandoned.fencingToken());
-    }
-
-    @Test
-    void theShareOfADeadProcessIsEnded() throws Exception {
-        LockHandle abandoned = service().acquire(REQUEST.shared().lease(ofHours(9)));
-        LockService mine = service();
-        assertThat(mine.tryAcquire(LockRequest.of(LOCK))).isEmpty();
-
-        assertThat(runbook.change(
-                        runbook.step("End the lease of a dead process").get(1), abandoned.fencingToken()))
-                .isEqualTo(1);
-
-        assertThat(mine.acquire(REQUEST).fencingToken()).isGreaterThan(abandoned.fencingToken());
-    }
-
-    @Test
-    void aForcedReleaseOfADeadProcessNeedNotBeAwaited() throws Exception {
-        LockService mine = service();
-        LockHandle abandoned = service().acquire(REQUEST.lease(ofHours(9)));
-        mine.admin().forceRelease(LOCK, "hangs");
-        assertThat(mine.tryAcquire(LockRequest.of(LOCK))).isEmpty();
-
-        assertThat(runbook.change(
-                        runbook.step("End the lease of a dead process").get(2), abandoned.fencingToken()))
-                .isEqualTo(1);
-
-        mine.acquire(REQUEST).close();
-    }
-
-    @Test
-    void theSessionThatKeepsOthersWaitingIsEnded() throws Exception {
-        LockService mine = service();
-        mine.acquire(REQUEST).close();
-        List<String> step = runbook.step("End the session");
-        ExecutorService waiting = Executors.newSingleThreadExecutor();
-        Connection frozen = rows.locking(LOCK);
-        try {
-            Future<LockHandle> acquired = waiting.submit(() -> mine.acquire(REQUEST));
-
-            List<Map<String, Object>> seen =
-                    await().atMost(SOON).until(() -> runbook.query(step.get(0)), list -> !list.isEmpty());
-            runbook.end(step.get(1), Runbook.number(seen, "blocking"));
-
-            acquired.get().close();
-            // MariaDB shows what it knew a moment ago.
-            await().atMost(SOON).until(() -> runbook.query(step.get(0)), List::isEmpty);
-        } finally {
-            waiting.shutdownNow();
-            frozen.abort(Runnable::run);
         }
     }
 
