@@ -11,8 +11,9 @@ import java.util.concurrent.Callable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.jdbc.core.JdbcOperations;
 
-/** The code of the page for beginners, compiled and run in an application. */
+/** The code of the pages for beginners, compiled and run in an application. */
 class GettingStartedTest {
 
     @Test
@@ -40,6 +41,44 @@ class GettingStartedTest {
                             "2 left", "write", "SUCCEEDED", "write", "replacePrices", "of 7, limit 2", "export"));
         }
     }
+
+    @Test
+    void theFirstLockedMethodRuns(@TempDir Path directory) throws Exception {
+        List<String> blocks = JavaSources.blocksOf("getting-started-in-ten-minutes.md");
+        assertThat(blocks).hasSize(1);
+        Path classes = directory.resolve("classes");
+        JavaSources.in(directory.resolve("sources"))
+                .file("Shop", blocks.get(0).replace("5_000", "1"))
+                .file("DemoApplication", DEMO)
+                .compile(classes, System.getProperty("java.class.path"));
+
+        try (URLClassLoader loader =
+                        new URLClassLoader(new URL[] {classes.toUri().toURL()});
+                ConfigurableApplicationContext context = Application.of(
+                                loader.loadClass("com.example.demo.DemoApplication"))
+                        .in(loader)
+                        .with("spring.jpa.hibernate.ddl-auto=none", "holdfast.schema.management=sql")
+                        .without("spring.liquibase.change-log")
+                        .with("spring.liquibase.enabled=false")
+                        .run()) {
+            Object shop = context.getBean("shop");
+            Object answer = shop.getClass().getMethod("sell", String.class).invoke(shop, "lamp");
+
+            assertThat(answer).isEqualTo("Sold one lamp\n");
+            assertThat(context.getBean(JdbcOperations.class)
+                            .queryForList("select name from distributed_lock where name like 'stock:%'", String.class))
+                    .containsExactly("stock:lamp");
+        }
+    }
+
+    private static final String DEMO = """
+            package com.example.demo;
+
+            import org.springframework.boot.autoconfigure.SpringBootApplication;
+
+            @SpringBootApplication
+            public class DemoApplication {}
+            """;
 
     private static final String ITEM = """
             package example;
