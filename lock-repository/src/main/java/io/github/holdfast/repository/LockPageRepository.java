@@ -1,5 +1,6 @@
 package io.github.holdfast.repository;
 
+import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockStore.LockPages;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
@@ -58,6 +59,62 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
             """)
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
     List<LockSnapshot> held(@Param("after") String after, @Param("limit") int limit);
+
+    /**
+     * See {@link LockPages#search}. Not by {@code like}: for it, MariaDB reads a range of the index that ends before names with an emoji
+     * after the begin.
+     */
+    @Override
+    @Query("""
+            select new io.github.holdfast.repository.LockTables$LockSnapshot(l, m, db_clock())
+            from HoldfastLock l left join HoldfastNode m on m.id = l.nodeId
+            where l.name >= :first and l.name > :after and (:before = '' or l.name < :before)
+                and locate(:first, l.name) = 1 and l.owner is not null
+                and (:state <> 'ALONE' or l.holdCount > 0) and (:state <> 'SHARED' or l.holdCount = -1)
+                and (:state <> 'OVERDUE' or m.expiresAt <= db_clock() or (l.holdCount = -1 and exists (
+                    select 1 from HoldfastHolder o join HoldfastNode p on p.id = o.nodeId
+                    where o.name = l.name and p.ended = false and p.expiresAt <= db_clock())))
+                and (:state <> 'WAITED_FOR' or exists (
+                    select 1 from HoldfastWaiter w join HoldfastNode q on q.id = w.nodeId
+                    where w.name = l.name and q.ended = false and q.waitsUntil > db_clock()))
+                and (lower(coalesce(l.holder, '')) like :holder escape '!' or lower(l.owner) like :holder escape '!'
+                    or lower(coalesce(l.nodeId, '')) like :holder escape '!'
+                    or (l.holdCount = -1 and exists (select 1 from HoldfastHolder s where s.name = l.name
+                        and (lower(coalesce(s.holder, '')) like :holder escape '!' or lower(s.owner) like :holder escape '!'
+                            or lower(coalesce(s.nodeId, '')) like :holder escape '!'))))
+                and (m.ended = false or (l.nodeId is null and l.expiresAt > db_clock())
+                    or (l.holdCount = -1 and l.permits is null and exists (
+                        select 1 from HoldfastHolder h left join HoldfastNode n on n.id = h.nodeId
+                        where h.name = l.name and
+            """ + PermitRepository.HAS_GRANT + """
+                    )))
+            order by l.name fetch first :limit rows only
+            """)
+    @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
+    List<LockSnapshot> search(
+            @Param("first") String first,
+            @Param("after") String after,
+            @Param("before") String before,
+            @Param("holder") String holder,
+            @Param("state") String state,
+            @Param("limit") int limit);
+
+    @Override
+    @Query("""
+            select new io.github.holdfast.repository.LockTables$NodeRows$Queued(w.name, w.since, w.mode, n, l, m, db_clock())
+            from HoldfastWaiter w join HoldfastNode n on n.id = w.nodeId
+                left join HoldfastLock l on l.name = w.name left join HoldfastNode m on m.id = l.nodeId
+            where (:name = '' or w.name = :name) and n.ended = false and n.waitsUntil > db_clock()
+            order by w.name, w.since, w.id fetch first :limit rows only
+            """)
+    @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
+    List<NodeRows.Queued> queued(@Param("name") String name, @Param("limit") int limit);
+
+    @Override
+    @Query(
+            "select a from HoldfastAudit a where a.lockName = :name order by a.doneAt desc, a.id fetch first :limit rows only")
+    @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
+    List<LockAudit> acts(@Param("name") String name, @Param("limit") int limit);
 
     @Override
     @Query("""

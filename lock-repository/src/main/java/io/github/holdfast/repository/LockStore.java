@@ -2,6 +2,7 @@ package io.github.holdfast.repository;
 
 import static org.hibernate.jpa.SpecHints.HINT_SPEC_LOCK_TIMEOUT;
 
+import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockTables.LockRows;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
@@ -350,6 +351,23 @@ public final class LockStore implements AutoCloseable {
          * if a holder has such a lease or node.
          */
         List<LockSnapshot> held(String after, int limit);
+
+        /**
+         * Reads those of the {@link #held} locks that match all conditions. The names limit the part of the table that is read. The
+         * other conditions have no index: the statement ends when it has found enough.
+         *
+         * @param first how the names begin
+         * @param before greater than all names that begin so, if it is not empty
+         * @param holder a pattern of SQL with the escape character {@code !}, in lower case, for the description, the owner or the node of a holder; {@code %} for all
+         * @param state ANY, ALONE, SHARED, OVERDUE or WAITED_FOR
+         */
+        List<LockSnapshot> search(String first, String after, String before, String holder, String state, int limit);
+
+        /** Reads the waiters of living nodes for a lock, or for all if the name is empty, in the order of the names and of their queues. */
+        List<NodeRows.Queued> queued(String name, int limit);
+
+        /** Reads the acts of operators on a lock or a semaphore, the latest first. The table has no index for it. */
+        List<LockAudit> acts(String name, int limit);
 
         /**
          * Reads the locks that are held through a node that has not been ended, and whose holder is described like this.

@@ -6,6 +6,7 @@ import io.github.holdfast.entity.LockNode;
 import io.github.holdfast.entity.LockRun;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -245,6 +246,40 @@ public interface LockTables {
             /** The constructor that the query calls. */
             public Waiting(String lockName, LockNode node, Instant dbNow) {
                 this(lockName, new Snapshot(node, dbNow));
+            }
+        }
+
+        /**
+         * A waiter in its queue, and the lock that it waits for, as one statement saw them.
+         *
+         * @param lockName what it waits for
+         * @param since since when, by the database's clock
+         * @param mode the code of what it wants; see {@link WaiterRows.WaitMode}
+         * @param node its node
+         * @param lock the lock; null if it has no row yet
+         */
+        record Queued(
+                String lockName,
+                Instant since,
+                String mode,
+                Snapshot node,
+                @Nullable LockSnapshot lock) {
+
+            /** The constructor that the query calls. */
+            public Queued(
+                    String lockName,
+                    long sinceMicros,
+                    String mode,
+                    LockNode node,
+                    @Nullable LockEntity lock,
+                    @Nullable LockNode locksNode,
+                    Instant dbNow) {
+                this(
+                        lockName,
+                        Instant.EPOCH.plus(sinceMicros, ChronoUnit.MICROS),
+                        mode,
+                        new Snapshot(node, dbNow),
+                        lock == null ? null : new LockSnapshot(lock, locksNode, dbNow));
             }
         }
 

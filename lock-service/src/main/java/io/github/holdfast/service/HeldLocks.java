@@ -57,12 +57,12 @@ final class HeldLocks {
      *
      * <p>A page is read on if holders of shared locks have left between its statements. Otherwise, it would look like the last one.
      */
-    List<LockInfo> page(String afterName, int limit) {
+    List<LockInfo> page(LockFilter filter, String afterName, int limit) {
         List<LockInfo> page = new ArrayList<>();
         String after = afterName;
         boolean isLast = false;
         while (!isLast && page.size() < limit) {
-            List<LockSnapshot> locks = store().pages().held(after, limit);
+            List<LockSnapshot> locks = locks(filter, after, limit);
             List<HolderSnapshot> sharing = sharing(locks);
             String crowded = sharing.size() > LockAdmin.MAX_PAGE_SIZE
                     ? sharing.get(LockAdmin.MAX_PAGE_SIZE).holder().name()
@@ -85,6 +85,19 @@ final class HeldLocks {
             }
         }
         return page;
+    }
+
+    private List<LockSnapshot> locks(LockFilter filter, String after, int limit) {
+        return filter.isForAll()
+                ? store().pages().held(after, limit)
+                : store().pages()
+                        .search(
+                                filter.name(),
+                                after,
+                                filter.end(),
+                                filter.holderPattern(),
+                                filter.state().name(),
+                                limit);
     }
 
     /** Reads the living holders of those locks that are shared, and one more than a page may have. */

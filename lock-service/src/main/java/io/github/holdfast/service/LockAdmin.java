@@ -79,8 +79,26 @@ public final class LockAdmin {
      * @throws LockStoreException if the database failed
      */
     public List<LockInfo> held(String afterName, int limit) {
+        return held(LockFilter.all(), afterName, limit);
+    }
+
+    /**
+     * Returns the held locks that match a filter, one page at a time, like {@link #held(String, int)}. The pages end where the names no
+     * longer match. Holders and states have no index: the database looks at each lock until it has found enough.
+     *
+     * <p>One statement; two if shared locks are on the page, and three if more than {@link #MAX_PAGE_SIZE} holders share them.
+     *
+     * @param filter which locks
+     * @param afterName the last name of the previous page; the empty string for the first page
+     * @param limit 1 to {@link #MAX_PAGE_SIZE}
+     * @return in the order of their names, and then of their fencing tokens; empty if there are no more
+     * @throws IllegalArgumentException if the limit is out of range
+     * @throws IllegalStateException if the service is closed
+     * @throws LockStoreException if the database failed
+     */
+    public List<LockInfo> held(LockFilter filter, String afterName, int limit) {
         checkPageSize(limit);
-        return read("The held locks could not be read", () -> heldLocks.page(afterName, limit));
+        return read("The held locks could not be read", () -> heldLocks.page(filter, afterName, limit));
     }
 
     /**
@@ -112,6 +130,60 @@ public final class LockAdmin {
     public List<NodeInfo> waitingNodes(String name) {
         String valid = LockRequest.of(name).name();
         return waitingNodes(List.of(valid)).getOrDefault(valid, List.of());
+    }
+
+    /**
+     * Returns who waits for which lock, behind whom: the first queues in the order of their names. A thread is seen as {@linkplain
+     * #waitingNodes(String) there}. One statement.
+     *
+     * @param limit how many waiters to read: 1 to {@link #MAX_PAGE_SIZE}. It may cut off the last queue
+     * @return in the order of the names; empty if nobody waits
+     * @throws IllegalArgumentException if the limit is out of range
+     * @throws IllegalStateException if the service is closed
+     * @throws LockStoreException if the database failed
+     */
+    public List<QueueInfo> queues(int limit) {
+        return queues("", limit);
+    }
+
+    /**
+     * Returns who waits for a lock, behind whom. A thread is seen as {@linkplain #waitingNodes(String) there}. One statement.
+     *
+     * @param name as for {@link LockRequest#of}
+     * @param limit how many waiters to read: 1 to {@link #MAX_PAGE_SIZE}
+     * @return empty if nobody waits
+     * @throws IllegalArgumentException if the name is not valid, or the limit is out of range
+     * @throws IllegalStateException if the service is closed
+     * @throws LockStoreException if the database failed
+     */
+    public Optional<QueueInfo> queue(String name, int limit) {
+        String valid = LockRequest.of(name).name();
+        return queues(valid, limit).stream().findFirst();
+    }
+
+    private List<QueueInfo> queues(String name, int limit) {
+        checkPageSize(limit);
+        return QueueInfo.of(
+                read("The waiters could not be read", () -> store().pages().queued(name, limit)));
+    }
+
+    /**
+     * Returns what operators did to a lock or a semaphore, the latest act first. One statement. The audit log has no index by name, so
+     * the statement reads it all: call it for an operator, and not for each request.
+     *
+     * @param name as for {@link LockRequest#of}
+     * @param limit 1 to {@link #MAX_PAGE_SIZE}
+     * @return empty if there is no record
+     * @throws IllegalArgumentException if the name is not valid, or the limit is out of range
+     * @throws IllegalStateException if the service is closed
+     * @throws LockStoreException if the database failed
+     */
+    public List<AuditInfo> audit(String name, int limit) {
+        String valid = LockRequest.of(name).name();
+        checkPageSize(limit);
+        return read("The audit log could not be read", () -> store().pages().acts(valid, limit)).stream()
+                .map(AuditInfo::of)
+                .toList();
     }
 
     /** Returns the same as {@link #waitingNodes(String)} by the names of locks; without those for which no node waits. */
