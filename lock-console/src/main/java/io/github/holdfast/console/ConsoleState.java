@@ -3,7 +3,6 @@ package io.github.holdfast.console;
 import io.github.holdfast.console.LockConsole.RecentLosses;
 import io.github.holdfast.election.LeaderInfo;
 import io.github.holdfast.lock.LockInfo;
-import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.WaiterInfo;
 import io.github.holdfast.semaphore.PermitInfo;
 import io.github.holdfast.semaphore.SemaphoreInfo;
@@ -11,18 +10,17 @@ import io.github.holdfast.service.ElectionInfo;
 import io.github.holdfast.service.LockAdmin;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.NodeInfo;
+import io.github.holdfast.service.QueueInfo;
 import io.github.holdfast.service.RunInfo;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Comparator;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
+import java.util.Objects;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.json.JsonWriter;
 import org.springframework.boot.json.JsonWriter.Members;
@@ -32,24 +30,42 @@ import org.springframework.boot.json.WritableJson;
  * The content of the page. Its JSON does not depend on the application's JSON settings. Times are by the database's clock.
  * Durations are in milliseconds, and the page keeps counting from them.
  *
- * @param clock the database's clock, read before everything else
- * @param held the held locks, starting at a name, without those of the elections
- * @param nextHeld the first name of the next page of held locks; null if this is the last page
+ * @param offset the database's clock, read before everything else
+ * @param heartbeatAge the age of this process's last heartbeat; null if it has no node
+ * @param held the held locks that were asked for, without those of the elections
+ * @param queues who waits for what, up to one waiter more than the page shows
  */
 record ConsoleState(
-        Instant clock,
+        Offset offset,
         String process,
-        List<Lock> held,
-        @Nullable String nextHeld,
+        @Nullable Duration heartbeatAge,
+        HeldSection held,
         List<ElectionInfo> elections,
         Part<Semaphore> semaphores,
         Part<NodeInfo> nodes,
         Part<RunInfo> runs,
+        List<QueueInfo> queues,
         Part<WaiterInfo> waiters,
         Part<RecentLosses.Loss> losses) {
 
     /** The number of entries of each kind on the page. */
     static final int PAGE_SIZE = 100;
+
+    /**
+     * The database's clock beside this machine's. No lock depends on it.
+     *
+     * @param ahead how far the database's clock is ahead, to half a round trip
+     */
+    record Offset(Instant database, Duration ahead) {
+
+        private static Offset of(LockAdmin admin) {
+            Instant before = Instant.now();
+            long sent = System.nanoTime();
+            Instant database = admin.databaseClock();
+            Instant between = before.plusNanos((System.nanoTime() - sent) / 2);
+            return new Offset(database, Duration.between(between, database));
+        }
+    }
 
     /** @param more the number of further entries, which the page omits */
     record Part<T>(List<T> entries, int more) {
@@ -61,25 +77,6 @@ record ConsoleState(
 
         private static <T> Part<T> of(List<T> all, Comparator<T> order) {
             return of(all.stream().sorted(order).toList());
-        }
-    }
-
-    /** @param holders in the order of their grants; one, or those that share the lock */
-    record Lock(String name, LockMode mode, List<LockInfo> holders) {
-
-        private boolean isOfElection() {
-            return LeaderInfo.ofHeld(holders.get(0)).isPresent();
-        }
-
-        /** Groups the entries of a page of held locks by their names, in the same order. */
-        private static List<Lock> of(List<LockInfo> page) {
-            return page.stream()
-                    .collect(Collectors.groupingBy(LockInfo::name, LinkedHashMap::new, Collectors.toList()))
-                    .values()
-                    .stream()
-                    .map(holders ->
-                            new Lock(holders.get(0).name(), holders.get(0).mode(), holders))
-                    .toList();
         }
     }
 
@@ -96,50 +93,28 @@ record ConsoleState(
     }
 
     /**
-     * Reads the state from the database, with at most eight statements, and a few more if locks are shared or there are elections. One of
+     * Reads the state from the database, with nine statements at most, and a few more if locks are shared or there are elections. One of
      * them reads the holders of all shown semaphores, up to {@link LockAdmin#MAX_PAGE_SIZE} of them.
      *
-     * @param from the first name to show; all of them if it is empty
-     * @throws IllegalArgumentException if {@code from} is not a valid name
+     * @throws IllegalArgumentException if the query is not valid
      */
-    static ConsoleState of(LockService locks, RecentLosses losses, String from) {
+    static ConsoleState of(LockService locks, RecentLosses losses, HeldSection.Query query) {
         LockAdmin admin = locks.admin();
-        Instant clock = admin.databaseClock();
-        List<LockInfo> first = from.isEmpty() ? List.of() : admin.holders(from);
-        List<LockInfo> page = admin.held(from, PAGE_SIZE + 1);
-        List<Lock> held = Lock.of(Stream.concat(first.stream(), page.stream()).toList());
+        Offset offset = Offset.of(admin);
+        HeldSection held = HeldSection.of(admin, query);
         List<ElectionInfo> elections = admin.elections("", PAGE_SIZE);
         return new ConsoleState(
-                clock,
+                offset,
                 admin.process(),
-                without(elections, held.subList(0, Math.min(held.size(), PAGE_SIZE))),
-                next(admin, held, page),
+                admin.heartbeatAge().orElse(null),
+                held.without(elections),
                 elections,
                 semaphores(admin),
                 Part.of(admin.nodes("", LockAdmin.MAX_PAGE_SIZE), LIVING_AND_NEW_ONES_FIRST),
                 Part.of(admin.lastRuns("", LockAdmin.MAX_PAGE_SIZE), NEW_ONES_FIRST),
+                admin.queues(PAGE_SIZE + 1),
                 Part.of(admin.waiters()),
                 Part.of(losses.lastFirst()));
-    }
-
-    private static List<Lock> without(List<ElectionInfo> elections, List<Lock> held) {
-        Set<String> names = elections.stream().map(ElectionInfo::name).collect(Collectors.toSet());
-        return held.stream()
-                .filter(lock -> !lock.isOfElection() || !names.contains(lock.name()))
-                .toList();
-    }
-
-    /** Returns the first name of the next page. Shares may fill a page with few locks, so that it must be looked for. */
-    private static @Nullable String next(LockAdmin admin, List<Lock> held, List<LockInfo> page) {
-        if (held.size() > PAGE_SIZE) {
-            return held.get(PAGE_SIZE).name();
-        }
-        return page.size() <= PAGE_SIZE
-                ? null
-                : admin.held(page.get(page.size() - 1).name(), 1).stream()
-                        .map(LockInfo::name)
-                        .findFirst()
-                        .orElse(null);
     }
 
     private static Part<Semaphore> semaphores(LockAdmin admin) {
@@ -164,10 +139,12 @@ record ConsoleState(
             Comparator.comparing(RunInfo::begunAt).reversed();
 
     void addTo(Members<?> json) {
-        json.add("clock", clock);
+        json.add("clock", offset.database());
+        json.add("clockAhead", offset.ahead().toMillis());
         json.add("process", process);
-        json.add("nextHeld", nextHeld);
-        json.add("held", json(held, this::lock));
+        json.add("heartbeatAge", heartbeatAge == null ? null : heartbeatAge.toMillis());
+        held.addTo(json, offset.database());
+        json.add("queues", json(queues, this::queue));
         json.add("elections", json(elections, this::election));
         json.add("semaphores", json(semaphores, this::semaphore));
         json.add("nodes", json(nodes, this::node));
@@ -183,7 +160,7 @@ record ConsoleState(
         });
     }
 
-    private static <T> List<WritableJson> json(List<T> entries, BiConsumer<Members<?>, T> view) {
+    static <T> List<WritableJson> json(List<T> entries, BiConsumer<Members<?>, T> view) {
         return entries.stream()
                 .map(entry -> object(members -> view.accept(members, entry)))
                 .toList();
@@ -192,26 +169,6 @@ record ConsoleState(
     /** Returns a JSON object with the members that {@code content} adds. */
     static WritableJson object(Consumer<Members<?>> content) {
         return JsonWriter.<Boolean>of(content::accept).write(true);
-    }
-
-    private void lock(Members<?> json, Lock lock) {
-        json.add("name", lock.name());
-        json.add("mode", lock.mode().name());
-        json.add("holders", json(lock.holders(), this::holder));
-    }
-
-    private void holder(Members<?> json, LockInfo lock) {
-        json.add("name", lock.name());
-        json.add("mode", lock.mode().name());
-        json.add("owner", lock.owner());
-        json.add("holder", lock.holder());
-        json.add("isKeptByNode", lock.nodeId() != null);
-        // As text, because JavaScript's numbers are exact only up to 2^53.
-        json.add("fencingToken", Long.toString(lock.fencingToken()));
-        json.add("holdCount", lock.holdCount());
-        json.add("acquiredAt", lock.acquiredAt());
-        json.add("heldFor", untilNow(lock.acquiredAt()));
-        json.add("expiresIn", lock.expiresIn().toMillis());
     }
 
     private void election(Members<?> json, ElectionInfo election) {
@@ -278,7 +235,20 @@ record ConsoleState(
         json.add("error", run.error());
     }
 
-    private static void waiter(Members<?> json, WaiterInfo waiter) {
+    private void queue(Members<?> json, QueueInfo queue) {
+        LockInfo holder = queue.holder();
+        json.add("name", queue.name());
+        json.add("holder", holder == null ? null : Objects.requireNonNullElse(holder.holder(), holder.owner()));
+        json.add("heldFor", holder == null ? null : untilNow(holder.acquiredAt()));
+        json.add("waiters", json(queue.waiters(), (members, waiter) -> {
+            members.add("node", waiter.node().description());
+            members.add("nodeId", waiter.node().id());
+            members.add("mode", waiter.mode().name());
+            members.add("waited", untilNow(waiter.since()));
+        }));
+    }
+
+    static void waiter(Members<?> json, WaiterInfo waiter) {
         json.add("name", waiter.name());
         json.add("holder", waiter.holder());
         json.add("waited", waiter.waited().toMillis());
@@ -294,6 +264,6 @@ record ConsoleState(
 
     /** An event between the statements may be later than the clock. It counts as having just happened. */
     private long untilNow(Instant then) {
-        return Math.max(0, Duration.between(then, clock).toMillis());
+        return Math.max(0, Duration.between(then, offset.database()).toMillis());
     }
 }

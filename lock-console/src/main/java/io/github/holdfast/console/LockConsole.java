@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.github.holdfast.lock.LockListener;
 import io.github.holdfast.lock.LockLost;
 import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.service.LockService;
 import jakarta.servlet.http.HttpServletRequest;
 import java.security.Principal;
@@ -71,6 +72,7 @@ public final class LockConsole {
         RouterFunctions.Builder routes = RouterFunctions.route();
         ConsolePage.addTo(routes, path);
         return routes.GET(path + "/state", this::state)
+                .GET(path + "/lock", this::lock)
                 .POST(path + "/release", request -> release(request, this::releaseLock))
                 .POST(path + "/release-permits", request -> release(request, this::releasePermits))
                 .onError(IllegalArgumentException.class, (wrong, request) -> refused(HttpStatus.BAD_REQUEST, wrong))
@@ -82,8 +84,7 @@ public final class LockConsole {
     }
 
     private ServerResponse state(ServerRequest request) {
-        ConsoleState state =
-                ConsoleState.of(locks, losses, request.param("from").orElse(""));
+        ConsoleState state = ConsoleState.of(locks, losses, HeldSection.Query.of(request));
         HttpServletRequest servletRequest = request.servletRequest();
         Principal user = servletRequest.getUserPrincipal();
         String readOnlyBecause = readOnlyBecause(user);
@@ -95,6 +96,12 @@ public final class LockConsole {
             json.add("token", token == null ? null : token.value());
             state.addTo(json);
         }));
+    }
+
+    private ServerResponse lock(ServerRequest request) {
+        LockDetails details =
+                LockDetails.of(locks, losses, request.param("name").orElse(""));
+        return answer(HttpStatus.OK, ConsoleState.object(details::addTo));
     }
 
     private @Nullable String readOnlyBecause(@Nullable Principal user) {
@@ -192,7 +199,7 @@ public final class LockConsole {
                 status, MediaType.APPLICATION_JSON, json.toJsonString().getBytes(UTF_8));
     }
 
-    /** Keeps the last 100 lock losses of one service, for the console. Thread-safe. */
+    /** Keeps the last 100 lock losses of one service, and its last 2000 other events, for the console. Thread-safe. */
     public static final class RecentLosses implements LockListener {
 
         private static final int KEPT = 100;
@@ -209,6 +216,8 @@ public final class LockConsole {
         /** @param ago how long ago the lock was lost, by the process's monotonic clock */
         record Loss(LockLost loss, Duration ago) {}
 
+        private final RecentEvents events = new RecentEvents();
+
         private RecentLosses() {}
 
         /** Returns a listener that has recorded no losses yet. */
@@ -217,7 +226,37 @@ public final class LockConsole {
         }
 
         @Override
+        public void acquired(String lockName, long fencingToken, Duration waited) {
+            events.acquired(lockName, fencingToken, waited);
+        }
+
+        @Override
+        public void released(String lockName, long fencingToken, Duration held, ReleaseOutcome outcome) {
+            events.released(lockName, fencingToken, held, outcome);
+        }
+
+        @Override
+        public void deferred(String lockName, long fencingToken) {
+            events.deferred(lockName, fencingToken);
+        }
+
+        @Override
+        public void suspect(String lockName, long fencingToken) {
+            events.suspect(lockName, fencingToken);
+        }
+
+        @Override
+        public void takenOver(String lockName, long fencingToken, @Nullable String formerHolder) {
+            events.takenOver(lockName, fencingToken, formerHolder);
+        }
+
+        List<RecentEvents.Event> events(String name) {
+            return events.of(name);
+        }
+
+        @Override
         public void lost(LockLost loss) {
+            events.lost(loss);
             synchronized (losses) {
                 losses.addFirst(new Remembered(loss, System.nanoTime()));
                 if (losses.size() > KEPT) {

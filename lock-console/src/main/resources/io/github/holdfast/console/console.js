@@ -3,6 +3,12 @@
 const REFRESH_MILLIS = 5000;
 const PATIENCE_MILLIS = 10000;
 const MOST_NODES = 10;
+const MOST_WAITERS = 100;
+const MOST_OF_TIMELINE = 200;
+const CALENDAR_DAYS = 28;
+const DAY_MILLIS = 24 * 60 * 60 * 1000;
+/** The database is busy with this page for at most a twentieth of the time. */
+const REST = 20;
 const BASE = new URL('.', import.meta.url);
 const HEADERS = {Accept: 'application/json', 'X-Requested-With': 'XMLHttpRequest'};
 
@@ -25,7 +31,10 @@ let isPaused = false;
 let isFetching = false;
 let isWanted = false;
 let timer = 0;
-let from = '';
+let query = {name: '', holder: '', lockState: ''};
+/** The names at which the pages before this one ended. */
+let ends = [];
+let took = 0;
 let announced = '';
 
 /* Elements */
@@ -42,7 +51,15 @@ function element(tag, className, ...children) {
 const text = value => element('span', '', value ?? '–');
 /** Application, process, host and thread: a line best ends between them. */
 const who = value => element('span', '', ...(value ?? '–').split(/(?<=[/@])/).flatMap(part => [part, element('wbr')]));
-const name = value => element('span', 'name', value ?? '–');
+/** A name as a button that opens all that is known of it. */
+function name(value) {
+  const button = element('button', 'name', value);
+  button.type = 'button';
+  button.dataset.opens = value;
+  button.setAttribute('aria-haspopup', 'dialog');
+  button.addEventListener('click', () => openDetails(value));
+  return button;
+}
 const quiet = (...children) => element('small', 'quiet', ...children);
 const badge = (word, look) => element('span', `badge ${look}`, word);
 const nodeBadge = node =>
@@ -151,7 +168,7 @@ const TABLES = {
   held: {
     key: lock => `${lock.fencingToken} ${lock.name}`,
     cells: lock => [
-      isShared(lock) ? element('span', 'name quiet', lock.name) : name(lock.name),
+      isShared(lock) ? element('span', 'quiet', lock.name) : name(lock.name),
       both(who(lock.holder ?? lock.owner), lock.holdCount > 1 ? quiet(`${lock.holdCount} times`) : ''),
       lasting(lock),
       kept(lock),
@@ -181,6 +198,15 @@ const TABLES = {
       release(holder),
     ],
   },
+  queues: {
+    key: waiter => `${waiter.nodeId} ${waiter.mode} ${waiter.place}`,
+    cells: waiter => [
+      who(waiter.node ?? waiter.nodeId),
+      element('span', 'number', `${waiter.place}`),
+      rising(waiter.waited),
+      text(waiter.mode === 'SHARED' ? 'shared' : 'alone'),
+    ],
+  },
   waiting: {
     key: waiter => `${waiter.holder} ${waiter.name}`,
     cells: waiter => [name(waiter.name), who(waiter.holder), rising(waiter.waited)],
@@ -205,6 +231,7 @@ const TABLES = {
       text(run.error),
     ],
   },
+  timeline: {},
   losses: {
     key: loss => `${loss.fencingToken} ${loss.name}`,
     cells: loss => [
@@ -283,6 +310,31 @@ function fillHeld(locks) {
     fillBody(table, group, lock.holders);
   });
   tellRest(shown, locks, 0);
+}
+
+/** A group of rows for each lock that somebody waits for: its holder on top, and those behind. */
+function fillQueues(queues) {
+  const table = TABLES.queues;
+  const shown = byId('queues-table');
+  let left = MOST_WAITERS;
+  const lists = [];
+  for (const queue of queues) {
+    const waiters = queue.waiters.slice(0, left).map((waiter, index) => ({...waiter, place: index + 1}));
+    left -= waiters.length;
+    if (waiters.length > 0) {
+      lists.push({...queue, waiters});
+    }
+  }
+  arrange(shown, lists, queue => queue.name, () => newGroup(heading(table.labels.length)), (group, queue) => {
+    const holder = queue.holder === null
+      ? [quiet('no single holder: shared, permits, or free')] : [text('held by'), who(queue.holder), quiet('for ', rising(queue.heldFor))];
+    group.rows[0].cells[0].replaceChildren(element('div', 'usage', name(queue.name), element('span', 'share', ...holder)));
+    fillBody(table, group, queue.waiters);
+  });
+  shown.hidden = lists.length === 0;
+  const isMore = queues.flatMap(queue => queue.waiters).length > MOST_WAITERS;
+  byId('more-queues').hidden = !isMore;
+  byId('more-queues').textContent = isMore ? `The first ${MOST_WAITERS} of more. Choose a lock to see its own queue.` : '';
 }
 
 function newGroup(...cells) {
@@ -405,11 +457,14 @@ async function refresh() {
 
 async function fetchState() {
   try {
-    const answer = await ask(`state?from=${encodeURIComponent(from)}`);
+    const asked = performance.now();
+    const wanted = {...query, after: ends.at(-1) ?? ''};
+    const answer = await ask(`state?${new URLSearchParams(wanted)}`);
+    took = performance.now() - asked;
     state = answer;
     receivedAt = performance.now();
     problem = null;
-    show();
+    keepingFocus(show);
   } catch (failure) {
     problem = why(failure);
   }
@@ -419,7 +474,7 @@ async function fetchState() {
 function schedule() {
   clearTimeout(timer);
   if (!isPaused && !document.hidden) {
-    timer = setTimeout(refresh, REFRESH_MILLIS);
+    timer = setTimeout(refresh, Math.max(REFRESH_MILLIS, REST * took));
   }
 }
 
@@ -430,10 +485,16 @@ function show() {
   readOnly.textContent = state.readOnlyBecause ?? '';
   document.body.classList.toggle('is-read-only', state.readOnlyBecause !== null);
   fillHeld(state.held);
+  tellFound();
+  fillQueues(state.queues);
   fill('elections', state.elections, 0);
   fillSemaphores(state.semaphores);
   byId('next-page').hidden = state.nextHeld === null;
-  byId('first-page').hidden = from === '';
+  byId('first-page').hidden = ends.length === 0;
+  byId('previous-page').hidden = ends.length < 2;
+  byId('this-node').replaceChildren('This process: ',
+    ...(state.heartbeatAge === null ? ['no node'] : ['last heartbeat ', ago(state.heartbeatAge)]),
+    `; the database’s clock is ${offset(state.clockAhead)} this machine’s.`);
   const sections = {waiting: state.waiters, nodes: state.nodes, tasks: state.runs, losses: state.losses};
   for (const [id, part] of Object.entries(sections)) {
     fill(id, part.entries, part.more);
@@ -441,9 +502,43 @@ function show() {
   showCounts();
 }
 
+const isFiltered = () => Object.values(query).some(value => value !== '');
+
+const offset = millis => Math.abs(millis) < 1 ? 'level with' : `${spell(Math.abs(millis))} ${millis < 0 ? 'behind' : 'ahead of'}`;
+
+/** Says how many of how many are shown. Nobody counts all: that would read the whole table. */
+function tellFound() {
+  const count = state.held.length;
+  const which = isFiltered() ? ' that match' : '';
+  const isLast = state.nextHeld === null;
+  let words = `All ${count}${which}.`;
+  if (ends.length > 0) {
+    words = `Page ${ends.length + 1}: ${count}${which}${isLast ? ', the last ones' : ' of more'}.`;
+  } else if (!isLast) {
+    words = `The first ${count}${which}, of more.`;
+  }
+  const found = byId('found');
+  found.hidden = count === 0 || (isLast && ends.length === 0 && !isFiltered());
+  found.textContent = words;
+  byId('held-table').closest('section').querySelector('.empty').textContent =
+    isFiltered() ? 'Nobody holds a lock that matches.' : 'Nobody holds a lock.';
+  byId('clear').hidden = !isFiltered();
+}
+
+/** What is drawn anew loses the focus. */
+function keepingFocus(draw) {
+  const focused = document.activeElement;
+  const opens = focused?.dataset.opens;
+  const section = focused?.closest('section');
+  draw();
+  if (opens !== undefined && section && !focused.isConnected) {
+    section.querySelector(`[data-opens="${CSS.escape(opens)}"]`)?.focus();
+  }
+}
+
 function showCounts() {
   const all = part => part.entries.length + part.more;
-  const isPage = from !== '' || state.nextHeld !== null;
+  const isPage = ends.length > 0 || state.nextHeld !== null;
   const held = isPage ? `${state.held.length}${state.nextHeld === null ? '' : '+'}` : `${state.held.length}`;
   const alive = state.nodes.entries.filter(node => node.isAlive).length;
   const failed = state.runs.entries.filter(run => RUN_STATES[run.status] === 'bad').length;
@@ -524,19 +619,152 @@ document.addEventListener('visibilitychange', () => {
   }
 });
 
-function turnTo(name) {
-  from = name;
-  byId('from').value = name;
+function turnTo(...newEnds) {
+  ends = newEnds;
   byId('held').focus();
+  refresh();
+}
+
+function search() {
+  query = Object.fromEntries([...new FormData(byId('find'))].map(([key, value]) => [key, value.trim()]));
+  ends = [];
   refresh();
 }
 
 byId('find').addEventListener('submit', event => {
   event.preventDefault();
-  turnTo(byId('from').value.trim());
+  search();
 });
-byId('next-page').addEventListener('click', () => turnTo(state.nextHeld));
-byId('first-page').addEventListener('click', () => turnTo(''));
+byId('lock-state').addEventListener('change', search);
+byId('clear').addEventListener('click', () => {
+  byId('find').reset();
+  search();
+  byId('name').focus();
+});
+byId('next-page').addEventListener('click', () => turnTo(...ends, state.lastHeld));
+byId('previous-page').addEventListener('click', () => turnTo(...ends.slice(0, -1)));
+byId('first-page').addEventListener('click', () => turnTo());
+
+document.addEventListener('keydown', event => {
+  const isTyping = event.target.closest('input, select, textarea, dialog');
+  if (event.key === '/' && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    event.preventDefault();
+    byId('name').focus();
+  }
+});
+
+/* All that is known of one lock */
+
+const details = byId('details');
+
+const EVENTS = {
+  ACQUIRED: () => ['acquired', 'good'],
+  RELEASED: event => [`released: ${event.detail.toLowerCase().replaceAll('_', ' ')}`, event.detail === 'RELEASED' ? 'over' : 'waiting'],
+  TAKEN_OVER: () => ['taken over', 'waiting'],
+  DEFERRED: () => ['release deferred', 'waiting'],
+  SUSPECT: () => ['suspect', 'waiting'],
+  LOST: () => ['lost', 'bad'],
+};
+const EVENT_REASONS = {
+  TAKEN_OVER: event => event.detail === null ? '' : `from ${event.detail}`,
+  DEFERRED: () => 'a transaction under the lock is unfinished',
+  SUSPECT: () => 'the heartbeat is overdue',
+  LOST: event => CAUSES[event.detail] ?? event.detail,
+};
+
+async function openDetails(lockName) {
+  byId('details-name').textContent = lockName;
+  byId('details-content').hidden = true;
+  complainIn('details-problem', '');
+  details.showModal();
+  try {
+    const answer = await ask(`lock?${new URLSearchParams({name: lockName})}`);
+    if (details.open && byId('details-name').textContent === answer.name) {
+      showDetails(answer);
+    }
+  } catch (failure) {
+    complainIn('details-problem', `Could not be read: ${why(failure)}.`);
+  }
+}
+
+function showDetails(lock) {
+  byId('details-process').textContent = lock.process;
+  showQueue(lock);
+  byId('details-runs').hidden = lock.runs.length === 0;
+  if (lock.runs.length > 0) {
+    showCalendar(lock);
+  }
+  showTimeline(lock);
+  byId('details-content').hidden = false;
+}
+
+function showQueue({holders, waiters, threads}) {
+  const item = (who, badge, ...rest) => element('li', '', badge, ' ', who, ' ', quiet(...rest));
+  byId('details-queue').replaceChildren(
+    ...(holders.length > 0 ? holders.map(holder => item(who(holder.holder ?? holder.owner), badge('holds', 'good'),
+      `for ${spell(holder.heldFor)}, ${holder.isKeptByNode ? 'kept by its node' : `lease ends in ${spell(holder.expiresIn)}`}`))
+      : [element('li', 'quiet', 'Nobody holds this lock.')]),
+    ...waiters.map(waiter => item(who(waiter.node ?? waiter.nodeId), badge('waits', 'waiting'),
+      `for ${spell(waiter.waited)}, since `, instant(waiter.since), waiter.mode === 'SHARED' ? ', to share it' : '')),
+    ...threads.map(thread => item(who(thread.holder), badge('thread', 'waiting'), `of this process, waits for ${spell(thread.waited)}`)));
+}
+
+/** A cell for each day, by the database's clock, in UTC. */
+function showCalendar({clock, runs, mostRuns}) {
+  const today = Date.parse(clock.slice(0, 10));
+  const isCut = runs.length >= mostRuns;
+  const oldest = runs.at(-1).begunAt.slice(0, 10);
+  const cells = [];
+  for (let ago = CALENDAR_DAYS - 1; ago >= 0; ago--) {
+    const day = new Date(today - ago * DAY_MILLIS).toISOString().slice(0, 10);
+    const ofDay = runs.filter(run => run.begunAt.startsWith(day));
+    cells.push(calendarCell(day, ofDay, isCut && day <= oldest));
+  }
+  byId('calendar').replaceChildren(...cells);
+  byId('calendar-text').textContent = `The last ${CALENDAR_DAYS} days in UTC, with the number of runs of each; ▲ counts those that failed or were lost.`
+    + (isCut ? ` Only the last ${mostRuns} runs are read: up to ${oldest} some are not counted.` : '');
+}
+
+function calendarCell(day, runs, isPart) {
+  const failed = runs.filter(run => RUN_STATES[run.status] === 'bad').length;
+  const running = runs.filter(run => run.status === 'RUNNING').length;
+  const look = failed > 0 ? 'bad' : running > 0 ? 'running' : runs.length > 0 ? 'good' : 'none';
+  const words = `${day}: ${runs.length === 1 ? '1 run' : `${runs.length} runs`}, ${failed} failed or lost`
+    + (running > 0 ? `, ${running} running` : '') + (isPart ? ', perhaps more' : '');
+  const seen = element('span', '', element('small', '', day.slice(8)), element('b', '', runs.length === 0 ? '·' : failed > 0 ? `▲${failed}` : `${runs.length}`));
+  seen.setAttribute('aria-hidden', 'true');
+  const cell = element('li', look, seen, element('span', 'unseen', words));
+  cell.title = words;
+  return cell;
+}
+
+function showTimeline(lock) {
+  const granted = new Set(lock.holders.map(holder => holder.fencingToken));
+  const told = [
+    ...lock.holders.map(holder => ({at: holder.acquiredAt, what: ['acquired', 'good'], why: holder.holder ?? holder.owner,
+      fencingToken: holder.fencingToken})),
+    ...lock.acts.map(act => ({at: act.at, what: act.action === 'FORCED_RELEASE' ? ['released by force', 'bad'] : ['new limit', 'waiting'],
+      why: `${act.reason} (by ${act.by}${act.holder === null ? '' : `, from ${act.holder}`})`, fencingToken: act.fencingToken})),
+    ...lock.runs.map(run => ({at: run.begunAt, what: ['run began', 'running'], why: run.holder, fencingToken: run.fencingToken})),
+    ...lock.runs.filter(run => run.endedAt !== null).map(run => ({at: run.endedAt,
+      what: [`run ${run.status.toLowerCase()}`, RUN_STATES[run.status] ?? 'over'], why: run.error, fencingToken: run.fencingToken})),
+    ...lock.events.filter(event => event.kind !== 'ACQUIRED' || !granted.has(event.fencingToken)).map(event => ({at: event.at,
+      what: EVENTS[event.kind](event), why: EVENT_REASONS[event.kind]?.(event), fencingToken: event.fencingToken, isOfProcess: true})),
+  ].sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
+  const shown = told.slice(0, MOST_OF_TIMELINE);
+  byId('timeline-table').tBodies[0].replaceChildren(...shown.map(entry => {
+    const row = newRow(TABLES.timeline);
+    update(row, [instant(entry.at), badge(...entry.what), who(entry.why || '–'), token(entry),
+      text(entry.isOfProcess ? 'this process' : 'database')]);
+    return row;
+  }));
+  byId('timeline-table').hidden = told.length === 0;
+  byId('timeline-empty').hidden = told.length > 0;
+  byId('timeline-more').hidden = told.length <= MOST_OF_TIMELINE;
+  byId('timeline-more').textContent = `The last ${MOST_OF_TIMELINE} of ${told.length}.`;
+}
+
+byId('details-close').addEventListener('click', () => details.close());
 
 /* Forced release */
 
@@ -579,10 +807,13 @@ function choose(hold) {
   dialog.showModal();
 }
 
+function complainIn(id, sentence) {
+  byId(id).textContent = sentence;
+  byId(id).hidden = sentence === '';
+}
+
 function complain(sentence) {
-  const shown = byId('release-problem');
-  shown.textContent = sentence;
-  shown.hidden = sentence === '';
+  complainIn('release-problem', sentence);
   byId('reason').setAttribute('aria-invalid', String(sentence !== ''));
 }
 

@@ -96,7 +96,7 @@ class ConsoleInBrowserTest {
         assertThat(browser.hasRow("held", ConsoleScene.SCRIPT)).isTrue();
         assertThat(browser.count("tbody script")).isZero();
         assertThat(browser.run("return document.title")).isEqualTo("Locks · Holdfast");
-        browser.tabTo(ConsoleScene.SCRIPT);
+        browser.tabTo(ConsoleScene.SCRIPT + " by force");
         browser.press(Keys.ENTER);
         assertThat(browser.text("#release-name")).isEqualTo(ConsoleScene.SCRIPT);
         assertThat(browser.count("dialog script")).isZero();
@@ -126,12 +126,73 @@ class ConsoleInBrowserTest {
     }
 
     @Test
-    void theListBeginsAtAName() {
-        browser.find("#from").sendKeys("order:1002", Keys.ENTER);
+    void locksAreFoundByKeyboardAlone() {
+        browser.press("/");
+        assertThat(browser.focused()).isEqualTo(browser.find("#name"));
+        browser.press("order:1002", Keys.ENTER);
         await().atMost(SOON).until(() -> !browser.hasRow("held", "order:1001"));
         assertThat(browser.hasRow("held", "order:1002")).isTrue();
-        browser.find("#first-page").click();
+        assertThat(browser.text("#found")).isEqualTo("All 1 that match.");
+        browser.find("#clear").click();
         await().atMost(SOON).until(() -> browser.hasRow("held", "order:1001"));
+        browser.press(Keys.TAB, "BILLING:", Keys.ENTER);
+        await().atMost(SOON).until(() -> !browser.hasRow("held", "order:1001"));
+        assertThat(browser.text("#held-table")).contains("invoice:2026-11", "export:customers");
+        browser.find("#clear").click();
+        await().atMost(SOON).until(() -> browser.hasRow("held", "order:1001"));
+    }
+
+    @Test
+    void whoWaitsStandsBehindTheHolder() {
+        await().atMost(SOON).until(() -> browser.text("#queues-table").contains("invoice:2026-11"));
+        assertThat(browser.text("#queues-table"))
+                .containsSubsequence("invoice:2026-11", "held by", "billing:", "shop:", "alone");
+        assertThat(browser.text("#this-node")).contains("last heartbeat", "machine’s");
+    }
+
+    @Test
+    void aLockTellsItsTimelineByKeyboardAlone() throws Exception {
+        LockHandle lock = locks.acquire(LockRequest.of("told:1"));
+        scene.force("told:1", "<b>stuck</b>");
+        lock.release();
+        try (LockHandle again = locks.acquire(LockRequest.of("told:1"))) {
+            open();
+            browser.tabTo("told:1");
+            browser.press(Keys.ENTER);
+            await().atMost(SOON).until(() -> browser.text("#timeline-table").contains("acquired"));
+            assertThat(browser.text("#details-queue")).contains("holds", "shop:");
+            assertThat(browser.text("#timeline-table"))
+                    .containsSubsequence("acquired", "" + again.fencingToken(), "database")
+                    .containsSubsequence("released by force", "<b>stuck</b>", "billing:", "" + lock.fencingToken())
+                    .containsSubsequence("acquired", "" + lock.fencingToken(), "this process");
+            assertThat(browser.count("#timeline-table b")).isZero();
+            for (Screen screen : Screen.values()) {
+                browser.show(screen);
+                browser.assertAccessible();
+                browser.assertFitsWidth();
+            }
+            browser.photograph(Screen.DESKTOP, "console-lock.png");
+            browser.photograph(Screen.DARK_PHONE, "console-lock-phone-dark.png");
+            browser.press(Keys.ESCAPE);
+            assertThat(browser.focused().getDomProperty("textContent")).isEqualTo("told:1");
+        }
+    }
+
+    @Test
+    void aTaskTellsItsRunsDayByDay() throws Exception {
+        browser.tabTo("reminders");
+        browser.press(Keys.ENTER);
+        await().atMost(SOON).until(() -> browser.count("#calendar li") == 28);
+        assertThat(browser.count("#calendar li.bad")).isEqualTo(3);
+        assertThat(browser.count("#calendar li.none")).isEqualTo(7);
+        assertThat(browser.run("return document.querySelector('#calendar li:last-child').textContent")
+                        .toString())
+                .endsWith(": 1 run, 1 failed or lost");
+        assertThat(browser.text("#timeline-table")).contains("run failed", "mail server refused");
+        browser.assertAccessible();
+        browser.photograph(Screen.DESKTOP, "console-task.png");
+        browser.photograph(Screen.PHONE, "console-task-phone.png");
+        browser.press(Keys.ESCAPE);
     }
 
     @Test

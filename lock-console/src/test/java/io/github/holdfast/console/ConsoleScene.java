@@ -50,7 +50,7 @@ final class ConsoleScene implements AutoCloseable {
         lead(shop, ElectionRequest.of("price-feed").candidate("10.0.0.7:8080"));
         lead(billing, ElectionRequest.of("settlement"));
         campaign(billing, ElectionRequest.of("price-feed").candidate("10.0.0.8:8080"));
-        runTasks();
+        runTasks(application.bean(JdbcTemplate.class));
         waitFor("order:1001", "http-nio-8080-exec-3");
         waitFor("order:1001", "http-nio-8080-exec-7");
         waitFor("invoice:2026-11", "month-end");
@@ -97,7 +97,7 @@ final class ConsoleScene implements AutoCloseable {
         return election;
     }
 
-    private void runTasks() {
+    private void runTasks(JdbcTemplate database) {
         TaskRequest daily = TaskRequest.of("stock-count").every(Duration.ofDays(1));
         assertThat(shop.task(daily).runIfDue(lock -> {})).isEqualTo(TaskOutcome.SUCCEEDED);
         assertThatThrownBy(() -> billing.task(TaskRequest.of("reminders").every(Duration.ofHours(1)))
@@ -110,6 +110,25 @@ final class ConsoleScene implements AutoCloseable {
                 () -> shop.task(TaskRequest.of("nightly-report").every(Duration.ofDays(1)))
                         .runIfDue(lock -> end.await()));
         await().atMost(SOON).until(() -> shop.admin().lastRuns("", 10).size() == 3);
+        recordEarlierRuns(database);
+    }
+
+    /** What an operator does on another node. */
+    void force(String name, String reason) {
+        billing.admin().forceRelease(name, reason);
+    }
+
+    /** Runs on the days before: 20 of them, two failed. */
+    private static void recordEarlierRuns(JdbcTemplate database) {
+        for (int day = 1; day <= 20; day++) {
+            String ended = "begun_at, "
+                    + (day % 9 == 4 ? "'FAILED', 'mail server refused the connection'" : "'SUCCEEDED', null");
+            database.update("insert into lock_run (name, fencing_token, begun_at, ended_at, status, error)"
+                    + " select name, " + (100 - day) + ", dateadd(day, -" + day + ", begun_at), dateadd(day, -" + day
+                    + ", "
+                    + ended.replaceFirst(",", "),")
+                    + " from lock_run where name = 'reminders' and fencing_token > 1000");
+        }
     }
 
     private void waitFor(String name, String thread) {

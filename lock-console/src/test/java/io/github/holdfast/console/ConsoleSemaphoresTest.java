@@ -9,6 +9,7 @@ import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.semaphore.SemaphoreRequest;
+import io.github.holdfast.service.LockFilter;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
@@ -124,12 +125,12 @@ class ConsoleSemaphoresTest {
                         .createEntityManagerFactory();
                 LockService counted =
                         LockService.builder(unit).withoutHousekeeping().build()) {
-            assertThat(statements(counting, counted, "")).as("nothing").isEqualTo(6);
+            assertThat(statements(counting, counted, "")).as("nothing").isEqualTo(7);
             for (int number = 100; number <= 200; number++) {
                 acquire(SemaphoreRequest.of("semaphore " + number).limit(2));
             }
-            assertThat(statements(counting, counted, "")).isEqualTo(7);
-            assertThat(statements(counting, counted, "a")).isEqualTo(8);
+            assertThat(statements(counting, counted, "")).isEqualTo(8);
+            assertThat(statements(counting, counted, "a")).isEqualTo(9);
         }
         assertThat(readOnly.get().uri(STATE))
                 .bodyText()
@@ -139,7 +140,8 @@ class ConsoleSemaphoresTest {
 
     private static int statements(CountingDataSource counting, LockService service, String from) {
         int before = counting.statements();
-        ConsoleState unused = ConsoleState.of(service, RecentLosses.empty(), from);
+        ConsoleState unused =
+                ConsoleState.of(service, RecentLosses.empty(), new HeldSection.Query(from, "", LockFilter.all()));
         return counting.statements() - before;
     }
 

@@ -1,0 +1,131 @@
+package io.github.holdfast.console;
+
+import io.github.holdfast.console.LockConsole.RecentLosses;
+import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.lock.WaiterInfo;
+import io.github.holdfast.service.AuditInfo;
+import io.github.holdfast.service.LockAdmin;
+import io.github.holdfast.service.LockService;
+import io.github.holdfast.service.QueueInfo;
+import io.github.holdfast.service.RunInfo;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.json.JsonWriter.Members;
+
+/**
+ * All that is known of one lock: who holds it, who waits behind whom, what happened, and the runs of its task.
+ *
+ * @param clock the database's clock, read before everything else
+ * @param now the process's monotonic clock at the same time
+ * @param queue null if no node waits
+ * @param threads the threads of this process that wait, also behind another thread of it
+ */
+record LockDetails(
+        String name,
+        Instant clock,
+        long now,
+        String process,
+        List<LockInfo> holders,
+        @Nullable QueueInfo queue,
+        List<WaiterInfo> threads,
+        List<AuditInfo> acts,
+        List<RunInfo> runs,
+        List<RecentEvents.Event> events) {
+
+    /** How many of each kind are read: waiters, acts of operators and holders. */
+    static final int MOST = 100;
+
+    /** How many runs are read. The calendar says where it begins. */
+    static final int MOST_RUNS = 500;
+
+    /**
+     * Reads them from the database, with five statements, or six if the lock was last shared. One of them reads the audit log, which has
+     * no index. The page asks when somebody opens the lock, and not by itself.
+     *
+     * @throws IllegalArgumentException if the name is not valid
+     */
+    static LockDetails of(LockService locks, RecentLosses losses, String name) {
+        LockAdmin admin = locks.admin();
+        Instant clock = admin.databaseClock();
+        long now = System.nanoTime();
+        List<LockInfo> holders = admin.holders(name);
+        return new LockDetails(
+                name,
+                clock,
+                now,
+                admin.process(),
+                holders.subList(0, Math.min(MOST, holders.size())),
+                admin.queue(name, MOST).orElse(null),
+                admin.waiters().stream()
+                        .filter(waiter -> waiter.name().equals(name))
+                        .limit(MOST)
+                        .toList(),
+                admin.audit(name, MOST),
+                admin.runs(name, Long.MAX_VALUE, MOST_RUNS),
+                losses.events(name));
+    }
+
+    void addTo(Members<?> json) {
+        json.add("name", name);
+        json.add("clock", clock);
+        json.add("process", process);
+        json.add("holders", ConsoleState.json(holders, this::holder));
+        json.add("waiters", queue == null ? List.of() : ConsoleState.json(queue.waiters(), this::waiter));
+        json.add("threads", ConsoleState.json(threads, ConsoleState::waiter));
+        json.add("acts", ConsoleState.json(acts, this::act));
+        json.add("mostRuns", MOST_RUNS);
+        json.add("runs", ConsoleState.json(runs, this::run));
+        json.add("events", ConsoleState.json(events, this::event));
+    }
+
+    private void holder(Members<?> json, LockInfo holder) {
+        json.add("holder", holder.holder());
+        json.add("owner", holder.owner());
+        json.add("fencingToken", Long.toString(holder.fencingToken()));
+        json.add("acquiredAt", holder.acquiredAt());
+        json.add("heldFor", since(holder.acquiredAt()));
+        json.add("expiresIn", holder.expiresIn().toMillis());
+        json.add("isKeptByNode", holder.nodeId() != null);
+    }
+
+    private void waiter(Members<?> json, QueueInfo.Waiter waiter) {
+        json.add("node", waiter.node().description());
+        json.add("nodeId", waiter.node().id());
+        json.add("mode", waiter.mode().name());
+        json.add("since", waiter.since());
+        json.add("waited", since(waiter.since()));
+    }
+
+    private void act(Members<?> json, AuditInfo act) {
+        json.add("action", act.action());
+        json.add("holder", act.holder());
+        json.add("fencingToken", Long.toString(act.fencingToken()));
+        json.add("at", act.doneAt());
+        json.add("by", act.doneBy());
+        json.add("reason", act.reason());
+    }
+
+    private void run(Members<?> json, RunInfo run) {
+        Instant end = run.endedAt();
+        json.add("fencingToken", Long.toString(run.fencingToken()));
+        json.add("status", run.status().name());
+        json.add("holder", run.holder());
+        json.add("begunAt", run.begunAt());
+        json.add("endedAt", end);
+        json.add("error", run.error());
+    }
+
+    /** Tells the time of an event as if the database's clock had been read at that moment. */
+    private void event(Members<?> json, RecentEvents.Event event) {
+        json.add("kind", event.kind().name());
+        json.add("fencingToken", Long.toString(event.fencingToken()));
+        json.add("detail", event.detail());
+        json.add("at", clock.minus(event.ago(now)));
+    }
+
+    private long since(Instant then) {
+        return Math.max(0, Duration.between(then, clock).toMillis());
+    }
+}
