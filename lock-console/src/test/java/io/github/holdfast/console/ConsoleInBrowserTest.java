@@ -152,7 +152,8 @@ class ConsoleInBrowserTest {
 
     @Test
     void aLockTellsItsTimelineByKeyboardAlone() throws Exception {
-        LockHandle lock = locks.acquire(LockRequest.of("told:1"));
+        // A forced release frees the lock when its lease is over.
+        LockHandle lock = locks.acquire(LockRequest.of("told:1").lease(Duration.ofSeconds(1)));
         scene.force("told:1", "<b>stuck</b>");
         lock.release();
         try (LockHandle again = locks.acquire(LockRequest.of("told:1"))) {
