@@ -22,10 +22,11 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 import javax.sql.DataSource;
-import org.hibernate.cfg.AvailableSettings;
-import org.hibernate.jpa.HibernatePersistenceConfiguration;
+import org.hibernate.SessionFactory;
+import org.hibernate.jpa.HibernatePersistenceProvider;
 import org.springframework.orm.jpa.EntityManagerFactoryUtils;
 import org.springframework.orm.jpa.JpaTransactionManager;
+import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
 import org.springframework.orm.jpa.vendor.HibernateJpaDialect;
 import org.springframework.transaction.support.TransactionTemplate;
 
@@ -93,11 +94,14 @@ final class DatabaseUnderTest implements AutoCloseable {
     }
 
     private EntityManagerFactory unit(DataSource connections) {
-        HibernatePersistenceConfiguration configuration = new HibernatePersistenceConfiguration(prefix)
-                .mappingFile("META-INF/holdfast-orm.xml")
-                .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, connections);
-        configuration.properties(properties);
-        EntityManagerFactory made = configuration.createEntityManagerFactory();
+        LocalContainerEntityManagerFactoryBean factory = new LocalContainerEntityManagerFactoryBean();
+        factory.setPersistenceUnitName(prefix);
+        factory.setPersistenceProviderClass(HibernatePersistenceProvider.class);
+        factory.setMappingResources("META-INF/holdfast-orm.xml");
+        factory.setDataSource(connections);
+        factory.setJpaPropertyMap(properties);
+        factory.afterPropertiesSet();
+        EntityManagerFactory made = factory.getNativeEntityManagerFactory();
         opened.push(made);
         return made;
     }
@@ -105,6 +109,10 @@ final class DatabaseUnderTest implements AutoCloseable {
     /** Runs the work in a transaction like the user's own. It commits only while the thread holds its locks. */
     void inTransaction(Consumer<EntityManager> work) {
         transaction.executeWithoutResult(status -> work.accept(entityManager()));
+    }
+
+    private SessionFactory sessions() {
+        return unit.unwrap(SessionFactory.class);
     }
 
     private EntityManager entityManager() {
@@ -121,22 +129,24 @@ final class DatabaseUnderTest implements AutoCloseable {
 
     /** Returns a lock's row, even if its lease is over. */
     Optional<LockEntity> row(String name) {
-        return unit.callInTransaction(em -> Optional.ofNullable(em.find(LockEntity.class, name)));
+        return sessions().fromTransaction(em -> Optional.ofNullable(em.find(LockEntity.class, name)));
     }
 
     /** Returns how many threads wait for the locks whose names begin like this, as far as other services can see. */
     long waiters(String name) {
-        return unit.callInTransaction(
-                em -> em.createQuery("select count(*) from HoldfastWaiter w where w.name like :name", Long.class)
+        return sessions()
+                .fromTransaction(em -> em.createQuery(
+                                "select count(*) from HoldfastWaiter w where w.name like :name", Long.class)
                         .setParameter("name", name + "%")
                         .getSingleResult());
     }
 
     /** Deletes a lock's row, as housekeeping does after a long time. */
     void removeRow(String name) {
-        unit.runInTransaction(em -> em.createQuery("delete from HoldfastLock where name = :name")
-                .setParameter("name", name)
-                .executeUpdate());
+        sessions()
+                .inTransaction(em -> em.createMutationQuery("delete from HoldfastLock where name = :name")
+                        .setParameter("name", name)
+                        .executeUpdate());
     }
 
     /** Closes the services, and removes their rows and tables. */
@@ -147,7 +157,7 @@ final class DatabaseUnderTest implements AutoCloseable {
         for (AutoCloseable service : services) {
             service.close();
         }
-        unit.runInTransaction(em -> {
+        sessions().inTransaction(em -> {
             delete(em, "HoldfastWaiter", "name");
             delete(em, "HoldfastHolder", "name");
             delete(em, "HoldfastRun", "name");

@@ -33,7 +33,7 @@ final class AutocommitExecutor {
     private final Opening opening;
     private final Closing closing;
     private final UselessConnections useless;
-    private final UnaryOperator<String> inAutocommit;
+    private final StatementInspector inAutocommit;
     private final SqlErrors errors;
 
     private interface Opening {
@@ -174,8 +174,9 @@ final class AutocommitExecutor {
 
     /** Opens a Hibernate session on the connection of a statement. */
     Session session(Connection connection) throws SQLException {
-        SessionBuilder session = factory.withOptions().connection(connection);
-        return (connection.getAutoCommit() ? session.statementInspector(inAutocommit) : session).openSession();
+        SessionBuilder session = HibernateSessions.on(factory, connection);
+        return (connection.getAutoCommit() ? HibernateSessions.inspecting(session, inAutocommit) : session)
+                .openSession();
     }
 
     /**

@@ -12,7 +12,7 @@ import java.util.Set;
 import org.hibernate.FlushMode;
 import org.hibernate.Session;
 import org.hibernate.SessionFactory;
-import org.hibernate.StatelessSession;
+import org.hibernate.SharedSessionContract;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.jspecify.annotations.Nullable;
 import org.springframework.dao.support.DataAccessUtils;
@@ -195,8 +195,7 @@ public final class CommitGuard {
      * contain an older version of a row, and Hibernate would refuse to lock it.
      */
     private Set<Grant> standing(Session session, Collection<Grant> grants) {
-        try (StatelessSession beside =
-                session.statelessWithOptions().connection().openStatelessSession()) {
+        try (SharedSessionContract beside = HibernateSessions.beside(session)) {
             return rows.standing(beside, grants);
         }
     }
@@ -255,8 +254,7 @@ public final class CommitGuard {
     }
 
     private boolean seesWhatWasBefore(Session session, Grant grant, Set<Grant> seen) {
-        try (StatelessSession beside =
-                session.statelessWithOptions().connection().openStatelessSession()) {
+        try (SharedSessionContract beside = HibernateSessions.beside(session)) {
             return beside
                     .createSelectionQuery("select l from HoldfastLock l where l.name = :name", LockEntity.class)
                     .setParameter("name", grant.name())
@@ -278,7 +276,7 @@ public final class CommitGuard {
      * Whether nobody who shared the lock before can still commit what the grant must see. Those who share it do not wait for each
      * other's commits. Whoever has it alone does, so they must be gone in the snapshot.
      */
-    private static boolean isOver(LockEntity row, Grant grant, StatelessSession beside) {
+    private static boolean isOver(LockEntity row, Grant grant, SharedSessionContract beside) {
         return row.isShared()
                 && (grant.kind() == Grant.Kind.SHARE
                         || beside.createSelectionQuery(

@@ -73,9 +73,7 @@ record CompiledSql(String text, List<Integer> markers) {
     /** As {@link #of(SessionFactoryImplementor, Method, List)}, with other HQL for the parameters of the method. */
     static CompiledSql of(SessionFactoryImplementor factory, String hql, Method method, List<Object> samples) {
         Recorder recorder = new Recorder();
-        try (Session session = factory.withOptions()
-                .connection(recorder.connection())
-                .noStatementInspector()
+        try (Session session = HibernateSessions.inspecting(HibernateSessions.on(factory, recorder.connection()), null)
                 .openSession()) {
             session.beginTransaction();
             if (method.isAnnotationPresent(Modifying.class)) {

@@ -8,8 +8,6 @@ import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import javax.sql.DataSource;
-import org.hibernate.ConnectionAcquisitionMode;
-import org.hibernate.ConnectionReleaseMode;
 import org.hibernate.Session;
 import org.hibernate.SessionEventListener;
 import org.hibernate.SessionFactory;
@@ -61,9 +59,7 @@ final class IsolatedPersistenceUnit {
      * Opens a session that keeps its connection until the session is closed. Otherwise the warnings of a commit would be lost.
      */
     private static Session open(SessionFactory factory) {
-        return factory.withOptions()
-                .connectionHandling(ConnectionAcquisitionMode.AS_NEEDED, ConnectionReleaseMode.ON_CLOSE)
-                .openSession();
+        return HibernateSessions.keepingConnection(factory.withOptions()).openSession();
     }
 
     /**

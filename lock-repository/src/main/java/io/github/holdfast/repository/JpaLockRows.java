@@ -15,10 +15,17 @@ final class JpaLockRows implements TransactionalLockRows {
 
     private final LockRepository queries;
     private final LockAuditRepository audits;
+    private final @Nullable H2RowLocks rowLocks;
 
-    JpaLockRows(LockRepository queries, LockAuditRepository audits) {
+    /**
+     * Creates the rows.
+     *
+     * @param rowLocks what locks rows before the queries do; null on most databases
+     */
+    JpaLockRows(LockRepository queries, LockAuditRepository audits, @Nullable H2RowLocks rowLocks) {
         this.queries = queries;
         this.audits = audits;
+        this.rowLocks = rowLocks;
     }
 
     /** Returns the bare statements. */
@@ -41,9 +48,17 @@ final class JpaLockRows implements TransactionalLockRows {
         return queries.findForUpdate(name);
     }
 
+    /** Does the same as {@link #findForUpdate(String)}, for callers that have set a timeout for the wait. */
+    Optional<LockEntity> findForUpdate(String name, Duration atMost) {
+        if (rowLocks != null) {
+            rowLocks.await(name, atMost);
+        }
+        return queries.findForUpdate(name);
+    }
+
     @Override
     public Optional<LockEntity> findForUpdateSkipLocked(String name) {
-        return queries.findForUpdateSkipLocked(name);
+        return rowLocks == null || rowLocks.lockIfFree(name) ? queries.findForUpdateSkipLocked(name) : Optional.empty();
     }
 
     @Override

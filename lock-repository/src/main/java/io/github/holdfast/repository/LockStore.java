@@ -23,7 +23,6 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
-import org.hibernate.Timeouts;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.jspecify.annotations.Nullable;
 
@@ -37,6 +36,9 @@ import org.jspecify.annotations.Nullable;
 public final class LockStore implements AutoCloseable {
 
     private static final Duration AT_ONCE = Duration.ofSeconds(1);
+
+    /** The lock timeout that is none, in milliseconds. */
+    private static final int WAIT_FOREVER = -1;
 
     private final StoreTransactions transactions;
     private final JpaLockRows locks;
@@ -55,7 +57,8 @@ public final class LockStore implements AutoCloseable {
         this.severalWriters = severalWriters;
         transactions = new StoreTransactions(factory, connections);
         LockAuditRepository audits = transactions.repository(LockAuditRepository.class);
-        locks = new JpaLockRows(transactions.repository(LockRepository.class), audits);
+        locks = new JpaLockRows(
+                transactions.repository(LockRepository.class), audits, H2RowLocks.ifNeeded(transactions));
         nodes = transactions.repository(LockNodeRepository.class);
         pages = transactions.repository(LockPageRepository.class);
         runs = transactions.repository(LockRunRepository.class);
@@ -289,7 +292,8 @@ public final class LockStore implements AutoCloseable {
      */
     public RowTransaction beginRowTransaction() {
         try {
-            return new OwnRowTransaction(this, transactions.factory().createEntityManager(), uselessOfApplication);
+            EntityManagerFactory applications = transactions.factory();
+            return new OwnRowTransaction(this, applications.createEntityManager(), uselessOfApplication);
         } catch (RuntimeException thrown) {
             throw StoreException.of(SqlErrors.ofBegin(thrown), thrown);
         }
@@ -313,9 +317,9 @@ public final class LockStore implements AutoCloseable {
         entityManager.setProperty(
                 HINT_SPEC_LOCK_TIMEOUT,
                 transactions.dialect().isWaitCancellable()
-                        ? Timeouts.WAIT_FOREVER_MILLI
+                        ? WAIT_FOREVER
                         : Math.multiplyExact(StatementTimeout.seconds(atMost), 1000));
-        return transactions.within(entityManager, atMost, () -> locks.findForUpdate(name));
+        return transactions.within(entityManager, atMost, () -> locks.findForUpdate(name, atMost));
     }
 
     /** Whether a transaction that has only locked rows must end by a commit. */

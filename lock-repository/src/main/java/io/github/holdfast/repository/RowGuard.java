@@ -13,7 +13,7 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.hibernate.StatelessSession;
+import org.hibernate.SharedSessionContract;
 import org.hibernate.query.CommonQueryContract;
 import org.hibernate.query.MutationQuery;
 import org.hibernate.query.Query;
@@ -24,7 +24,7 @@ public enum RowGuard {
     /** Locks up to {@link #BATCH} rows in one statement, shared where the database supports it. */
     LOCKS_ALL {
         @Override
-        Set<Grant> standing(StatelessSession session, Collection<Grant> grants) {
+        Set<Grant> standing(SharedSessionContract session, Collection<Grant> grants) {
             Map<Grant.Kind, List<Grant>> byKind = sorted(grants)
                     .collect(Collectors.groupingBy(
                             Grant::kind, () -> new EnumMap<>(Grant.Kind.class), Collectors.toList()));
@@ -45,7 +45,7 @@ public enum RowGuard {
      */
     LOCKS_EACH {
         @Override
-        Set<Grant> standing(StatelessSession session, Collection<Grant> grants) {
+        Set<Grant> standing(SharedSessionContract session, Collection<Grant> grants) {
             return sorted(grants)
                     .flatMap(grant -> locked(session, List.of(grant)).stream())
                     .collect(Collectors.toSet());
@@ -61,7 +61,7 @@ public enum RowGuard {
      */
     CHANGES_EACH {
         @Override
-        Set<Grant> standing(StatelessSession session, Collection<Grant> grants) {
+        Set<Grant> standing(SharedSessionContract session, Collection<Grant> grants) {
             return sorted(grants).filter(grant -> isChanged(session, grant)).collect(Collectors.toSet());
         }
     };
@@ -80,7 +80,7 @@ public enum RowGuard {
      *
      * @param session a session in the transaction
      */
-    abstract Set<Grant> standing(StatelessSession session, Collection<Grant> grants);
+    abstract Set<Grant> standing(SharedSessionContract session, Collection<Grant> grants);
 
     /**
      * Sorts the grants, so that all transactions lock rows in the same order. Holders with the same chosen owner may have several
@@ -94,7 +94,7 @@ public enum RowGuard {
     }
 
     /** Locks the rows of these grants, which are of the same kind, and returns those that stand. */
-    private static Set<Grant> locked(StatelessSession session, List<Grant> grants) {
+    private static Set<Grant> locked(SharedSessionContract session, List<Grant> grants) {
         return switch (grants.get(0).kind()) {
             case LOCK -> locked(session, grants, LockEntity.class, Grant::of);
             case SHARE -> locked(session, grants, LockHolder.class, Grant::of);
@@ -102,7 +102,7 @@ public enum RowGuard {
     }
 
     private static <T> Set<Grant> locked(
-            StatelessSession session, List<Grant> grants, Class<T> rows, Function<T, Grant> shown) {
+            SharedSessionContract session, List<Grant> grants, Class<T> rows, Function<T, Grant> shown) {
         Query<T> query = session.createQuery(
                 "select l from " + entity(grants.get(0)) + " l where " + condition(grants.size()), rows);
         bind(query, grants);
@@ -114,7 +114,7 @@ public enum RowGuard {
         return grant.kind() == Grant.Kind.LOCK ? "HoldfastLock" : "HoldfastHolder";
     }
 
-    private static boolean isChanged(StatelessSession session, Grant grant) {
+    private static boolean isChanged(SharedSessionContract session, Grant grant) {
         MutationQuery update = session.createMutationQuery(
                 "update " + entity(grant) + " l set l.guardCount = l.guardCount + 1 where " + condition(1));
         bind(update, List.of(grant));

@@ -3,6 +3,7 @@ package io.github.holdfast.repository;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNode;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
+import java.lang.reflect.Constructor;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
@@ -18,6 +19,7 @@ import org.hibernate.metamodel.mapping.PropertyBasedMapping;
 import org.hibernate.type.StandardBasicTypes;
 import org.hibernate.type.descriptor.WrapperOptions;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.BeanUtils;
 
 /**
  * The columns of {@link LockRepository#read}. They are read by the types of Hibernate's mapping, but without a session.
@@ -67,16 +69,23 @@ final class SnapshotColumns {
      */
     private static final class EntityColumns<T> {
 
-        private final Class<T> type;
-        private final EntityMappingType mapping;
+        private final Constructor<T> constructor;
         private final EntityIdentifierMapping id;
         private final List<AttributeMapping> attributes = new ArrayList<>();
 
         EntityColumns(SessionFactoryImplementor factory, Class<T> type) {
-            this.type = type;
-            mapping = factory.getMappingMetamodel().getEntityDescriptor(type);
+            constructor = constructor(type);
+            EntityMappingType mapping = factory.getMappingMetamodel().getEntityDescriptor(type);
             id = mapping.getIdentifierMapping();
             mapping.forEachAttributeMapping(attribute -> attributes.add(attribute));
+        }
+
+        private static <T> Constructor<T> constructor(Class<T> type) {
+            try {
+                return type.getDeclaredConstructor();
+            } catch (NoSuchMethodException missing) {
+                throw new IllegalStateException(type + " has no constructor for JPA", missing);
+            }
         }
 
         int count() {
@@ -99,14 +108,13 @@ final class SnapshotColumns {
             if (key == null) {
                 return null;
             }
-            Object entity =
-                    mapping.getRepresentationStrategy().getInstantiator().instantiate();
+            T entity = BeanUtils.instantiateClass(constructor);
             ((PropertyBasedMapping) id).getPropertyAccess().getSetter().set(entity, key);
             int column = first;
             for (AttributeMapping attribute : attributes) {
                 attribute.setValue(entity, value(attribute.getSingleJdbcMapping(), result, ++column, options));
             }
-            return type.cast(entity);
+            return entity;
         }
     }
 }

@@ -58,8 +58,9 @@ final class StoreTransactions {
         // The proxy of a package-private interface needs the interface's own class loader. By default, Spring Data
         // uses the thread's context class loader.
         repositories.setBeanClassLoader(StoreTransactions.class.getClassLoader());
-        // By default, Spring Data parses every query for sorting and counting. No caller needs that.
-        repositories.setQueryEnhancerSelector(query -> QueryEnhancerFactories.fallback());
+        if (!HibernateSessions.isHibernate6()) {
+            SpringData4.leaveQueriesUnparsed(repositories);
+        }
         repositories.addRepositoryProxyPostProcessor(
                 (proxy, repository) -> proxy.addAdvice((MethodInterceptor) this::fresh));
         useless = UselessConnections.of(factory, connections);
@@ -283,6 +284,15 @@ final class StoreTransactions {
             transactions.rollback(transaction);
         } catch (RuntimeException alsoFailed) {
             thrown.addSuppressed(alsoFailed);
+        }
+    }
+
+    /** Loaded only with Spring Data 4. */
+    private static final class SpringData4 {
+
+        /** By default, Spring Data parses every query for sorting and counting. No caller needs that. */
+        static void leaveQueriesUnparsed(JpaRepositoryFactory repositories) {
+            repositories.setQueryEnhancerSelector(query -> QueryEnhancerFactories.fallback());
         }
     }
 }

@@ -3,14 +3,15 @@ package io.github.holdfast.service;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.repository.PersistenceUnit;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
+import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
-import org.hibernate.cfg.AvailableSettings;
-import org.hibernate.jpa.HibernatePersistenceConfiguration;
 import org.springframework.orm.jpa.EntityManagerFactoryUtils;
 import org.springframework.orm.jpa.EntityManagerHolder;
 import org.springframework.orm.jpa.JpaTransactionManager;
@@ -32,11 +33,9 @@ final class Bookkeeper implements AutoCloseable {
     }
 
     static Bookkeeper on(DataSource connections, UnaryOperator<LockServiceBuilder> settings) {
-        EntityManagerFactory unit = new HibernatePersistenceConfiguration("ledger")
-                .managedClasses(LockEntity.ENTITIES)
-                .managedClass(Ledger.Account.class)
-                .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, connections)
-                .createEntityManagerFactory();
+        Class<?>[] entities = Stream.concat(LockEntity.ENTITIES.stream(), Stream.of(Ledger.Account.class))
+                .toArray(Class<?>[]::new);
+        EntityManagerFactory unit = PersistenceUnit.of(connections, Map.of(), entities);
         JpaTransactionManager manager = new JpaTransactionManager(unit);
         manager.setJpaDialect(new HibernateJpaDialect());
         LockServiceBuilder builder =

@@ -31,6 +31,7 @@ import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.hibernate.SessionFactory;
 import org.hibernate.cfg.AvailableSettings;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -294,16 +295,16 @@ abstract class TransactionContract {
         EntityManagerFactory plain = services.unit(pool);
         LockService service = services.build(plain, builder -> builder);
         LockHandle own = service.acquire(LockRequest.of("plain"));
-        plain.runInTransaction(em -> {
-            em.createNativeQuery("update stock set n = 1").executeUpdate();
+        plain.unwrap(SessionFactory.class).inTransaction(em -> {
+            em.createNativeMutationQuery("update stock set n = 1").executeUpdate();
             own.guard(em);
             assertThatIllegalStateException().isThrownBy(() -> lock.guard(em));
         });
         assertThat(written()).isEqualTo(1);
         database.execute("update distributed_lock set fencing_token = fencing_token + 1 where name = 'plain'");
         assertThatExceptionOfType(LockLostException.class)
-                .isThrownBy(() -> plain.runInTransaction(em -> {
-                    em.createNativeQuery("update stock set n = 2").executeUpdate();
+                .isThrownBy(() -> plain.unwrap(SessionFactory.class).inTransaction(em -> {
+                    em.createNativeMutationQuery("update stock set n = 2").executeUpdate();
                     own.guard(em);
                 }));
         assertThat(written()).isEqualTo(1);
