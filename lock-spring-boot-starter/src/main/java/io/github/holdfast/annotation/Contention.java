@@ -13,7 +13,6 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import org.springframework.core.Nullness;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
@@ -76,8 +75,7 @@ interface Contention {
             return Contention::emptyStage;
         }
         Object empty = EMPTY.get(type);
-        boolean mayBeNull =
-                type == void.class || type == Void.class || Nullness.forMethodReturnType(method) == Nullness.NULLABLE;
+        boolean mayBeNull = type == void.class || type == Void.class || NullableResult.isOf(method);
         if (empty == null && !mayBeNull) {
             throw new IllegalArgumentException("it would return null when it is skipped, but its result, a "
                     + type.getTypeName() + ", is not @Nullable: add @Nullable, return an Optional, or name a fallback");

@@ -51,7 +51,7 @@ final class ElectionStarter implements SmartLifecycle {
     }
 
     /** Not pauseable, as {@link LockShutdown} is not. */
-    @Override
+    @SuppressWarnings("MissingOverride") // Spring 6 pauses nothing
     public boolean isPauseable() {
         return false;
     }

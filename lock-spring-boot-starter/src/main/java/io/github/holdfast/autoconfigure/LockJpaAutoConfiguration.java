@@ -8,11 +8,9 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProp
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
-import org.springframework.boot.jpa.EntityManagerFactoryBuilder;
 import org.springframework.boot.jpa.autoconfigure.EntityManagerFactoryBuilderCustomizer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
-import org.springframework.orm.jpa.persistenceunit.PersistenceUnitPostProcessor;
 
 /**
  * Adds the entities of the locks to the application's persistence unit, whatever packages the application scans. It also prepares
@@ -32,20 +30,11 @@ final class LockJpaAutoConfiguration {
     EntityManagerFactoryBuilderCustomizer holdfastEntities(
             HoldfastProperties properties, ConfigurableListableBeanFactory beans) {
         PersistenceUnits units = new PersistenceUnits(beans, properties.jpa());
-        return builder -> add(builder, unit -> {
+        return builder -> UnitPostProcessors.add(builder, unit -> {
             if (units.isToHaveLocks(unit.getPersistenceUnitName())) {
                 LockEntities.addTo(unit);
             }
         });
-    }
-
-    private static void add(EntityManagerFactoryBuilder builder, PersistenceUnitPostProcessor entities) {
-        try {
-            builder.addPersistenceUnitPostProcessors(entities);
-        } catch (NoSuchMethodError before41) {
-            // Spring Boot 4.0 applies the post-processors of only one customizer.
-            builder.setPersistenceUnitPostProcessors(entities);
-        }
     }
 
     @Bean

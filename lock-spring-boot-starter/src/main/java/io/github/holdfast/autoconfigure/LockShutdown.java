@@ -80,7 +80,7 @@ final class LockShutdown implements SmartLifecycle {
     }
 
     /** Not pauseable. Spring pauses a context between two test classes and resumes it later, but a closed service stays closed. */
-    @Override
+    @SuppressWarnings("MissingOverride") // Spring 6 pauses nothing
     public boolean isPauseable() {
         return false;
     }

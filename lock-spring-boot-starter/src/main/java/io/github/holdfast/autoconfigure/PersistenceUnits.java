@@ -1,10 +1,11 @@
 package io.github.holdfast.autoconfigure;
 
 import jakarta.persistence.EntityManagerFactory;
-import jakarta.persistence.PersistenceUnitTransactionType;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import org.hibernate.engine.spi.SessionFactoryImplementor;
+import org.hibernate.resource.transaction.spi.TransactionCoordinatorBuilder;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.orm.jpa.EntityManagerFactoryInfo;
@@ -56,7 +57,9 @@ final class PersistenceUnits {
 
     private static String nameOf(EntityManagerFactory unit) {
         return String.valueOf(
-                unit instanceof EntityManagerFactoryInfo info ? info.getPersistenceUnitName() : unit.getName());
+                unit instanceof EntityManagerFactoryInfo info
+                        ? info.getPersistenceUnitName()
+                        : unit.unwrap(SessionFactoryImplementor.class).getName());
     }
 
     private LockSetupException undecided(Map<String, EntityManagerFactory> units) {
@@ -92,7 +95,11 @@ final class PersistenceUnits {
     }
 
     private static void refuseJta(EntityManagerFactory unit) {
-        if (unit.getTransactionType() == PersistenceUnitTransactionType.JTA) {
+        boolean isJta = unit.unwrap(SessionFactoryImplementor.class)
+                .getServiceRegistry()
+                .requireService(TransactionCoordinatorBuilder.class)
+                .isJta();
+        if (isJta) {
             throw jta("the persistence unit '" + nameOf(unit) + "' uses them", null);
         }
     }

@@ -1,0 +1,19 @@
+package io.github.holdfast.autoconfigure;
+
+import org.springframework.boot.jpa.EntityManagerFactoryBuilder;
+import org.springframework.orm.jpa.persistenceunit.PersistenceUnitPostProcessor;
+
+/** Adds to what changes persistence units as they are built. The starter for Spring Boot 3 has a class of its own for it. */
+final class UnitPostProcessors {
+
+    private UnitPostProcessors() {}
+
+    static void add(EntityManagerFactoryBuilder builder, PersistenceUnitPostProcessor postProcessor) {
+        try {
+            builder.addPersistenceUnitPostProcessors(postProcessor);
+        } catch (NoSuchMethodError before41) {
+            // Spring Boot 4.0 applies the post-processors of only one customizer.
+            builder.setPersistenceUnitPostProcessors(postProcessor);
+        }
+    }
+}
