@@ -23,6 +23,7 @@ class SpringBoot3Test {
         assertThat(output.getOut())
                 .contains("APPLICATION FAILED TO START")
                 .contains("needs Spring Boot 4.0 or newer, but this is Spring Boot 3.5.")
+                .contains("Depend on io.github.holdfast:lock-spring-boot3-starter instead")
                 .doesNotContain("ClassNotFoundException");
     }
 

@@ -24,9 +24,9 @@ final class SpringBootVersionCheck implements ApplicationContextInitializer<Conf
         String version = SpringBootVersion.getVersion();
         if (majorOf(version) < OLDEST) {
             throw new LockSetupException(
-                    "lock-spring-boot-starter needs Spring Boot 4.0 or newer, but this is Spring Boot " + version,
-                    "Use Spring Boot 4.0 or newer, with the versions of Hibernate and Spring Data that Holdfast needs,"
-                            + " or remove the dependency.");
+                    "lock-spring-boot-starter needs Spring Boot 4.0 or newer, but this is Spring Boot " + version, """
+                    Depend on io.github.holdfast:lock-spring-boot3-starter instead, which is for Spring Boot 3.5, or use \
+                    Spring Boot 4.0 or newer.""");
         }
     }
 
