@@ -48,13 +48,17 @@ abstract class AdminCrashPointContract extends CrashPoints {
 
     @Test
     @Breaks({
+        "LockAdmin.audit(String, int)",
         "LockAdmin.databaseClock()",
+        "LockAdmin.held(LockFilter, String, int)",
         "LockAdmin.held(String, int)",
         "LockAdmin.holders(String)",
         "LockAdmin.lastRuns(String, int)",
         "LockAdmin.nodes(String, int)",
         "LockAdmin.permits(Collection, int)",
         "LockAdmin.permits(String)",
+        "LockAdmin.queue(String, int)",
+        "LockAdmin.queues(int)",
         "LockAdmin.runs(String, long, int)",
         "LockAdmin.semaphore(String)",
         "LockAdmin.semaphores(String, int)"
@@ -62,7 +66,12 @@ abstract class AdminCrashPointContract extends CrashPoints {
     void whatIsThereIsRead() {
         List<Crash.Use<LockAdmin>> reads = List.of(
                 LockAdmin::databaseClock,
+                admin -> assertThat(admin.audit("read", 1)).isEmpty(),
                 admin -> assertThat(admin.held("reader", 1)).hasSize(1),
+                admin -> assertThat(admin.held(LockFilter.all().named("reader of"), "", 1))
+                        .hasSize(1),
+                admin -> assertThat(admin.queue("read", 1)).isEmpty(),
+                admin -> assertThat(admin.queues(1)).isNotNull(),
                 admin -> assertThat(admin.holders("reader of all")).hasSize(1),
                 admin -> assertThat(admin.nodes("", 1)).hasSize(1),
                 admin -> assertThat(admin.lastRuns("", 1)).isNotNull(),
