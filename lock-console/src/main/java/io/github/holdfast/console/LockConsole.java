@@ -199,7 +199,7 @@ public final class LockConsole {
                 status, MediaType.APPLICATION_JSON, json.toJsonString().getBytes(UTF_8));
     }
 
-    /** Keeps the last 100 lock losses of one service, and its last 2000 other events, for the console. Thread-safe. */
+    /** Keeps the last 100 lock losses of one service, and its last 1000 of each sort of other events, for the console. Thread-safe. */
     public static final class RecentLosses implements LockListener {
 
         private static final int KEPT = 100;

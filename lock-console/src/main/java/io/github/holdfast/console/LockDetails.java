@@ -3,6 +3,7 @@ package io.github.holdfast.console;
 import io.github.holdfast.console.LockConsole.RecentLosses;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.WaiterInfo;
+import io.github.holdfast.semaphore.PermitInfo;
 import io.github.holdfast.service.AuditInfo;
 import io.github.holdfast.service.LockAdmin;
 import io.github.holdfast.service.LockService;
@@ -19,6 +20,7 @@ import org.springframework.boot.json.JsonWriter.Members;
  *
  * @param clock the database's clock, read before everything else
  * @param now the process's monotonic clock at the same time
+ * @param permits those who hold permits; empty if somebody holds the lock, or it is no semaphore
  * @param queue null if no node waits
  * @param threads the threads of this process that wait, also behind another thread of it
  */
@@ -28,20 +30,21 @@ record LockDetails(
         long now,
         String process,
         List<LockInfo> holders,
+        List<PermitInfo> permits,
         @Nullable QueueInfo queue,
         List<WaiterInfo> threads,
         List<AuditInfo> acts,
         List<RunInfo> runs,
         List<RecentEvents.Event> events) {
 
-    /** How many of each kind are read: waiters, acts of operators and holders. */
+    /** How many of each kind are shown: waiters, acts of operators and holders. Only of holders, more may be read. */
     static final int MOST = 100;
 
     /** How many runs are read. The calendar says where it begins. */
     static final int MOST_RUNS = 500;
 
     /**
-     * Reads them from the database, with five statements, or six if the lock was last shared. One of them reads the audit log, which has
+     * Reads them from the database, with five statements; six if the lock was last shared, or nobody holds it. One of them reads the audit log, which has
      * no index. The page asks when somebody opens the lock, and not by itself.
      *
      * @throws IllegalArgumentException if the name is not valid
@@ -57,6 +60,7 @@ record LockDetails(
                 now,
                 admin.process(),
                 holders.subList(0, Math.min(MOST, holders.size())),
+                holders.isEmpty() ? admin.permits(name).stream().limit(MOST).toList() : List.of(),
                 admin.queue(name, MOST).orElse(null),
                 admin.waiters().stream()
                         .filter(waiter -> waiter.name().equals(name))
@@ -71,7 +75,11 @@ record LockDetails(
         json.add("name", name);
         json.add("clock", clock);
         json.add("process", process);
-        json.add("holders", ConsoleState.json(holders, this::holder));
+        json.add(
+                "holders",
+                permits.isEmpty()
+                        ? ConsoleState.json(holders, this::holder)
+                        : ConsoleState.json(permits, this::permits));
         json.add("waiters", queue == null ? List.of() : ConsoleState.json(queue.waiters(), this::waiter));
         json.add("threads", ConsoleState.json(threads, ConsoleState::waiter));
         json.add("acts", ConsoleState.json(acts, this::act));
@@ -83,6 +91,17 @@ record LockDetails(
     private void holder(Members<?> json, LockInfo holder) {
         json.add("holder", holder.holder());
         json.add("owner", holder.owner());
+        json.add("fencingToken", Long.toString(holder.fencingToken()));
+        json.add("acquiredAt", holder.acquiredAt());
+        json.add("heldFor", since(holder.acquiredAt()));
+        json.add("expiresIn", holder.expiresIn().toMillis());
+        json.add("isKeptByNode", holder.nodeId() != null);
+    }
+
+    private void permits(Members<?> json, PermitInfo holder) {
+        json.add("holder", holder.holder());
+        json.add("owner", holder.owner());
+        json.add("permits", holder.permits());
         json.add("fencingToken", Long.toString(holder.fencingToken()));
         json.add("acquiredAt", holder.acquiredAt());
         json.add("heldFor", since(holder.acquiredAt()));

@@ -413,7 +413,8 @@ function update(row, contents) {
 
 /* Refreshing */
 
-const isFresh = () => !isPaused && problem === null;
+const isOld = () => performance.now() - receivedAt > 3 * REFRESH_MILLIS;
+const isFresh = () => !isPaused && problem === null && !isOld();
 
 async function ask(path, options = {}) {
   const answer = await fetch(new URL(path, BASE), {
@@ -456,17 +457,22 @@ async function refresh() {
 }
 
 async function fetchState() {
+  const asked = performance.now();
+  const [wanted, begin] = [query, ends];
   try {
-    const asked = performance.now();
-    const wanted = {...query, after: ends.at(-1) ?? ''};
-    const answer = await ask(`state?${new URLSearchParams(wanted)}`);
-    took = performance.now() - asked;
+    const answer = await ask(`state?${new URLSearchParams({...wanted, after: begin.at(-1) ?? ''})}`);
+    if (wanted !== query || begin !== ends) {
+      // Somebody has searched or turned the page meanwhile: this answers another question.
+      return;
+    }
     state = answer;
     receivedAt = performance.now();
     problem = null;
     keepingFocus(show);
   } catch (failure) {
     problem = why(failure);
+  } finally {
+    took = performance.now() - asked;
   }
   showFreshness();
 }
@@ -489,6 +495,7 @@ function show() {
   fillQueues(state.queues);
   fill('elections', state.elections, 0);
   fillSemaphores(state.semaphores);
+  byId('next-page').disabled = false;
   byId('next-page').hidden = state.nextHeld === null;
   byId('first-page').hidden = ends.length === 0;
   byId('previous-page').hidden = ends.length < 2;
@@ -520,8 +527,11 @@ function tellFound() {
   const found = byId('found');
   found.hidden = count === 0 || (isLast && ends.length === 0 && !isFiltered());
   found.textContent = words;
-  byId('held-table').closest('section').querySelector('.empty').textContent =
-    isFiltered() ? 'Nobody holds a lock that matches.' : 'Nobody holds a lock.';
+  const empty = byId('held-table').closest('section').querySelector('.empty');
+  empty.replaceChildren(isFiltered() ? 'Nobody holds a lock that matches. Elections and semaphores are below.' : 'Nobody holds a lock.');
+  if (count === 0 && query.name !== '') {
+    empty.append(' All that is known of ', name(query.name));
+  }
   byId('clear').hidden = !isFiltered();
 }
 
@@ -557,7 +567,7 @@ function showCounts() {
   byId('tasks-count').textContent = all(state.runs);
   byId('tasks-word').textContent = (all(state.runs) === 1 ? 'task' : 'tasks') + (failed ? `, ${failed} not well` : '');
   byId('losses-count').textContent = all(state.losses);
-  announce(`${held} held, ${all(state.waiters)} waiting, ${all(state.losses)} lost`);
+  announce(`${held} ${isFiltered() ? 'found' : 'held'}, ${all(state.waiters)} waiting, ${all(state.losses)} lost`);
 }
 
 /** Announces a sentence to screen readers, only when it changes. */
@@ -590,7 +600,7 @@ function tick() {
   } else if (state !== null && isPaused) {
     [words, look] = [`Paused: ${age} old`, 'waiting'];
   } else if (state !== null) {
-    [words, look] = [age === 'now' ? 'Updated just now' : `Updated ${age} ago`, 'good'];
+    [words, look] = [age === 'now' ? 'Updated just now' : `Updated ${age} ago`, isOld() ? 'waiting' : 'good'];
   }
   shown.textContent = words;
   shown.className = `badge ${look}`;
@@ -622,13 +632,19 @@ document.addEventListener('visibilitychange', () => {
 function turnTo(...newEnds) {
   ends = newEnds;
   byId('held').focus();
+  refreshAnew();
+}
+
+/** The button that turns the page needs the answer that is to come. */
+function refreshAnew() {
+  byId('next-page').disabled = true;
   refresh();
 }
 
 function search() {
   query = Object.fromEntries([...new FormData(byId('find'))].map(([key, value]) => [key, value.trim()]));
   ends = [];
-  refresh();
+  refreshAnew();
 }
 
 byId('find').addEventListener('submit', event => {
@@ -683,7 +699,9 @@ async function openDetails(lockName) {
       showDetails(answer);
     }
   } catch (failure) {
-    complainIn('details-problem', `Could not be read: ${why(failure)}.`);
+    if (details.open && byId('details-name').textContent === lockName) {
+      complainIn('details-problem', `Could not be read: ${why(failure)}.`);
+    }
   }
 }
 
@@ -702,7 +720,7 @@ function showQueue({holders, waiters, threads}) {
   const item = (who, badge, ...rest) => element('li', '', badge, ' ', who, ' ', quiet(...rest));
   byId('details-queue').replaceChildren(
     ...(holders.length > 0 ? holders.map(holder => item(who(holder.holder ?? holder.owner), badge('holds', 'good'),
-      `for ${spell(holder.heldFor)}, ${holder.isKeptByNode ? 'kept by its node' : `lease ends in ${spell(holder.expiresIn)}`}`))
+      `${isOfPermits(holder) ? `${permits(holder.permits)} ` : ''}for ${spell(holder.heldFor)}, ${holder.isKeptByNode ? 'kept by its node' : `lease ends in ${spell(holder.expiresIn)}`}`))
       : [element('li', 'quiet', 'Nobody holds this lock.')]),
     ...waiters.map(waiter => item(who(waiter.node ?? waiter.nodeId), badge('waits', 'waiting'),
       `for ${spell(waiter.waited)}, since `, instant(waiter.since), waiter.mode === 'SHARED' ? ', to share it' : '')),
@@ -718,11 +736,15 @@ function showCalendar({clock, runs, mostRuns}) {
   for (let ago = CALENDAR_DAYS - 1; ago >= 0; ago--) {
     const day = new Date(today - ago * DAY_MILLIS).toISOString().slice(0, 10);
     const ofDay = runs.filter(run => run.begunAt.startsWith(day));
-    cells.push(calendarCell(day, ofDay, isCut && day <= oldest));
+    cells.push(day < oldest ? unknownCell(day) : calendarCell(day, ofDay, isCut && day === oldest));
   }
   byId('calendar').replaceChildren(...cells);
-  byId('calendar-text').textContent = `The last ${CALENDAR_DAYS} days in UTC, with the number of runs of each; ▲ counts those that failed or were lost.`
+  byId('calendar-text').textContent = `The last ${CALENDAR_DAYS} days in UTC, with the number of runs of each; ▲ counts those that failed or were lost. ?: before the oldest run that is kept.`
     + (isCut ? ` Only the last ${mostRuns} runs are read: up to ${oldest} some are not counted.` : '');
+}
+
+function unknownCell(day) {
+  return dayCell('none unknown', day, '?', `${day}: not known`);
 }
 
 function calendarCell(day, runs, isPart) {
@@ -731,7 +753,11 @@ function calendarCell(day, runs, isPart) {
   const look = failed > 0 ? 'bad' : running > 0 ? 'running' : runs.length > 0 ? 'good' : 'none';
   const words = `${day}: ${runs.length === 1 ? '1 run' : `${runs.length} runs`}, ${failed} failed or lost`
     + (running > 0 ? `, ${running} running` : '') + (isPart ? ', perhaps more' : '');
-  const seen = element('span', '', element('small', '', day.slice(8)), element('b', '', runs.length === 0 ? '·' : failed > 0 ? `▲${failed}` : `${runs.length}`));
+  return dayCell(look, day, runs.length === 0 ? '·' : failed > 0 ? `▲${failed}` : `${runs.length}`, words);
+}
+
+function dayCell(look, day, sign, words) {
+  const seen = element('span', '', element('small', '', day.slice(8)), element('b', '', sign));
   seen.setAttribute('aria-hidden', 'true');
   const cell = element('li', look, seen, element('span', 'unseen', words));
   cell.title = words;
@@ -765,6 +791,12 @@ function showTimeline(lock) {
 }
 
 byId('details-close').addEventListener('click', () => details.close());
+details.addEventListener('close', () => {
+  if (document.activeElement === document.body) {
+    // The button that has opened it was drawn anew.
+    document.querySelector(`main [data-opens="${CSS.escape(byId('details-name').textContent)}"]`)?.focus();
+  }
+});
 
 /* Forced release */
 

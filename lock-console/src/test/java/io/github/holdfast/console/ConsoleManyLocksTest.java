@@ -15,6 +15,7 @@ import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManagerFactory;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
 import org.hibernate.cfg.AvailableSettings;
@@ -35,8 +36,12 @@ class ConsoleManyLocksTest {
                         .managedClasses(LockEntity.ENTITIES)
                         .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, pool)
                         .createEntityManagerFactory();
-                LockService service =
-                        LockService.builder(unit).withoutHousekeeping().build();
+                // Nothing else sends statements meanwhile.
+                LockService service = LockService.builder(unit)
+                        .withoutHousekeeping()
+                        .withoutWakeUp()
+                        .nodeLease(Duration.ofHours(1))
+                        .build();
                 LockHandle one = service.acquire(LockRequest.of("pattern"))) {
             fill(database, one);
             LockFilter all = LockFilter.all();

@@ -40,9 +40,10 @@ final class H2RowLocks {
      * Locks a row in the current transaction, and waits for other transactions.
      *
      * @param atMost how long to wait, rounded up to whole seconds
+     * @return false if the lock has no row
      */
-    void await(String name, Duration atMost) {
-        lock(name, " for update wait " + StatementTimeout.seconds(atMost));
+    boolean await(String name, Duration atMost) {
+        return lock(name, " for update wait " + StatementTimeout.seconds(atMost));
     }
 
     /**

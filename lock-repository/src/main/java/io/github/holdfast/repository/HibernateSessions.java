@@ -6,10 +6,10 @@ import org.hibernate.Session;
 import org.hibernate.SessionBuilder;
 import org.hibernate.SessionFactory;
 import org.hibernate.SharedSessionContract;
-import org.hibernate.Version;
 import org.hibernate.resource.jdbc.spi.PhysicalConnectionHandlingMode;
 import org.hibernate.resource.jdbc.spi.StatementInspector;
 import org.jspecify.annotations.Nullable;
+import org.springframework.util.ClassUtils;
 
 /**
  * Sessions with options, on Hibernate 6.6 and 7. The methods that both have are deprecated in 7, whose new ones are missing in 6.6. The
@@ -18,11 +18,13 @@ import org.jspecify.annotations.Nullable;
 @SuppressWarnings("deprecation")
 final class HibernateSessions {
 
-    private static final boolean IS_HIBERNATE_6 = Version.getVersionString().startsWith("6.");
+    /** By a class that 7 alone has: the version of 6.6 is that of its jar, which may be merged into another. */
+    private static final boolean IS_HIBERNATE_6 = !ClassUtils.isPresent(
+            "org.hibernate.SharedStatelessSessionBuilder", HibernateSessions.class.getClassLoader());
 
     private HibernateSessions() {}
 
-    /** Whether the library is Hibernate 6, which comes with Spring 6 and Spring Data 3. */
+    /** Whether the library is Hibernate 6. */
     static boolean isHibernate6() {
         return IS_HIBERNATE_6;
     }
@@ -58,11 +60,16 @@ final class HibernateSessions {
         return IS_HIBERNATE_6 ? besideOn6(session) : Since7.beside(session);
     }
 
-    /** Until the transaction ends, Hibernate keeps this session for its flush, which has nothing to write. */
+    /**
+     * Until the transaction ends, Hibernate keeps this session, and tells its interceptor of the end. That would be the application's
+     * interceptor, for the second time.
+     */
     private static Session besideOn6(Session session) {
-        Session beside = session.sessionWithOptions().connection().openSession();
-        beside.setHibernateFlushMode(FlushMode.MANUAL);
-        return beside;
+        return session.sessionWithOptions()
+                .connection()
+                .noInterceptor()
+                .flushMode(FlushMode.MANUAL)
+                .openSession();
     }
 
     /** Loaded only with Hibernate 7: the verifier looks for the types of its methods. */

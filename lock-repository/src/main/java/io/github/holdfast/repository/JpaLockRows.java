@@ -50,10 +50,7 @@ final class JpaLockRows implements TransactionalLockRows {
 
     /** Does the same as {@link #findForUpdate(String)}, for callers that have set a timeout for the wait. */
     Optional<LockEntity> findForUpdate(String name, Duration atMost) {
-        if (rowLocks != null) {
-            rowLocks.await(name, atMost);
-        }
-        return queries.findForUpdate(name);
+        return rowLocks == null || rowLocks.await(name, atMost) ? queries.findForUpdate(name) : Optional.empty();
     }
 
     @Override

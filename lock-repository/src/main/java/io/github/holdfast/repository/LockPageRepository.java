@@ -77,11 +77,15 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
                 and (:state <> 'WAITED_FOR' or exists (
                     select 1 from HoldfastWaiter w join HoldfastNode q on q.id = w.nodeId
                     where w.name = l.name and q.ended = false and q.waitsUntil > db_clock()))
-                and (lower(coalesce(l.holder, '')) like :holder escape '!' or lower(l.owner) like :holder escape '!'
-                    or lower(coalesce(l.nodeId, '')) like :holder escape '!'
-                    or (l.holdCount = -1 and exists (select 1 from HoldfastHolder s where s.name = l.name
-                        and (lower(coalesce(s.holder, '')) like :holder escape '!' or lower(s.owner) like :holder escape '!'
-                            or lower(coalesce(s.nodeId, '')) like :holder escape '!'))))
+                and (:holder = '%' or (l.holdCount > 0 and (lower(coalesce(l.holder, '')) like :holder escape '!'
+                        or lower(l.owner) like :holder escape '!' or lower(coalesce(l.nodeId, '')) like :holder escape '!'))
+                    or (l.holdCount = -1 and exists (
+                        select 1 from HoldfastHolder h left join HoldfastNode n on n.id = h.nodeId
+                        where h.name = l.name and (lower(coalesce(h.holder, '')) like :holder escape '!'
+                            or lower(h.owner) like :holder escape '!' or lower(coalesce(h.nodeId, '')) like :holder escape '!')
+                            and
+            """ + PermitRepository.HAS_GRANT + """
+                    )))
                 and (m.ended = false or (l.nodeId is null and l.expiresAt > db_clock())
                     or (l.holdCount = -1 and l.permits is null and exists (
                         select 1 from HoldfastHolder h left join HoldfastNode n on n.id = h.nodeId

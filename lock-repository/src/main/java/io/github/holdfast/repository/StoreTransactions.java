@@ -25,6 +25,7 @@ import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.support.DefaultTransactionDefinition;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
+import org.springframework.util.ClassUtils;
 
 /**
  * The transactions of a store, and the Spring Data repositories that work in them. It never touches the calling thread's own
@@ -58,7 +59,9 @@ final class StoreTransactions {
         // The proxy of a package-private interface needs the interface's own class loader. By default, Spring Data
         // uses the thread's context class loader.
         repositories.setBeanClassLoader(StoreTransactions.class.getClassLoader());
-        if (!HibernateSessions.isHibernate6()) {
+        if (ClassUtils.isPresent(
+                "org.springframework.data.jpa.repository.query.QueryEnhancerSelector",
+                StoreTransactions.class.getClassLoader())) {
             SpringData4.leaveQueriesUnparsed(repositories);
         }
         repositories.addRepositoryProxyPostProcessor(

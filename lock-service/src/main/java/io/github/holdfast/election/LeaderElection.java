@@ -101,12 +101,10 @@ public final class LeaderElection implements AutoCloseable {
         Objects.requireNonNull(callbacks, "callbacks");
         CountDownLatch ended = beginCampaign();
         ScheduledExecutorService thread = LockEngine.scheduler(THREAD_NAME);
-        ScheduledExecutorService watch = LockEngine.scheduler(WATCH_NAME);
         thread.execute(() -> {
             try {
-                campaign(callbacks, watch);
+                campaign(callbacks);
             } finally {
-                watch.shutdownNow();
                 underWay.remove(this);
                 ended.countDown();
             }
@@ -127,6 +125,15 @@ public final class LeaderElection implements AutoCloseable {
         CountDownLatch begun = new CountDownLatch(1);
         campaign = begun;
         return begun;
+    }
+
+    private void campaign(LeaderCallbacks callbacks) {
+        ScheduledExecutorService watch = LockEngine.scheduler(WATCH_NAME);
+        try {
+            campaign(callbacks, watch);
+        } finally {
+            watch.shutdownNow();
+        }
     }
 
     private void campaign(LeaderCallbacks callbacks, ScheduledExecutorService watch) {
@@ -178,6 +185,14 @@ public final class LeaderElection implements AutoCloseable {
      */
     public <E extends Exception> void runAsLeader(Work<E> work) throws E, InterruptedException {
         CountDownLatch ended = beginCampaign();
+        try {
+            leadDuring(work);
+        } finally {
+            endCampaign(ended);
+        }
+    }
+
+    private <E extends Exception> void leadDuring(Work<E> work) throws E, InterruptedException {
         ScheduledExecutorService watch = LockEngine.scheduler(WATCH_NAME);
         try (LockHandle lock = candidate.await().orElseThrow(this::closed)) {
             Term term = begin(lock, new NoCallbacks(), watch);
@@ -188,7 +203,6 @@ public final class LeaderElection implements AutoCloseable {
             }
         } finally {
             watch.shutdownNow();
-            endCampaign(ended);
         }
     }
 

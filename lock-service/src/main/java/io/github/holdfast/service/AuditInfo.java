@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * @param name the name of the lock or the semaphore
  * @param action {@link LockAudit#FORCED_RELEASE} or {@link LockAudit#LIMIT_CHANGE}
  * @param holder a readable description of the holder at that time; null if there was none, or it is unknown
- * @param fencingToken the token of the grant that ended
+ * @param fencingToken the token of the grant that ended; for a new limit, that of the semaphore's last grant
  * @param doneAt when, by the database's clock
  * @param doneBy the process that did it
  * @param reason the reason; with the user's name in front if it came from the console

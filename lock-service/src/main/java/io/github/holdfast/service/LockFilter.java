@@ -7,7 +7,8 @@ import java.util.Objects;
  * Which held locks {@link LockAdmin#held(LockFilter, String, int)} returns. Immutable.
  *
  * @param name how their names begin, upper and lower case being different; the empty string for all
- * @param holder a part of a holder's description, owner or node id, in any case of letters; the empty string for all. A shared lock is
+ * @param holder a part of a holder's description, owner or node id, in any case of letters, of ASCII ones on PostgreSQL;
+ *     the empty string for all. A shared lock is
  *     returned with all its holders if one of them matches
  * @param state the state
  */

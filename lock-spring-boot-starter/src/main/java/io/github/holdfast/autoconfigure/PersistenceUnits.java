@@ -1,8 +1,10 @@
 package io.github.holdfast.autoconfigure;
 
 import jakarta.persistence.EntityManagerFactory;
+import jakarta.persistence.PersistenceException;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.hibernate.resource.transaction.spi.TransactionCoordinatorBuilder;
@@ -59,7 +61,18 @@ final class PersistenceUnits {
         return String.valueOf(
                 unit instanceof EntityManagerFactoryInfo info
                         ? info.getPersistenceUnitName()
-                        : unit.unwrap(SessionFactoryImplementor.class).getName());
+                        : hibernate(unit)
+                                .map(SessionFactoryImplementor::getName)
+                                .orElse("(a unit without Hibernate)"));
+    }
+
+    /** Returns the factory of Hibernate; empty if the unit has another provider, which the start-up check refuses. */
+    private static Optional<SessionFactoryImplementor> hibernate(EntityManagerFactory unit) {
+        try {
+            return Optional.of(unit.unwrap(SessionFactoryImplementor.class));
+        } catch (PersistenceException otherProvider) {
+            return Optional.empty();
+        }
     }
 
     private LockSetupException undecided(Map<String, EntityManagerFactory> units) {
@@ -95,10 +108,10 @@ final class PersistenceUnits {
     }
 
     private static void refuseJta(EntityManagerFactory unit) {
-        boolean isJta = unit.unwrap(SessionFactoryImplementor.class)
-                .getServiceRegistry()
-                .requireService(TransactionCoordinatorBuilder.class)
-                .isJta();
+        boolean isJta = hibernate(unit)
+                .map(factory -> factory.getServiceRegistry().requireService(TransactionCoordinatorBuilder.class))
+                .filter(TransactionCoordinatorBuilder::isJta)
+                .isPresent();
         if (isJta) {
             throw jta("the persistence unit '" + nameOf(unit) + "' uses them", null);
         }

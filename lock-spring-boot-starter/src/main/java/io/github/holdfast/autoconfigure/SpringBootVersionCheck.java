@@ -25,8 +25,8 @@ final class SpringBootVersionCheck implements ApplicationContextInitializer<Conf
         if (majorOf(version) < OLDEST) {
             throw new LockSetupException(
                     "lock-spring-boot-starter needs Spring Boot 4.0 or newer, but this is Spring Boot " + version, """
-                    Depend on io.github.holdfast:lock-spring-boot3-starter instead, which is for Spring Boot 3.5, or use \
-                    Spring Boot 4.0 or newer.""");
+                    Depend on io.github.holdfast:lock-spring-boot3-starter instead, which is for Spring Boot 3.5, and remove \
+                    this one, or use Spring Boot 4.0 or newer.""");
         }
     }
 

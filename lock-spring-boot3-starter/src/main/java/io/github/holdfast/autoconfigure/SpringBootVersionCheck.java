@@ -32,7 +32,7 @@ final class SpringBootVersionCheck implements ApplicationContextInitializer<Conf
         }
         throw new LockSetupException(
                 "lock-spring-boot3-starter needs Spring Boot 3.5, but this is Spring Boot " + version,
-                "Depend on io.github.holdfast:lock-spring-boot-starter instead, which is for Spring Boot 4.0 and newer, or"
-                        + " use Spring Boot 3.5.");
+                "Depend on io.github.holdfast:lock-spring-boot-starter instead, which is for Spring Boot 4.0 and newer,"
+                        + " and remove this one, or use Spring Boot 3.5.");
     }
 }

@@ -310,7 +310,9 @@ public final class LockEngine implements AutoCloseable {
         access().inDoubtWrites().later(work);
     }
 
-    /** Returns a new thread that does scheduled work, and does not keep the JVM alive. It has started, so that no work waits for that. */
+    /**
+     * Returns a new thread that does scheduled work, and does not keep the JVM alive. It has started, so that no work waits for that.
+     */
     public static ScheduledExecutorService scheduler(String threadName) {
         ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1, DaemonThreads.named(threadName));
         scheduler.prestartCoreThread();
