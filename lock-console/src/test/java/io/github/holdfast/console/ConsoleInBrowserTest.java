@@ -153,10 +153,10 @@ class ConsoleInBrowserTest {
     @Test
     void aLockTellsItsTimelineByKeyboardAlone() throws Exception {
         // A forced release frees the lock when its lease is over.
-        LockHandle lock = locks.acquire(LockRequest.of("told:1").lease(Duration.ofSeconds(1)));
+        LockHandle lock = locks.acquire(LockRequest.of("told:1").lease(Duration.ofSeconds(5)));
         scene.force("told:1", "<b>stuck</b>");
         lock.release();
-        try (LockHandle again = locks.acquire(LockRequest.of("told:1"))) {
+        try (LockHandle again = locks.acquire(LockRequest.of("told:1").waitAtMost(SOON))) {
             open();
             browser.tabTo("told:1");
             browser.press(Keys.ENTER);
