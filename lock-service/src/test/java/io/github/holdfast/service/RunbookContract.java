@@ -8,48 +8,15 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.holdfast.lock.LockHandle;
-import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.task.TaskLock;
 import io.github.holdfast.task.TaskOutcome;
 import io.github.holdfast.task.TaskRequest;
-import io.github.holdfast.test.Database;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** What the page of runbooks tells an operator to execute does what it says; {@link StuckLockContract} is about locks that are stuck. */
-abstract class RunbookContract {
-
-    private static final Duration SOON = ofSeconds(20);
-    private static final LockRequest REQUEST = LockRequest.of(LOCK).waitAtMost(SOON);
-
-    private Database database;
-    private Services services;
-    private TestRows rows;
-    private Runbook runbook;
-
-    @BeforeEach
-    void open(Database database) throws Exception {
-        this.database = database;
-        services = Services.on(database);
-        Services.emptyTables(database);
-        database.execute("delete from lock_audit", "delete from lock_run");
-        rows = TestRows.of(database);
-        runbook = Runbook.on(database);
-    }
-
-    @AfterEach
-    void close() throws Exception {
-        services.close();
-        runbook.close();
-    }
-
-    private LockService service() {
-        return services.build(LockServiceBuilder::withoutHousekeeping);
-    }
+abstract class RunbookContract extends OnRunbookPage {
 
     private static TaskLock task(LockService service) {
         return service.task(TaskRequest.of(TASK).every(ofDays(365)));

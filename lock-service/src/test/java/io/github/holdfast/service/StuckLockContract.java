@@ -9,48 +9,16 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
-import io.github.holdfast.test.Database;
 import java.sql.Connection;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Locks that are stuck for each reason that the page of runbooks knows: the page alone frees them. */
-abstract class StuckLockContract {
-
-    private static final Duration SOON = ofSeconds(20);
-    private static final LockRequest REQUEST = LockRequest.of(LOCK).waitAtMost(SOON);
-
-    private Database database;
-    private Services services;
-    private TestRows rows;
-    private Runbook runbook;
-
-    @BeforeEach
-    void open(Database database) throws Exception {
-        this.database = database;
-        services = Services.on(database);
-        Services.emptyTables(database);
-        database.execute("delete from lock_audit", "delete from lock_run");
-        rows = TestRows.of(database);
-        runbook = Runbook.on(database);
-    }
-
-    @AfterEach
-    void close() throws Exception {
-        services.close();
-        runbook.close();
-    }
-
-    private LockService service() {
-        return services.build(LockServiceBuilder::withoutHousekeeping);
-    }
+abstract class StuckLockContract extends OnRunbookPage {
 
     @Test
     void theHolderIsSeen() throws Exception {
