@@ -1,7 +1,6 @@
 package io.github.holdfast.annotation;
 
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.LockListener;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.service.LockService;
@@ -9,8 +8,6 @@ import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import java.util.stream.Stream;
-import org.hibernate.cfg.AvailableSettings;
-import org.hibernate.jpa.HibernatePersistenceConfiguration;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
@@ -22,7 +19,7 @@ import org.springframework.transaction.PlatformTransactionManager;
 
 /** What a Spring application without Spring Boot has: a pool, a persistence unit, transactions and a lock service. */
 @Configuration(proxyBeanMethods = false)
-@Import(LockedConfiguration.class)
+@Import({LockedConfiguration.class, NodeUnit.class})
 class Node {
 
     /** An application of these classes on a database, as if in a process of its own. */
@@ -39,14 +36,6 @@ class Node {
     @Bean
     HikariDataSource dataSource(Database database) {
         return database.pool(pool -> pool.setMaximumPoolSize(5));
-    }
-
-    @Bean
-    EntityManagerFactory entityManagerFactory(HikariDataSource dataSource) {
-        return new HibernatePersistenceConfiguration("locks")
-                .managedClasses(LockEntity.ENTITIES)
-                .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, dataSource)
-                .createEntityManagerFactory();
     }
 
     @Bean
