@@ -193,10 +193,10 @@ record ConsoleState(
         json.add("limit", semaphore.info().limit());
         json.add("used", semaphore.info().used());
         json.add("unlisted", semaphore.unlisted());
-        json.add("holders", json(semaphore.holders(), this::permits));
+        json.add("holders", json(semaphore.holders(), (each, permits) -> permits(each, permits, offset.database())));
     }
 
-    private void permits(Members<?> json, PermitInfo permits) {
+    static void permits(Members<?> json, PermitInfo permits, Instant clock) {
         json.add("name", permits.name());
         json.add("owner", permits.owner());
         json.add("holder", permits.holder());
@@ -204,7 +204,7 @@ record ConsoleState(
         json.add("fencingToken", Long.toString(permits.fencingToken()));
         json.add("permits", permits.permits());
         json.add("acquiredAt", permits.acquiredAt());
-        json.add("heldFor", untilNow(permits.acquiredAt()));
+        json.add("heldFor", between(permits.acquiredAt(), clock));
         json.add("expiresIn", permits.expiresIn().toMillis());
     }
 
@@ -240,12 +240,15 @@ record ConsoleState(
         json.add("name", queue.name());
         json.add("holder", holder == null ? null : Objects.requireNonNullElse(holder.holder(), holder.owner()));
         json.add("heldFor", holder == null ? null : untilNow(holder.acquiredAt()));
-        json.add("waiters", json(queue.waiters(), (members, waiter) -> {
-            members.add("node", waiter.node().description());
-            members.add("nodeId", waiter.node().id());
-            members.add("mode", waiter.mode().name());
-            members.add("waited", untilNow(waiter.since()));
-        }));
+        json.add("waiters", json(queue.waiters(), (each, waiter) -> waiter(each, waiter, offset.database())));
+    }
+
+    static void waiter(Members<?> json, QueueInfo.Waiter waiter, Instant clock) {
+        json.add("node", waiter.node().description());
+        json.add("nodeId", waiter.node().id());
+        json.add("mode", waiter.mode().name());
+        json.add("since", waiter.since());
+        json.add("waited", between(waiter.since(), clock));
     }
 
     static void waiter(Members<?> json, WaiterInfo waiter) {
@@ -262,8 +265,12 @@ record ConsoleState(
         json.add("ago", loss.ago().toMillis());
     }
 
-    /** An event between the statements may be later than the clock. It counts as having just happened. */
     private long untilNow(Instant then) {
-        return Math.max(0, Duration.between(then, offset.database()).toMillis());
+        return between(then, offset.database());
+    }
+
+    /** An event between the statements may be later than the clock. It counts as having just happened. */
+    static long between(Instant then, Instant clock) {
+        return Math.max(0, Duration.between(then, clock).toMillis());
     }
 }

@@ -7,7 +7,6 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.service.ElectionInfo;
 import io.github.holdfast.service.LockAdmin;
 import io.github.holdfast.service.LockFilter;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -119,7 +118,7 @@ record HeldSection(
         }));
     }
 
-    private static void holder(Members<?> json, LockInfo lock, Instant clock) {
+    static void holder(Members<?> json, LockInfo lock, Instant clock) {
         json.add("name", lock.name());
         json.add("mode", lock.mode().name());
         json.add("owner", lock.owner());
@@ -129,9 +128,7 @@ record HeldSection(
         json.add("fencingToken", Long.toString(lock.fencingToken()));
         json.add("holdCount", lock.holdCount());
         json.add("acquiredAt", lock.acquiredAt());
-        json.add(
-                "heldFor",
-                Math.max(0, Duration.between(lock.acquiredAt(), clock).toMillis()));
+        json.add("heldFor", ConsoleState.between(lock.acquiredAt(), clock));
         json.add("expiresIn", lock.expiresIn().toMillis());
     }
 }

@@ -9,7 +9,6 @@ import io.github.holdfast.service.LockAdmin;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.QueueInfo;
 import io.github.holdfast.service.RunInfo;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -78,43 +77,19 @@ record LockDetails(
         json.add(
                 "holders",
                 permits.isEmpty()
-                        ? ConsoleState.json(holders, this::holder)
-                        : ConsoleState.json(permits, this::permits));
-        json.add("waiters", queue == null ? List.of() : ConsoleState.json(queue.waiters(), this::waiter));
+                        ? ConsoleState.json(holders, (each, holder) -> HeldSection.holder(each, holder, clock))
+                        : ConsoleState.json(permits, (each, permits) -> ConsoleState.permits(each, permits, clock)));
+        json.add(
+                "waiters",
+                queue == null
+                        ? List.of()
+                        : ConsoleState.json(
+                                queue.waiters(), (each, waiter) -> ConsoleState.waiter(each, waiter, clock)));
         json.add("threads", ConsoleState.json(threads, ConsoleState::waiter));
         json.add("acts", ConsoleState.json(acts, this::act));
         json.add("mostRuns", MOST_RUNS);
         json.add("runs", ConsoleState.json(runs, this::run));
         json.add("events", ConsoleState.json(events, this::event));
-    }
-
-    private void holder(Members<?> json, LockInfo holder) {
-        json.add("holder", holder.holder());
-        json.add("owner", holder.owner());
-        json.add("fencingToken", Long.toString(holder.fencingToken()));
-        json.add("acquiredAt", holder.acquiredAt());
-        json.add("heldFor", since(holder.acquiredAt()));
-        json.add("expiresIn", holder.expiresIn().toMillis());
-        json.add("isKeptByNode", holder.nodeId() != null);
-    }
-
-    private void permits(Members<?> json, PermitInfo holder) {
-        json.add("holder", holder.holder());
-        json.add("owner", holder.owner());
-        json.add("permits", holder.permits());
-        json.add("fencingToken", Long.toString(holder.fencingToken()));
-        json.add("acquiredAt", holder.acquiredAt());
-        json.add("heldFor", since(holder.acquiredAt()));
-        json.add("expiresIn", holder.expiresIn().toMillis());
-        json.add("isKeptByNode", holder.nodeId() != null);
-    }
-
-    private void waiter(Members<?> json, QueueInfo.Waiter waiter) {
-        json.add("node", waiter.node().description());
-        json.add("nodeId", waiter.node().id());
-        json.add("mode", waiter.mode().name());
-        json.add("since", waiter.since());
-        json.add("waited", since(waiter.since()));
     }
 
     private void act(Members<?> json, AuditInfo act) {
@@ -142,9 +117,5 @@ record LockDetails(
         json.add("fencingToken", Long.toString(event.fencingToken()));
         json.add("detail", event.detail());
         json.add("at", clock.minus(event.ago(now)));
-    }
-
-    private long since(Instant then) {
-        return Math.max(0, Duration.between(then, clock).toMillis());
     }
 }
