@@ -31,6 +31,16 @@ import org.springframework.data.repository.query.Param;
  */
 interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
 
+    /** The condition that somebody holds a lock that has an owner: the owner alone, or one of those who share it. */
+    String IS_HELD = """
+            (m.ended = false or (l.nodeId is null and l.expiresAt > db_clock())
+                or (l.holdCount = -1 and l.permits is null and exists (
+                    select 1 from HoldfastHolder h left join HoldfastNode n on n.id = h.nodeId
+                    where h.name = l.name and
+            """ + PermitRepository.HAS_GRANT + """
+                )))
+            """;
+
     @Override
     default Instant clock() {
         return Instant.EPOCH.plus(clockMicros(), ChronoUnit.MICROS);
@@ -49,12 +59,8 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
             select new io.github.holdfast.repository.LockTables$LockSnapshot(l, m, db_clock())
             from HoldfastLock l left join HoldfastNode m on m.id = l.nodeId
             where l.name > :after and l.owner is not null
-                and (m.ended = false or (l.nodeId is null and l.expiresAt > db_clock())
-                    or (l.holdCount = -1 and l.permits is null and exists (
-                        select 1 from HoldfastHolder h left join HoldfastNode n on n.id = h.nodeId
-                        where h.name = l.name and
-            """ + PermitRepository.HAS_GRANT + """
-                    )))
+                and
+            """ + IS_HELD + """
             order by l.name fetch first :limit rows only
             """)
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
@@ -86,12 +92,8 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
                             and
             """ + PermitRepository.HAS_GRANT + """
                     )))
-                and (m.ended = false or (l.nodeId is null and l.expiresAt > db_clock())
-                    or (l.holdCount = -1 and l.permits is null and exists (
-                        select 1 from HoldfastHolder h left join HoldfastNode n on n.id = h.nodeId
-                        where h.name = l.name and
-            """ + PermitRepository.HAS_GRANT + """
-                    )))
+                and
+            """ + IS_HELD + """
             order by l.name fetch first :limit rows only
             """)
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
