@@ -29,7 +29,7 @@ import org.springframework.asm.Type;
 /**
  * The methods and fields of other libraries that classes refer to.
  *
- * @param calls what is referred to, and where
+ * @param calls each method and field to which a class refers, with that class
  */
 record Linkage(Set<Call> calls) {
 
