@@ -4,6 +4,7 @@ import static java.time.Duration.ofSeconds;
 
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.semaphore.SemaphoreRequest;
+import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 
 /** The permits of a semaphore never exceed its limit. */
@@ -17,6 +18,11 @@ abstract class SemaphoreHistoryContract extends ShareHistoryContract {
     @Override
     int weight(Use use) {
         return ThreadLocalRandom.current().nextInt(1, limit());
+    }
+
+    @Override
+    List<Integer> heldTogether() {
+        return List.of(1, limit() - 1);
     }
 
     @Override

@@ -76,6 +76,9 @@ abstract class ShareHistoryContract {
         return weight(use);
     }
 
+    /** What two holders have at once before the workers begin, so that much is held at once however slow the machine is. */
+    abstract List<Integer> heldTogether();
+
     /** Acquires. Waits for long. */
     abstract LockHandle acquire(LockService service, String name, int weight, Use use) throws InterruptedException;
 
@@ -129,6 +132,10 @@ abstract class ShareHistoryContract {
             holdUntil(() -> System.nanoTime() - from >= time.toNanos());
         }
 
+        Belief belief(Use use, int weight, long calledAt) {
+            return new Belief(use, weight, handle.fencingToken(), calledAt, from, until);
+        }
+
         void release() {
             isHolding();
             assertThat(handle.release()).isIn(ReleaseOutcome.RELEASED, ReleaseOutcome.LOST);
@@ -152,6 +159,7 @@ abstract class ShareHistoryContract {
                     .map(pool -> services.build(
                             pool, builder -> builder.withoutHousekeeping().clockTolerance(Duration.ZERO)))
                     .toList();
+            history.addAll(holdTogether(both, name));
             long end = System.nanoTime() + LENGTH.toNanos();
             List<Callable<List<Belief>>> workers = new ArrayList<>();
             for (LockService service : both) {
@@ -180,6 +188,22 @@ abstract class ShareHistoryContract {
         assertThat(greatestSum(history)).isEqualTo(limit());
         checkVariety(history);
         assertTokensGrow(history);
+    }
+
+    /** Each service holds its part until both have it. */
+    private List<Belief> holdTogether(List<LockService> services, String name) throws InterruptedException {
+        List<Belief> beliefs = new ArrayList<>();
+        List<Holder> holders = new ArrayList<>();
+        List<Long> calls = new ArrayList<>();
+        for (int i = 0; i < services.size(); i++) {
+            calls.add(System.nanoTime());
+            holders.add(new Holder(acquire(services.get(i), name, heldTogether().get(i), Use.RELEASE_LEASE)));
+        }
+        holders.forEach(Holder::release);
+        for (int i = 0; i < holders.size(); i++) {
+            beliefs.add(holders.get(i).belief(Use.RELEASE_LEASE, heldTogether().get(i), calls.get(i)));
+        }
+        return beliefs;
     }
 
     /** Whether the grant may be an older one that this holder has joined. */
@@ -306,7 +330,7 @@ abstract class ShareHistoryContract {
         }
 
         private void note(Use use, int weight, Holder holder, long calledAt) {
-            history.add(new Belief(use, weight, holder.handle.fencingToken(), calledAt, holder.from, holder.until));
+            history.add(holder.belief(use, weight, calledAt));
         }
 
         private void use(Use use, int weight, Holder holder, long calledAt) throws Exception {

@@ -36,6 +36,11 @@ abstract class SharedLockHistoryContract extends ShareHistoryContract {
     }
 
     @Override
+    List<Integer> heldTogether() {
+        return List.of(1, 1);
+    }
+
+    @Override
     LockHandle acquire(LockService service, String name, int weight, Use use) throws InterruptedException {
         LockRequest all = LockRequest.of(name).waitAtMost(ofSeconds(20));
         LockRequest request = weight == ALL ? all : all.shared();
