@@ -11,11 +11,11 @@ import org.springframework.util.ClassUtils;
  */
 final class MetamodelCache {
 
-    private static final String CLEANUP = "org.springframework.data.jpa.util.JpaMetamodelCacheCleanup";
+    static final String CLEANUP = "org.springframework.data.jpa.util.JpaMetamodelCacheCleanup";
 
     private MetamodelCache() {}
 
-    /** Clears the cache. Spring Data fills it again when it creates another repository. */
+    /** Clears the cache. Spring Data fills it again when it creates another repository, and when it parses a query. */
     static void clear() {
         ClassLoader loader = MetamodelCache.class.getClassLoader();
         if (ClassUtils.isPresent(CLEANUP, loader)
