@@ -11,6 +11,7 @@ import io.github.holdfast.lock.ReleaseOutcome;
 import jakarta.persistence.EntityManager;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -18,6 +19,10 @@ import org.jspecify.annotations.Nullable;
 final class QuorumHandle implements LockHandle {
 
     private final QuorumHold hold;
+
+    /** Not a monitor: a release waits for members, and a virtual thread in a monitor keeps its carrier before JDK 24 (JEP 491). */
+    private final ReentrantLock releasing = new ReentrantLock();
+
     private volatile @Nullable ReleaseOutcome outcome;
 
     QuorumHandle(QuorumHold hold) {
@@ -133,14 +138,19 @@ final class QuorumHandle implements LockHandle {
     }
 
     @Override
-    public synchronized ReleaseOutcome release() {
-        ReleaseOutcome before = outcome;
-        if (before != null) {
-            return before;
+    public ReleaseOutcome release() {
+        releasing.lock();
+        try {
+            ReleaseOutcome before = outcome;
+            if (before != null) {
+                return before;
+            }
+            ReleaseOutcome released = hold.release();
+            outcome = released;
+            return released;
+        } finally {
+            releasing.unlock();
         }
-        ReleaseOutcome released = hold.release();
-        outcome = released;
-        return released;
     }
 
     @Override
