@@ -96,7 +96,7 @@ abstract class ClockContract {
 
     @Test
     void leaseThatEndsBetweenReadingAndWritingIsNotExtended() {
-        LockEntity row = application.grant("job", "me", Duration.ofMillis(200));
+        LockEntity row = application.grant("job", "me", Duration.ofSeconds(2));
         boolean extended = application.call(locks -> {
             LockSnapshot seen = locks.read("job").orElseThrow();
             assertThat(seen.availability("me", null, Duration.ZERO)).isEqualTo(LockAvailability.HELD_BY_CLAIMANT);

@@ -1,6 +1,7 @@
 package io.github.holdfast.repository;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.zaxxer.hikari.HikariConfig;
 import io.github.holdfast.entity.LockEntity;
@@ -8,6 +9,7 @@ import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
@@ -63,6 +65,16 @@ class IsolationTest {
     @Nested
     @OnDatabase(TestDatabase.MARIADB)
     class InMariaDbWithSnapshotIsolation extends IsolationContract {
+
+        /** MariaDB 10.11 has it from 10.11.8 on. */
+        @BeforeEach
+        void checkThatTheServerHasIt(Database database) {
+            assumeTrue(
+                    database.queryForLong("select count(*) from information_schema.system_variables"
+                                    + " where variable_name = 'innodb_snapshot_isolation'")
+                            > 0,
+                    "the server has no innodb_snapshot_isolation");
+        }
 
         @Override
         void configure(HikariConfig pool) {

@@ -15,6 +15,7 @@ import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.LockUpgradeException;
 import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.lock.ReleaseOutcome;
@@ -39,7 +40,7 @@ abstract class DowngradeContract extends TwoServicesContract {
     @AfterEach
     void empty() {
         try {
-            await("no holders are left").atMost(ofSeconds(5)).until(() -> holders() == 0);
+            await("no holders are left").atMost(SOON).until(() -> holders() == 0);
         } finally {
             database.execute("delete from lock_holder", "delete from distributed_lock", "delete from lock_audit");
         }
@@ -192,8 +193,10 @@ abstract class DowngradeContract extends TwoServicesContract {
                         written.incrementAndGet();
                         alone.ensureValidFor(ZERO);
                         writing.decrementAndGet();
-                    } catch (LockNotAcquiredException busy) {
+                    } catch (LockNotAcquiredException waited) {
                         refused.incrementAndGet();
+                    } catch (LockStoreException busy) {
+                        FairContract.assertBusy(busy);
                     }
                 }
                 return writing.get();

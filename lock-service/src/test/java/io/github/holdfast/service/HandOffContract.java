@@ -11,6 +11,7 @@ import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.service.engine.FakeTicker;
 import io.github.holdfast.service.engine.HandOffThread;
@@ -339,13 +340,15 @@ abstract class HandOffContract {
                         inside.decrementAndGet();
                     } catch (LockNotAcquiredException refused) {
                         assertThat(refused.getMessage()).contains(request.name());
+                    } catch (LockStoreException busy) {
+                        FairContract.assertBusy(busy);
                     }
                 }
                 return null;
             }));
         }
         for (Future<?> thread : work) {
-            thread.get(60, TimeUnit.SECONDS);
+            thread.get(120, TimeUnit.SECONDS);
         }
         assertThat(mine.admin().waiters()).isEmpty();
         theirs.acquire(request).close();

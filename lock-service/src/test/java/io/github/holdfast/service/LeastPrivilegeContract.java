@@ -121,7 +121,7 @@ abstract class LeastPrivilegeContract {
 
     @Test
     void locksAreAcquiredKeptRenewedAndReleased() throws Exception {
-        LockService mine = service(builder -> builder.nodeLease(ofSeconds(1)).application("least privilege"));
+        LockService mine = service(builder -> builder.nodeLease(ofSeconds(5)).application("least privilege"));
         LockService theirs = service(LockServiceBuilder::withoutHousekeeping);
         LockHandle lock = mine.acquire(REQUEST);
         LockHandle nested = mine.acquire(REQUEST);
@@ -129,8 +129,8 @@ abstract class LeastPrivilegeContract {
                 mine.acquire(LockRequest.of("leased").lease(ofSeconds(60)).minimumHold(ofSeconds(1)));
         LockHandle chosen = mine.acquire(LockRequest.of("chosen").owner("me"));
         leased.renew(ofSeconds(90));
-        lock.renew(ofSeconds(1));
-        await().during(ofSeconds(1).plusMillis(500))
+        lock.renew(ofSeconds(5));
+        await().during(ofSeconds(6))
                 .atMost(SOON)
                 .until(() -> lock.state() == LockState.HELD
                         && theirs.tryAcquire(LockRequest.of(REQUEST.name())).isEmpty());

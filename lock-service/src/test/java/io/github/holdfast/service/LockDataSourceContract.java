@@ -42,7 +42,7 @@ import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
 /** Connections that only lock operations use: what they are good for, and that none of them is kept or changed. */
 abstract class LockDataSourceContract {
 
-    private static final Duration NODE_LEASE = ofSeconds(2);
+    private static final Duration NODE_LEASE = ofSeconds(6);
     private static final Duration SOON = ofSeconds(20);
     private static final LockRequest REQUEST = LockRequest.of("own-connections").waitAtMost(SOON);
     private static final LockRequest LEASED = REQUEST.lease(ofSeconds(60));
@@ -142,7 +142,7 @@ abstract class LockDataSourceContract {
             long lastBeatBefore = System.nanoTime();
             await().atMost(SOON).until(() -> lock.state() == LockState.SUSPECT);
             await().atMost(SOON).until(toldAt::isDone);
-            assertThat(Duration.ofNanos(toldAt.join() - lastBeatBefore)).isLessThan(NODE_LEASE.plusMillis(500));
+            assertThat(Duration.ofNanos(toldAt.join() - lastBeatBefore)).isLessThan(NODE_LEASE.plusSeconds(4));
             assertThat(cause).isCompletedWithValue(LossCause.DATABASE_UNREACHABLE);
             assertThat(lock.state()).isEqualTo(LockState.LOST);
             assertThat(pool.getHikariPoolMXBean().getThreadsAwaitingConnection())
@@ -179,7 +179,7 @@ abstract class LockDataSourceContract {
         LockHandle again = mine.acquire(LockRequest.of("chosen").owner("me"));
         nodeHeld.renew(NODE_LEASE);
         leased.renew(ofSeconds(90));
-        nodeHeld.ensureValidFor(NODE_LEASE.minusMillis(100));
+        nodeHeld.ensureValidFor(NODE_LEASE.minusSeconds(1));
         assertThat(mine.find("leased")).isPresent();
         assertThat(mine.find("nothing")).isEmpty();
         assertThat(mine.admin().held("", 10)).hasSize(3);

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
 /** Locks that live as long as their node, between services of one process. */
 abstract class NodeContract {
 
-    private static final Duration NODE_LEASE = ofSeconds(2);
+    private static final Duration NODE_LEASE = ofSeconds(4);
     private static final Duration SOON = ofSeconds(20);
     private static final LockRequest REQUEST = LockRequest.of("node-held").waitAtMost(SOON);
 
@@ -167,7 +167,7 @@ abstract class NodeContract {
         await().atMost(SOON).until(() -> lock.state() == LockState.SUSPECT);
         assertThat(lock.remaining()).isPositive();
         await().atMost(SOON).until(toldAt::isDone);
-        assertThat(Duration.ofNanos(toldAt.join() - downAt)).isLessThan(NODE_LEASE.plusMillis(500));
+        assertThat(Duration.ofNanos(toldAt.join() - downAt)).isLessThan(NODE_LEASE.plusSeconds(3));
         assertThat(events).containsExactly("DATABASE_UNREACHABLE");
         assertThat(lock.state()).isEqualTo(LockState.LOST);
         assertThatExceptionOfType(LockLostException.class)
@@ -216,19 +216,21 @@ abstract class NodeContract {
 
     @Test
     void ensureValidForBeatsWhenLittleIsLeftAndRefusesMoreThanANodeHas() throws Exception {
-        LockService mine = service();
+        Duration lease = ofSeconds(15);
+        LockService mine = services.build(builder -> builder.nodeLease(lease));
         try (LockHandle lock = mine.acquire(REQUEST)) {
-            Duration nearlyAll = NODE_LEASE.minusMillis(500);
+            // Less than a beat leaves, which comes when a third of the lease is over.
+            Duration nearlyAll = lease.minusSeconds(3);
             await().pollInterval(ofMillis(5))
                     .atMost(SOON)
                     .until(() -> lock.remaining().compareTo(nearlyAll) < 0);
             lock.ensureValidFor(nearlyAll);
-            assertThat(lock.remaining()).isGreaterThan(nearlyAll.minusMillis(250));
-            lock.renew(NODE_LEASE);
+            assertThat(lock.remaining()).isGreaterThan(nearlyAll.minusSeconds(2));
+            lock.renew(lease);
             assertThatIllegalArgumentException()
-                    .isThrownBy(() -> lock.ensureValidFor(NODE_LEASE.plusSeconds(1)))
-                    .withMessageContaining(NODE_LEASE.toString());
-            assertThatIllegalArgumentException().isThrownBy(() -> lock.renew(NODE_LEASE.plusSeconds(1)));
+                    .isThrownBy(() -> lock.ensureValidFor(lease.plusSeconds(1)))
+                    .withMessageContaining(lease.toString());
+            assertThatIllegalArgumentException().isThrownBy(() -> lock.renew(lease.plusSeconds(1)));
             assertThat(lock.state()).isEqualTo(LockState.HELD);
         }
     }

@@ -359,7 +359,7 @@ abstract class SemaphoreContract extends TwoServicesContract {
             both.guard();
             isChecked.countDown();
             await().atMost(SOON).until(() -> both.state() == LockState.LOST);
-            await().during(ofMillis(300)).atMost(ofSeconds(2)).until(() -> !next.isDone());
+            await().during(ofMillis(300)).atMost(SOON).until(() -> !next.isDone());
         });
         get(next).close();
         both.release();

@@ -48,7 +48,7 @@ abstract class SharedLockContract extends TwoServicesContract {
     @AfterEach
     void empty() {
         try {
-            await("no holders are left").atMost(ofSeconds(5)).until(() -> holders() == 0);
+            await("no holders are left").atMost(SOON).until(() -> holders() == 0);
         } finally {
             database.execute("delete from lock_holder", "delete from distributed_lock");
         }
@@ -506,7 +506,7 @@ abstract class SharedLockContract extends TwoServicesContract {
             share.guard();
             isChecked.countDown();
             await().atMost(SOON).until(() -> share.state() == LockState.LOST);
-            await().during(ofMillis(300)).atMost(ofSeconds(2)).until(() -> !writer.isDone());
+            await().during(ofMillis(300)).atMost(SOON).until(() -> !writer.isDone());
         });
         get(writer).close();
         share.release();

@@ -40,7 +40,7 @@ abstract class TakeoverContract {
     private static final int AT_ONCE = 20;
 
     /** Long enough that the beat of each of those rounds is in time. */
-    private static final Duration NODE_LEASE = ofMillis(300);
+    private static final Duration NODE_LEASE = ofSeconds(1);
 
     /** Before that, nobody ends a node whose lease is over. */
     private static final Duration TOLERANCE = ofMillis(100);

@@ -82,7 +82,7 @@ abstract class JointLockProviderContract extends ProviderContract {
 
     @Test
     void bothStayUnavailableForAtLeastThatLong() {
-        Duration atLeast = ofSeconds(1);
+        Duration atLeast = ofSeconds(3);
         long before = System.nanoTime();
         taken(both, LONG, atLeast).unlock();
         assertRefused(former);
@@ -106,8 +106,8 @@ abstract class JointLockProviderContract extends ProviderContract {
 
     @Test
     void anExtensionExtendsBoth() {
-        SimpleLock lock = taken(both, ofSeconds(1), ZERO).extend(LONG, ZERO).orElseThrow();
-        await().during(ofMillis(1500))
+        SimpleLock lock = taken(both, ofSeconds(3), ZERO).extend(LONG, ZERO).orElseThrow();
+        await().during(ofSeconds(4))
                 .atMost(SOON)
                 .until(() -> lock(former).isEmpty() && lock(next).isEmpty());
         lock.unlock();
@@ -133,7 +133,7 @@ abstract class JointLockProviderContract extends ProviderContract {
     void aFormerProviderThatCannotExtendIsEnough() {
         LockProvider notExtensible = configuration -> former.lock(configuration);
         LockProvider plain = HoldfastLockProvider.of(one.locks()).togetherWith(notExtensible);
-        SimpleLock lock = taken(plain, LONG, ofMillis(500));
+        SimpleLock lock = taken(plain, LONG, ofSeconds(3));
         assertRefused(former);
         assertRefused(next);
         lock.unlock();

@@ -75,7 +75,7 @@ abstract class LockingTaskContract extends ProviderContract {
 
     @Test
     void aFailedTaskKeepsTheLockUnavailableForAtLeastThatLong() {
-        Duration atLeast = ofSeconds(1);
+        Duration atLeast = ofSeconds(3);
         long before = System.nanoTime();
         assertThatThrownBy(() -> executor.executeWithLock(
                         (Runnable) () -> {
@@ -104,11 +104,11 @@ abstract class LockingTaskContract extends ProviderContract {
         executor.executeWithLock(
                 (Runnable) () -> {
                     LockExtender.extendActiveLock(LONG, ZERO);
-                    await().during(ofMillis(1500))
+                    await().during(ofSeconds(4))
                             .atMost(SOON)
                             .until(() -> lock(others).isEmpty());
                 },
-                configuration(ofSeconds(1), ZERO));
+                configuration(ofSeconds(3), ZERO));
         assertFree(others);
     }
 
@@ -134,7 +134,7 @@ abstract class LockingTaskContract extends ProviderContract {
         ScheduledExecutorService thread = Executors.newSingleThreadScheduledExecutor();
         try {
             LockProvider keeping = new KeepAliveLockProvider(HoldfastLockProvider.of(one.locks()), thread);
-            SimpleLock lock = taken(keeping, ofSeconds(30), ofSeconds(1));
+            SimpleLock lock = taken(keeping, ofSeconds(30), ofSeconds(3));
             assertRefused(others);
             lock.unlock();
             awaited(others).unlock();

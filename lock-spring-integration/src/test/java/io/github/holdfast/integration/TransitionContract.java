@@ -172,7 +172,7 @@ abstract class TransitionContract {
     void aLeaseThatEndsDuringTheWaitForTheFormerLockLeavesNothing() throws Exception {
         former.registry().obtain(key).lock();
         Future<Boolean> waiting = worker.start(() -> {
-            transition.obtain(key).lock(Duration.ofMillis(500));
+            transition.obtain(key).lock(Duration.ofSeconds(2));
             return true;
         });
         awaitHoldfastsLock();
@@ -203,13 +203,13 @@ abstract class TransitionContract {
 
     @Test
     void aRenewalRenewsBoth() throws Exception {
-        try (FormerNode expiring = FormerNode.on(database, Duration.ofMillis(500))) {
+        try (FormerNode expiring = FormerNode.on(database, Duration.ofSeconds(3))) {
             RenewableLockRegistry<DistributedLock> registry =
                     nodeOfTransition.registry().togetherWith(expiring.registry());
             DistributedLock lock = registry.obtain(key);
-            lock.lock(Duration.ofSeconds(1));
+            lock.lock(Duration.ofSeconds(3));
             registry.renewLock(key, Duration.ofMinutes(1));
-            await().during(Duration.ofMillis(1500))
+            await().during(Duration.ofSeconds(4))
                     .atMost(LONG)
                     .until(() -> !isFreeFor(former.registry()) && !isFreeFor(node.registry()));
             registry.renewLock(key);
