@@ -113,7 +113,7 @@ class CallPathTest {
         LockHandle lock = locks.acquire(LockRequest.of("order"));
         paths.clear();
         await().until(() -> !paths.isEmpty());
-        assertShort(paths.get(0), 4, 9);
+        assertShort(paths.get(0), 3, 9);
         lock.close();
     }
 
