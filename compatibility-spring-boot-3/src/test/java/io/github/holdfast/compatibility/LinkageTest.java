@@ -19,7 +19,7 @@ class LinkageTest {
     /** What is called only with Hibernate 7 and Spring Data 4. */
     private static final List<String> ONLY_ON_7 = List.of(
             "io/github/holdfast/repository/HibernateSessions$Since7",
-            "io/github/holdfast/repository/StoreRepositories$SpringData4");
+            "io/github/holdfast/repository/StoreTransactions$SpringData4");
 
     @ParameterizedTest
     @ValueSource(classes = {LockStore.class, LockService.class, LockContract.class, LockConsole.class})

@@ -11,11 +11,11 @@ import org.springframework.util.ClassUtils;
  */
 final class MetamodelCache {
 
-    static final String CLEANUP = "org.springframework.data.jpa.util.JpaMetamodelCacheCleanup";
+    private static final String CLEANUP = "org.springframework.data.jpa.util.JpaMetamodelCacheCleanup";
 
     private MetamodelCache() {}
 
-    /** Clears the cache. Spring Data fills it again when it creates another repository, and when it parses a query. */
+    /** Clears the cache. Spring Data fills it again when it creates another repository. */
     static void clear() {
         ClassLoader loader = MetamodelCache.class.getClassLoader();
         if (ClassUtils.isPresent(CLEANUP, loader)

@@ -15,6 +15,8 @@ import org.hibernate.Session;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.hibernate.engine.spi.SharedSessionContractImplementor;
 import org.jspecify.annotations.Nullable;
+import org.springframework.data.jpa.repository.query.QueryEnhancerFactories;
+import org.springframework.data.jpa.repository.support.JpaRepositoryFactory;
 import org.springframework.orm.jpa.EntityManagerHolder;
 import org.springframework.orm.jpa.JpaTransactionManager;
 import org.springframework.orm.jpa.SharedEntityManagerCreator;
@@ -23,6 +25,7 @@ import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.support.DefaultTransactionDefinition;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
+import org.springframework.util.ClassUtils;
 
 /**
  * The transactions of a store, and the Spring Data repositories that work in them. It never touches the calling thread's own
@@ -35,7 +38,7 @@ final class StoreTransactions {
     private final SqlErrors errors;
     private final EntityManagerFactory unit;
     private final JpaTransactionManager transactions;
-    private final StoreRepositories repositories;
+    private final JpaRepositoryFactory repositories;
     private final UselessConnections useless;
     private final ThreadLocal<Integer> secondsPerStatement;
     private final StatementTimeout timeout;
@@ -52,7 +55,15 @@ final class StoreTransactions {
         // transaction on that data source as misuse, although this manager uses a separate connection.
         transactions = new JpaTransactionManager();
         transactions.setEntityManagerFactory(unit);
-        repositories = new StoreRepositories(SharedEntityManagerCreator.createSharedEntityManager(unit));
+        repositories = new JpaRepositoryFactory(SharedEntityManagerCreator.createSharedEntityManager(unit));
+        // The proxy of a package-private interface needs the interface's own class loader. By default, Spring Data
+        // uses the thread's context class loader.
+        repositories.setBeanClassLoader(StoreTransactions.class.getClassLoader());
+        if (ClassUtils.isPresent(
+                "org.springframework.data.jpa.repository.query.QueryEnhancerSelector",
+                StoreTransactions.class.getClassLoader())) {
+            SpringData4.leaveQueriesUnparsed(repositories);
+        }
         repositories.addRepositoryProxyPostProcessor(
                 (proxy, repository) -> proxy.addAdvice((MethodInterceptor) this::fresh));
         useless = UselessConnections.of(factory, connections);
@@ -276,6 +287,15 @@ final class StoreTransactions {
             transactions.rollback(transaction);
         } catch (RuntimeException alsoFailed) {
             thrown.addSuppressed(alsoFailed);
+        }
+    }
+
+    /** Loaded only with Spring Data 4. */
+    private static final class SpringData4 {
+
+        /** By default, Spring Data parses every query for sorting and counting. No caller needs that. */
+        static void leaveQueriesUnparsed(JpaRepositoryFactory repositories) {
+            repositories.setQueryEnhancerSelector(query -> QueryEnhancerFactories.fallback());
         }
     }
 }
