@@ -436,8 +436,11 @@ abstract class WakeUpContract {
         });
         try {
             for (int round = 0; round < 5; round++) {
+                Future<LockHandle> waiting = acquiring(mine, REQUEST);
+                // Whoever looks first waits without having said so.
+                soon().until(() -> waiterRows() == 1 || waiting.isDone());
                 long before = grants.get();
-                mine.acquire(REQUEST).close();
+                get(waiting).close();
                 assertThat(grants.get() - before).as("grants before its turn").isLessThan(80);
             }
         } finally {
