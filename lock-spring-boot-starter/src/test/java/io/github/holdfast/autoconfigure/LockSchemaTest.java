@@ -117,23 +117,6 @@ class LockSchemaTest {
         }
     }
 
-    @Test
-    void whatHibernateCreatesIsLeftToHibernate() throws Exception {
-        // Spring Boot's default for an embedded database whose schema nobody else manages.
-        try (ConfigurableApplicationContext context = Application.of(Shop.class)
-                .without("spring.jpa.hibernate.ddl-auto")
-                .without(SPRING_BOOT_LIQUIBASE)
-                .run()) {
-            assertThatLocksProtect(context);
-            assertThat(context.getBean(JdbcTemplate.class)
-                            .queryForList(
-                                    "select table_name from information_schema.tables where table_schema = 'PUBLIC'",
-                                    String.class))
-                    .contains("DISTRIBUTED_LOCK")
-                    .doesNotContain("DATABASECHANGELOG");
-        }
-    }
-
     private Application withFile() {
         return Application.of(Shop.class).with("spring.datasource.url=jdbc:h2:file:" + directory.resolve("shop"));
     }

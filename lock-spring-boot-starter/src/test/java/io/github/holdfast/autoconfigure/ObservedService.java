@@ -1,7 +1,7 @@
 package io.github.holdfast.autoconfigure;
 
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.annotation.NodeUnit;
 import io.github.holdfast.lock.LockListener;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
@@ -10,8 +10,6 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
-import org.hibernate.cfg.AvailableSettings;
-import org.hibernate.jpa.HibernatePersistenceConfiguration;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -32,10 +30,7 @@ class ObservedService {
 
     @Bean
     EntityManagerFactory entityManagerFactory(HikariDataSource dataSource) {
-        return new HibernatePersistenceConfiguration("locks")
-                .managedClasses(LockEntity.ENTITIES)
-                .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, dataSource)
-                .createEntityManagerFactory();
+        return NodeUnit.on(dataSource);
     }
 
     @Bean

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.annotation.NodeUnit;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockStoreException;
@@ -30,8 +30,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import javax.sql.DataSource;
-import org.hibernate.cfg.AvailableSettings;
-import org.hibernate.jpa.HibernatePersistenceConfiguration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -61,10 +59,7 @@ class LockObservationsTest {
             config.setMaximumPoolSize(5);
             config.setConnectionTimeout(1000);
         });
-        unit = new HibernatePersistenceConfiguration("locks")
-                .managedClasses(LockEntity.ENTITIES)
-                .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, watched(pool))
-                .createEntityManagerFactory();
+        unit = NodeUnit.on(watched(pool));
         locks = LockService.builder(unit)
                 .withoutHousekeeping()
                 .listener(LockObservations.of(registry, LockGroup.byPrefix()))
