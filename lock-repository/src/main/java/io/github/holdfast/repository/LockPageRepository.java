@@ -31,7 +31,7 @@ import org.springframework.data.repository.query.Param;
  */
 interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
 
-    /** The condition that somebody holds a lock that has an owner: the owner alone, or one of those who share it. */
+    /** The condition that a lock with an owner is held, by the owner or by one of its sharers. */
     String IS_HELD = """
             (m.ended = false or (l.nodeId is null and l.expiresAt > db_clock())
                 or (l.holdCount = -1 and l.permits is null and exists (

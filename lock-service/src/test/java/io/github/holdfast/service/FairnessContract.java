@@ -73,8 +73,7 @@ abstract class FairnessContract {
         }
         List<Turns> all = new ArrayList<>(one);
         all.addAll(other);
-        List<Long> tokens =
-                all.stream().flatMap(turns -> turns.tokens().stream()).sorted().toList();
+        List<Long> tokens = tokens(all).boxed().toList();
         assertThat(tokens).doesNotHaveDuplicates();
         // On a slow machine, one process may begin or end seconds before the other.
         long first = Math.max(firstToken(one), firstToken(other));

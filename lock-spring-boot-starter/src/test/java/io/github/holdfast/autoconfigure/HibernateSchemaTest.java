@@ -10,8 +10,8 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 /**
- * Hibernate creates the tables where nobody else manages the schema. Spring Boot 3 always manages it if Liquibase is there, as its support
- * for Liquibase is in no jar of its own, so this is for Spring Boot 4.
+ * Hibernate creates the tables if nothing else manages the schema. In Spring Boot 3, Liquibase support is always on the class path, so Spring
+ * Boot 3 does not run this test.
  */
 class HibernateSchemaTest {
 
