@@ -5,6 +5,7 @@ import jakarta.persistence.EntityManagerFactory;
 import jakarta.persistence.Id;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
+import java.time.Instant;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -16,8 +17,9 @@ import org.springframework.jdbc.core.JdbcTemplate;
 class StartUpShop {
 
     /**
-     * The beginning of the line that the application prints when it is ready. Then follow the milliseconds since the start of the
-     * JVM, the milliseconds on all processors, and the numbers of beans and statements.
+     * The beginning of the line that the application prints when it is ready. Then follow the milliseconds of the start, its
+     * milliseconds on all processors, and the numbers of beans and statements. The first start begins with
+     * the JVM.
      */
     static final String READY = "ready ";
 
@@ -36,22 +38,41 @@ class StartUpShop {
 
     interface Items extends JpaRepository<Item, Long> {}
 
-    /** Runs the application until it is ready. */
+    /**
+     * Runs the application until it is ready, once or several times.
+     *
+     * @param arguments how many times; no argument means once
+     */
     public static void main(String[] arguments) {
+        System.out.println(READY
+                + start(
+                        Instant.ofEpochMilli(
+                                ManagementFactory.getRuntimeMXBean().getStartTime()),
+                        Duration.ZERO));
+        int starts = arguments.length == 0 ? 1 : Integer.parseInt(arguments[0]);
+        for (int start = 1; start < starts; start++) {
+            System.out.println(READY + start(Instant.now(), cpu()));
+        }
+    }
+
+    private static String start(Instant since, Duration cpuBefore) {
         try (ConfigurableApplicationContext context = new SpringApplicationBuilder(StartUpShop.class)
                 .properties(
                         "spring.datasource.url=jdbc:h2:mem:shop;QUERY_STATISTICS=TRUE;QUERY_STATISTICS_MAX_ENTRIES=10000",
                         "spring.jpa.hibernate.ddl-auto=update",
                         "spring.main.banner-mode=off",
                         "logging.level.root=warn")
-                .run(arguments)) {
-            long uptime = ManagementFactory.getRuntimeMXBean().getUptime();
-            Duration cpu = ProcessHandle.current().info().totalCpuDuration().orElse(Duration.ZERO);
+                .run()) {
+            long millis = Duration.between(since, Instant.now()).toMillis();
+            Duration cpu = cpu().minus(cpuBefore);
             // Waits for Hibernate, which may start on another thread.
             context.getBean(EntityManagerFactory.class).getMetamodel();
             Long statements = context.getBean(JdbcTemplate.class).queryForObject(STATEMENTS, Long.class);
-            System.out.println(
-                    READY + uptime + " " + cpu.toMillis() + " " + context.getBeanDefinitionCount() + " " + statements);
+            return millis + " " + cpu.toMillis() + " " + context.getBeanDefinitionCount() + " " + statements;
         }
+    }
+
+    private static Duration cpu() {
+        return ProcessHandle.current().info().totalCpuDuration().orElse(Duration.ZERO);
     }
 }
