@@ -23,6 +23,7 @@ final class AnnotatedMethods {
     private final Class<? extends Annotation> annotation;
     private final String protection;
     private final BiPredicate<Method, Class<?>> isAnnotated;
+    private final PresentAnnotations present;
     private final Map<Class<?>, Set<Method>> known = new ConcurrentHashMap<>();
 
     private AnnotatedMethods(
@@ -30,6 +31,7 @@ final class AnnotatedMethods {
         this.annotation = annotation;
         this.protection = protection;
         this.isAnnotated = isAnnotated;
+        present = new PresentAnnotations(annotation);
     }
 
     static AnnotatedMethods locked() {
@@ -90,7 +92,7 @@ final class AnnotatedMethods {
     }
 
     private Set<Method> find(Class<?> type) {
-        if (!AnnotationUtils.isCandidateClass(type, annotation)) {
+        if (!AnnotationUtils.isCandidateClass(type, annotation) || !present.mayBeIn(type)) {
             return Set.of();
         }
         Set<Class<?>> declaring = new LinkedHashSet<>(ClassUtils.getAllInterfacesForClassAsSet(type));

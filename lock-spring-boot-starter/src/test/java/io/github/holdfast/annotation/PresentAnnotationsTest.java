@@ -1,0 +1,112 @@
+package io.github.holdfast.annotation;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.lang.annotation.Repeatable;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.reflect.Proxy;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Wherever {@link LockedAnnotations} finds an annotation, the quick test must not exclude it. */
+@SuppressWarnings("UnusedMethod") // Only their annotations are read.
+class PresentAnnotationsTest {
+
+    private final PresentAnnotations locked = new PresentAnnotations(Locked.class);
+
+    @Locked("composed")
+    @Retention(RetentionPolicy.RUNTIME)
+    @Repeatable(ComposedTwice.class)
+    private @interface Composed {}
+
+    @Retention(RetentionPolicy.RUNTIME)
+    private @interface ComposedTwice {
+        Composed[] value();
+    }
+
+    @Composed
+    @Retention(RetentionPolicy.RUNTIME)
+    private @interface ComposedOfComposed {}
+
+    private static class OnPrivateMethod {
+        @Locked("direct")
+        private void direct() {}
+    }
+
+    @Locked("class")
+    private static class OnClass {}
+
+    private static class OfSuperclass extends OnPrivateMethod {}
+
+    private static class OfClassOfSuperclass extends OnClass {}
+
+    private interface OnInterface {
+        @Locked("interface")
+        default void inherited() {}
+    }
+
+    private interface BelowInterface extends OnInterface {}
+
+    private static class OfInterface implements BelowInterface {}
+
+    private static class Repeated {
+        @Locked("first")
+        @Locked("second")
+        void both() {}
+    }
+
+    private static class RepeatedComposed {
+        @Composed
+        @Composed
+        void both() {}
+    }
+
+    private static class Deep {
+        @ComposedOfComposed
+        void deep() {}
+    }
+
+    private static class OnlyOthers {
+        @Limited(value = "other", limit = "2")
+        @Deprecated
+        void other() {}
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            classes = {
+                OnPrivateMethod.class,
+                OnClass.class,
+                OfSuperclass.class,
+                OfClassOfSuperclass.class,
+                OnInterface.class,
+                BelowInterface.class,
+                OfInterface.class,
+                Repeated.class,
+                RepeatedComposed.class,
+                Deep.class
+            })
+    void findsTheAnnotation(Class<?> type) {
+        assertThat(locked.mayBeIn(type)).isTrue();
+    }
+
+    @Test
+    void findsTheAnnotationOfAProxysInterface() {
+        Object proxy = Proxy.newProxyInstance(
+                OnInterface.class.getClassLoader(),
+                new Class<?>[] {BelowInterface.class},
+                (self, method, args) -> null);
+
+        assertThat(locked.mayBeIn(proxy.getClass())).isTrue();
+    }
+
+    @Test
+    void excludesOtherAnnotations() {
+        assertThat(locked.mayBeIn(OnlyOthers.class)).isFalse();
+        assertThat(locked.mayBeIn(String.class)).isFalse();
+        assertThat(new PresentAnnotations(Limited.class).mayBeIn(OnlyOthers.class))
+                .isTrue();
+    }
+}
