@@ -25,6 +25,7 @@ import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.jspecify.annotations.Nullable;
+import org.springframework.util.function.SingletonSupplier;
 
 /**
  * Runs lock operations, each in a short read-write transaction of its own. It never touches the calling thread's own
@@ -44,6 +45,7 @@ public final class LockStore implements AutoCloseable {
     private final JpaLockRows locks;
     private final NodeRows nodes;
     private final LockPageRepository pages;
+    private final Supplier<LockSearch> search;
     private final RunRows runs;
     private final PermitRows permits;
     private final AutocommitLockRows.Statements statements;
@@ -61,6 +63,7 @@ public final class LockStore implements AutoCloseable {
                 transactions.repository(LockRepository.class), audits, H2RowLocks.ifNeeded(transactions));
         nodes = transactions.repository(LockNodeRepository.class);
         pages = transactions.repository(LockPageRepository.class);
+        search = SingletonSupplier.of(this::newSearch);
         runs = transactions.repository(LockRunRepository.class);
         permits = new JpaPermitRows(transactions.repository(PermitRepository.class), audits);
         waiterQueries = transactions.repository(LockWaiterRepository.class);
@@ -75,6 +78,7 @@ public final class LockStore implements AutoCloseable {
         locks = origin.locks;
         nodes = origin.nodes;
         pages = origin.pages;
+        search = origin.search;
         runs = origin.runs;
         permits = origin.permits;
         statements = origin.statements;
@@ -167,6 +171,20 @@ public final class LockStore implements AutoCloseable {
     /** Returns paged access to the tables, for work inside {@link #inTransaction(Duration, Function)}. */
     public LockPages pages() {
         return pages;
+    }
+
+    /**
+     * Returns access to the held locks, for work inside {@link #inTransaction(Duration, Function)}. Call this method before that: the
+     * first call parses long queries, which would count against the time limit of the transaction.
+     */
+    public LockSearch search() {
+        return search.get();
+    }
+
+    private LockSearch newSearch() {
+        LockSearch created = transactions.repository(LockSearchRepository.class);
+        MetamodelCache.clear();
+        return created;
     }
 
     /** Whether a lock has both holders and waiters. The answer needs all columns of their tables, for the start-up check. */
@@ -350,23 +368,6 @@ public final class LockStore implements AutoCloseable {
         /** Reads the database's clock. */
         Instant clock();
 
-        /**
-         * Reads the locks that are held by a running lease, or through a node that has not been ended. Also those that are shared,
-         * if a holder has such a lease or node.
-         */
-        List<LockSnapshot> held(String after, int limit);
-
-        /**
-         * Reads those of the {@link #held} locks that match all conditions. The names limit the part of the table that is read. The
-         * other conditions have no index: the statement ends when it has found enough.
-         *
-         * @param first how the names begin
-         * @param before greater than all names that begin so, if it is not empty
-         * @param holder a pattern of SQL with the escape character {@code !}, in lower case, for the description, the owner or the node of a holder; {@code %} for all
-         * @param state ANY, ALONE, SHARED, OVERDUE or WAITED_FOR
-         */
-        List<LockSnapshot> search(String first, String after, String before, String holder, String state, int limit);
-
         /** Reads the waiters of living nodes for a lock, or for all if the name is empty, in the order of the names and of their queues. */
         List<NodeRows.Queued> queued(String name, int limit);
 
@@ -437,6 +438,27 @@ public final class LockStore implements AutoCloseable {
 
         /** Deletes the waiters of nodes that were ended, or are absent. */
         int purgeWaiters();
+    }
+
+    /** Reads the held locks in pages, for operators. Every method is one statement. Call it as those of {@link LockPages}. */
+    public interface LockSearch {
+
+        /**
+         * Reads the locks that are held by a running lease, or through a node that has not been ended. Also those that are shared,
+         * if a holder has such a lease or node.
+         */
+        List<LockSnapshot> held(String after, int limit);
+
+        /**
+         * Reads those of the {@link #held} locks that match all conditions. The names limit the part of the table that is read. The
+         * other conditions have no index: the statement ends when it has found enough.
+         *
+         * @param first how the names begin
+         * @param before greater than all names that begin so, if it is not empty
+         * @param holder a pattern of SQL with the escape character {@code !}, in lower case, for the description, the owner or the node of a holder; {@code %} for all
+         * @param state ANY, ALONE, SHARED, OVERDUE or WAITED_FOR
+         */
+        List<LockSnapshot> search(String first, String after, String before, String holder, String state, int limit);
     }
 
     /**

@@ -12,14 +12,6 @@ import org.springframework.data.repository.query.Param;
 /** The queries of the rows of the waiters. {@link WaiterRows} describes them. Each query is one statement. */
 interface LockWaiterRepository extends Repository<LockEntity, String> {
 
-    /** The shares of {@code l} whose holders are alive. */
-    String LIVING_HOLDERS = """
-            from HoldfastHolder p left join HoldfastNode m on m.id = p.nodeId
-            where p.name = l.name
-                and ((p.nodeId is null and p.expiresAt > db_begin_plus(:sinceMicros))
-                    or (m.ended = false and m.expiresAt > db_begin_plus(:sinceMicros)))
-            """;
-
     /** See {@link WaiterRows#add}. */
     @Modifying
     @Query("""
@@ -55,47 +47,24 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
     int countOtherNodes(@Param("name") String name, @Param("nodeId") String nodeId);
 
     /**
-     * Finds the names for which threads of a service wait, and which nobody holds. That includes the locks of dead holders, if they
-     * are available, and if their nodes were ended. It also includes semaphores that have a permit left, and shared locks without
-     * holders, or which nobody wants. The names are hints.
-     *
-     * @param bell the service's bell
-     */
-    @Query("""
-            select distinct w.name from HoldfastWaiter w
-            join HoldfastNode n on n.id = w.nodeId join HoldfastLock l on l.name = w.name
-            left join HoldfastNode h on h.id = l.nodeId
-            where n.bell = :bell
-                and (l.owner is null
-                    or (l.permits is not null
-                        and l.permits > (select coalesce(sum(p.permits), 0L) from HoldfastHolder p where p.name = l.name))
-                    or (l.permits is null and l.holdCount = -1
-                        and (l.wantedUntil is null or l.wantedUntil <= db_clock()
-                            or not exists (select 1 from HoldfastHolder p where p.name = l.name)))
-                    or ((l.availableAt is null or l.availableAt <= db_clock())
-                        and ((l.nodeId is null and l.expiresAt <= db_clock())
-                            or (l.nodeId is not null and (h.id is null or h.ended = true)))))
-            """)
-    List<String> free(@Param("bell") long bell);
-
-    /**
      * See {@link WaiterRows#available}. The condition is that of {@link LockEntity#availability} for any other owner, but a lock
      * of an overdue node is found only when it may be granted. A semaphore is found if holders that are alive leave a permit. A
      * shared lock is found if nobody wants it, or if none of its holders is alive.
      */
     @Query("""
             select l.name from HoldfastLock l left join HoldfastNode n on n.id = l.nodeId
+            left join (
+                select p.name as name, sum(p.permits) as permits
+                from HoldfastHolder p left join HoldfastNode m on m.id = p.nodeId
+                where p.name in (:names)
+                    and ((p.nodeId is null and p.expiresAt > db_begin_plus(:sinceMicros))
+                        or (m.ended = false and m.expiresAt > db_begin_plus(:sinceMicros)))
+                group by p.name) living on living.name = l.name
             where l.name in (:names) and (l.availableAt is null or l.availableAt <= db_begin_plus(:nowMicros))
                 and (l.owner is null
-                    or (l.permits is not null
-                        and l.permits > (select coalesce(sum(p.permits), 0L)
-            """ + LIVING_HOLDERS + """
-                            ))
+                    or l.permits > coalesce(living.permits, 0L)
                     or (l.permits is null and l.holdCount = -1
-                        and (l.wantedUntil is null or l.wantedUntil <= db_begin_plus(:nowMicros)
-                            or not exists (select 1
-            """ + LIVING_HOLDERS + """
-                                )))
+                        and (l.wantedUntil is null or l.wantedUntil <= db_begin_plus(:nowMicros) or living.name is null))
                     or (l.nodeId is null and l.expiresAt <= db_begin_plus(:sinceMicros))
                     or (l.nodeId is not null
                         and (n.id is null or n.ended = true or n.expiresAt <= db_begin_plus(:sinceMicros))))

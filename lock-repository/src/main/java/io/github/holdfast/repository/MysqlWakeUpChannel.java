@@ -38,6 +38,7 @@ final class MysqlWakeUpChannel implements LockStore.WakeUpChannel {
     private final StoreTransactions transactions;
     private final AutocommitExecutor executor;
     private final LockWaiterRepository waiters;
+    private final MysqlBellRepository woken;
     private final CompiledUpdate release;
     private final Consumer<Runnable> background;
     private volatile @Nullable Long bell;
@@ -59,6 +60,8 @@ final class MysqlWakeUpChannel implements LockStore.WakeUpChannel {
         this.transactions = transactions;
         this.executor = executor;
         this.waiters = waiters;
+        woken = transactions.repository(MysqlBellRepository.class);
+        MetamodelCache.clear();
         this.release = CompiledUpdate.generating(
                 transactions.factory(), "holdCount", LockWakeUpRepository.class, "releaseAndTell");
         this.background = background;
@@ -203,7 +206,7 @@ final class MysqlWakeUpChannel implements LockStore.WakeUpChannel {
     /** Another ring may kill this query too. */
     private List<String> free(Session session, long number, int interruptions) {
         try {
-            return transactions.within(session, LIMIT, () -> waiters.free(number));
+            return transactions.within(session, LIMIT, () -> woken.free(number));
         } catch (StoreException failed) {
             if (failed.failure() == Failure.BUSY && interruptions > 0) {
                 return free(session, number, interruptions - 1);

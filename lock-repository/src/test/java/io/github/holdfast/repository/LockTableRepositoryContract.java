@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockStore.LockPages;
+import io.github.holdfast.repository.LockStore.LockSearch;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.test.Database;
@@ -59,6 +60,11 @@ abstract class LockTableRepositoryContract {
 
     private <T> T call(Function<LockPages, T> work) {
         return application.call(locks -> work.apply(application.store().pages()));
+    }
+
+    private List<LockSnapshot> held() {
+        LockSearch search = application.store().search();
+        return application.call(locks -> search.held("", 10));
     }
 
     private void alive(String id) {
@@ -172,7 +178,7 @@ abstract class LockTableRepositoryContract {
         heldThrough("ended", "of ended");
         heldThrough("absent", "of absent");
 
-        List<LockSnapshot> held = call(table -> table.held("", 10));
+        List<LockSnapshot> held = held();
 
         assertThat(held).extracting(seen -> seen.row().name()).containsExactly("leased", "of alive", "of overdue");
         assertThat(held.get(0).node()).isNull();
@@ -302,7 +308,7 @@ abstract class LockTableRepositoryContract {
         try (OtherClient other = OtherClient.lockingRow(database, "locked")) {
             other.execute(TestSql.touch("locked"));
 
-            assertThat(this.<List<LockSnapshot>>call(table -> table.held("", 10)))
+            assertThat(held())
                     .singleElement()
                     .satisfies(seen -> assertThat(seen.row().version()).isEqualTo(row.version()));
             assertThat(names(table -> table.heldThrough("alive", "", 10))).containsExactly("locked");
@@ -538,7 +544,7 @@ abstract class LockTableRepositoryContract {
 
     @Test
     void eachMethodIsOneStatement() {
-        assertOneStatement("select ", table -> table.held("", 10));
+        assertOneStatement("select ", table -> application.store().search().held("", 10));
         assertOneStatement("select ", table -> table.heldThrough("node", "", 10));
         assertOneStatement("select ", table -> table.overdueNodes("", 0, 10));
         assertOneStatement("select ", table -> table.orphans("", 10));

@@ -3,6 +3,7 @@ package io.github.holdfast.service;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.LockStore.LockSearch;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.repository.PermitRows.HolderSnapshot;
 import io.github.holdfast.repository.StoreException;
@@ -12,6 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.BiFunction;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /** Reads who holds which locks, alone or together. Thread-safe. */
@@ -53,16 +56,34 @@ final class HeldLocks {
     }
 
     /**
-     * Reads the next page of held locks with their holders, as {@link LockAdmin#held} returns it. Call it in a transaction.
-     *
-     * <p>A page is read on if holders of shared locks have left between its statements. Otherwise, it would look like the last one.
+     * Returns the work that reads the next page of held locks with their holders, as {@link LockAdmin#held} returns it. It needs a
+     * transaction, and this method must not be in one.
      */
-    List<LockInfo> page(LockFilter filter, String afterName, int limit) {
+    Supplier<List<LockInfo>> page(LockFilter filter, String afterName, int limit) {
+        engine.checkOpen();
+        LockSearch search = store().search();
+        if (filter.isForAll()) {
+            return () -> page(search::held, afterName, limit);
+        }
+        return () -> page(
+                (after, count) -> search.search(
+                        filter.name(),
+                        after,
+                        filter.end(),
+                        filter.holderPattern(),
+                        filter.state().name(),
+                        count),
+                afterName,
+                limit);
+    }
+
+    /** Reads a page on if holders of shared locks have left between its statements. Otherwise, it would look like the last one. */
+    private List<LockInfo> page(BiFunction<String, Integer, List<LockSnapshot>> read, String afterName, int limit) {
         List<LockInfo> page = new ArrayList<>();
         String after = afterName;
         boolean isLast = false;
         while (!isLast && page.size() < limit) {
-            List<LockSnapshot> locks = locks(filter, after, limit);
+            List<LockSnapshot> locks = read.apply(after, limit);
             List<HolderSnapshot> sharing = sharing(locks);
             String crowded = sharing.size() > LockAdmin.MAX_PAGE_SIZE
                     ? sharing.get(LockAdmin.MAX_PAGE_SIZE).holder().name()
@@ -85,19 +106,6 @@ final class HeldLocks {
             }
         }
         return page;
-    }
-
-    private List<LockSnapshot> locks(LockFilter filter, String after, int limit) {
-        return filter.isForAll()
-                ? store().pages().held(after, limit)
-                : store().pages()
-                        .search(
-                                filter.name(),
-                                after,
-                                filter.end(),
-                                filter.holderPattern(),
-                                filter.state().name(),
-                                limit);
     }
 
     /** Reads the living holders of those locks that are shared, and one more than a page may have. */

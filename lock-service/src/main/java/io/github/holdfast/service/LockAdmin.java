@@ -98,7 +98,7 @@ public final class LockAdmin {
      */
     public List<LockInfo> held(LockFilter filter, String afterName, int limit) {
         checkPageSize(limit);
-        return read("The held locks could not be read", () -> heldLocks.page(filter, afterName, limit));
+        return read("The held locks could not be read", heldLocks.page(filter, afterName, limit));
     }
 
     /**
