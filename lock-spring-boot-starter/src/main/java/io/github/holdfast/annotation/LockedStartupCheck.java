@@ -1,10 +1,8 @@
 package io.github.holdfast.annotation;
 
-import io.github.holdfast.service.LockService;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -12,7 +10,6 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
-import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -51,25 +48,7 @@ final class LockedStartupCheck implements SmartInitializingSingleton {
             }
         }
         if (!used.isEmpty()) {
-            checkLockService(String.join(" and ", used));
-        }
-    }
-
-    /** Checks that a lock service is defined, without creating it. */
-    private void checkLockService(String used) {
-        String[] names = BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, LockService.class, true, false);
-        if (names.length == 0) {
-            throw new LockAnnotationException(
-                    "There are " + used + " methods, but no LockService: declare one as a bean, built by"
-                            + " LockService.builder(...). With Spring Boot, holdfast.enabled=false removes it: tests of"
-                            + " such an application must provide a mock");
-        }
-        boolean isAnyPrimary = Arrays.stream(names)
-                .anyMatch(name -> beans.containsBeanDefinition(name)
-                        && beans.getMergedBeanDefinition(name).isPrimary());
-        if (names.length > 1 && !isAnyPrimary) {
-            throw new LockAnnotationException("There are " + used + " methods, but several LockServices, "
-                    + String.join(", ", names) + ": mark the one that they use as @Primary");
+            LockServiceCheck.check(beans, String.join(" and ", used));
         }
     }
 

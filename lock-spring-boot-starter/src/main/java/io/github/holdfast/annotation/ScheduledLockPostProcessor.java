@@ -11,7 +11,7 @@ import org.springframework.aop.support.annotation.AnnotationMatchingPointcut;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
-import org.springframework.beans.factory.config.ConfigurableBeanFactory;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.config.EmbeddedValueResolver;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.Ordered;
@@ -26,6 +26,7 @@ final class ScheduledLockPostProcessor extends AbstractBeanFactoryAwareAdvisingP
 
     private static final long serialVersionUID = 1L;
 
+    private transient @Nullable ConfigurableListableBeanFactory beans;
     private transient @Nullable ObjectProvider<LockService> services;
     private transient @Nullable StringValueResolver values;
     private final transient ScheduledLockInterceptor interceptor = new ScheduledLockInterceptor(this::locks);
@@ -43,8 +44,9 @@ final class ScheduledLockPostProcessor extends AbstractBeanFactoryAwareAdvisingP
     @Override
     public void setBeanFactory(BeanFactory beanFactory) {
         super.setBeanFactory(beanFactory);
+        beans = (ConfigurableListableBeanFactory) beanFactory;
         services = beanFactory.getBeanProvider(LockService.class);
-        values = new EmbeddedValueResolver((ConfigurableBeanFactory) beanFactory);
+        values = new EmbeddedValueResolver((ConfigurableListableBeanFactory) beanFactory);
     }
 
     private LockService locks() {
@@ -70,6 +72,7 @@ final class ScheduledLockPostProcessor extends AbstractBeanFactoryAwareAdvisingP
     @Override
     public void afterSingletonsInstantiated() {
         if (interceptor.hasTasks()) {
+            LockServiceCheck.check(Objects.requireNonNull(beans, "beans"), "@ScheduledLock");
             LockService unused = locks();
         }
     }

@@ -28,7 +28,6 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.BeanCreationException;
-import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.MapPropertySource;
@@ -345,8 +344,8 @@ class ScheduledLockTest {
             context.registerBean(Valid.class);
 
             assertThatThrownBy(context::refresh)
-                    .isInstanceOf(NoSuchBeanDefinitionException.class)
-                    .hasMessageContaining(LockService.class.getName());
+                    .isInstanceOf(LockAnnotationException.class)
+                    .hasMessageContaining("There are @ScheduledLock methods, but no LockService");
         }
     }
 

@@ -164,6 +164,14 @@ class FailureTest {
     }
 
     @Test
+    void scheduledMethodsWithoutAService(CapturedOutput output) {
+        assertThat(reportOf(Application.of(ShopWithJob.class).with("holdfast.enabled=false"), output))
+                .contains("There are @ScheduledLock methods, but no LockService")
+                .contains("holdfast.enabled=false removes it")
+                .doesNotContain("\tat ");
+    }
+
+    @Test
     void propertyOutOfRange(CapturedOutput output) {
         assertThat(reportOf(Application.of(Shop.class).with("holdfast.node-lease=100ms"), output))
                 .contains("Invalid value '100ms' for configuration property 'holdfast.node-lease'")
@@ -185,6 +193,12 @@ class FailureTest {
     @Import(Shop.class)
     static class WrongPeriod {
         @ScheduledLock(name = "job", every = "soon")
+        public void work() {}
+    }
+
+    @Import(Shop.class)
+    static class ShopWithJob {
+        @ScheduledLock(name = "job", every = "1d")
         public void work() {}
     }
 
