@@ -19,7 +19,6 @@ import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.test.Database;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -34,10 +33,11 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -46,7 +46,11 @@ import org.junit.jupiter.api.Test;
 @SuppressWarnings("LockNotBeforeTry") // What a lock and its unlock do is looked at step by step.
 abstract class WaitingContract {
 
-    private static final LockRequest HOT = LockRequest.of("hot").waitAtMost(ofSeconds(60));
+    private static final Duration SOON = ofSeconds(60);
+    private static final LockRequest HOT = LockRequest.of("hot").waitAtMost(SOON);
+
+    /** No statement may take longer than this if its caller does not wait for long. */
+    private static final Duration SHORTEST_STATEMENT = ofSeconds(1);
 
     private Services services;
     private HikariDataSource pool;
@@ -78,20 +82,23 @@ abstract class WaitingContract {
     @Test
     void eightThreadsGetTheirTurnsEqually() throws Exception {
         int threads = 8;
-        AtomicLongArray turns = new AtomicLongArray(threads);
+        AtomicLong turns = new AtomicLong();
+        List<Queue<Long>> waits = IntStream.range(0, threads)
+                .<Queue<Long>>mapToObj(number -> new ConcurrentLinkedQueue<>())
+                .toList();
         AtomicInteger inside = new AtomicInteger();
         CountDownLatch start = new CountDownLatch(1);
         long[] end = new long[1];
         ExecutorService workers = Executors.newFixedThreadPool(threads);
         List<Future<?>> done = new ArrayList<>();
-        for (int i = 0; i < threads; i++) {
-            int number = i;
+        for (Queue<Long> wait : waits) {
             done.add(workers.submit(() -> {
                 start.await();
-                while (System.nanoTime() - end[0] < 0 || fewest(turns) < 4) {
+                while (System.nanoTime() - end[0] < 0 || fewest(waits) < 20) {
+                    long asked = turns.get();
                     try (LockHandle lock = mine.acquire(HOT)) {
                         assertThat(inside.incrementAndGet()).isEqualTo(1);
-                        turns.incrementAndGet(number);
+                        wait.add(turns.getAndIncrement() - asked);
                         inside.decrementAndGet();
                     }
                 }
@@ -101,18 +108,22 @@ abstract class WaitingContract {
         end[0] = System.nanoTime() + ofSeconds(3).toNanos();
         start.countDown();
         for (Future<?> worker : done) {
-            worker.get(60, TimeUnit.SECONDS);
+            worker.get(SOON.toSeconds(), TimeUnit.SECONDS);
         }
         workers.shutdown();
-        long[] counts = new long[threads];
-        Arrays.setAll(counts, turns::get);
-        Arrays.sort(counts);
-        // One turn more or less is the end of the test, not unfairness.
-        assertThat((double) counts[threads - 1]).as(Arrays.toString(counts)).isLessThanOrEqualTo(1.5 * counts[0] + 1);
+        // A thread that the machine lets stand still before it asks misses turns. So not each wait is looked at, nor
+        // their sum.
+        List<Long> medians = waits.stream().map(WaitingContract::median).toList();
+        assertThat(medians).as("turns of others in a wait").allMatch(median -> median <= 1.5 * (threads - 1));
     }
 
-    private static long fewest(AtomicLongArray turns) {
-        return IntStream.range(0, turns.length()).mapToLong(turns::get).min().orElseThrow();
+    private static int fewest(List<Queue<Long>> waits) {
+        return waits.stream().mapToInt(Queue::size).min().orElseThrow();
+    }
+
+    private static long median(Queue<Long> waits) {
+        List<Long> sorted = waits.stream().sorted().toList();
+        return sorted.get(sorted.size() / 2);
     }
 
     @Test
@@ -129,11 +140,11 @@ abstract class WaitingContract {
                 }
                 return null;
             }));
-            await().until(() -> mine.admin().waiting() == number + 1);
+            await().atMost(SOON).until(() -> mine.admin().waiting() == number + 1);
         }
         held.release();
         for (Future<?> worker : waiting) {
-            worker.get(30, TimeUnit.SECONDS);
+            worker.get(SOON.toSeconds(), TimeUnit.SECONDS);
         }
         workers.shutdown();
         assertThat(served).containsExactly(0, 1, 2, 3, 4, 5);
@@ -152,7 +163,7 @@ abstract class WaitingContract {
             });
         }
         for (int round = 0; round < 3; round++) {
-            theirs.acquire(HOT.waitAtMost(ofSeconds(10))).close();
+            theirs.acquire(HOT).close();
         }
         ended.countDown();
         workers.shutdown();
@@ -163,15 +174,21 @@ abstract class WaitingContract {
     void interruptsAndTimeoutsAtAnyMomentLeaveNothingBehind() throws Exception {
         int threads = 4;
         int rounds = 2500;
+        long latest = System.nanoTime() + SOON.toNanos();
         Queue<Thread> interruptible = new ConcurrentLinkedQueue<>();
         Map<Outcome, Integer> outcomes = new ConcurrentHashMap<>();
+        AtomicLong slowest = new AtomicLong();
         ExecutorService workers = Executors.newFixedThreadPool(threads);
         List<Future<?>> done = new ArrayList<>();
         for (int i = 0; i < threads; i++) {
             done.add(workers.submit(() -> {
                 interruptible.add(Thread.currentThread());
-                for (int round = 0; round < rounds; round++) {
+                for (int round = 0;
+                        round < rounds || (!areCommon(outcomes) && System.nanoTime() - latest < 0);
+                        round++) {
+                    long start = System.nanoTime();
                     outcomes.merge(acquireOneOfTwo(), 1, Integer::sum);
+                    slowest.accumulateAndGet(System.nanoTime() - start, Math::max);
                 }
                 return interruptible.remove(Thread.currentThread());
             }));
@@ -187,18 +204,20 @@ abstract class WaitingContract {
             worker.get();
         }
         workers.shutdown();
-        assertThat(outcomes).containsOnlyKeys(Outcome.values());
-        assertThat(outcomes.values()).as(outcomes.toString()).allMatch(count -> count > 100);
+        assertThat(areCommon(outcomes)).as(outcomes.toString()).isTrue();
+        if (outcomes.containsKey(Outcome.BUSY)) {
+            assertThat(Duration.ofNanos(slowest.get())).as("the slowest call").isGreaterThan(SHORTEST_STATEMENT);
+        }
         assertThat(mine.admin().waiting()).isZero();
-        await().atMost(ofSeconds(20))
+        await().atMost(SOON)
                 .untilAsserted(() -> assertThat(theirs.admin().held("", 10)).isEmpty());
         for (String name : ONE_OF_TWO) {
             assertThat(theirs.tryAcquire(LockRequest.of(name))).hasValueSatisfying(LockHandle::close);
             // Behind a place that was left in the queue, nobody's turn would come.
-            mine.acquire(LockRequest.of(name).waitAtMost(ofSeconds(10))).close();
+            mine.acquire(LockRequest.of(name).waitAtMost(SOON)).close();
         }
         mine.close();
-        await().until(() -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
+        await().atMost(SOON).until(() -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
     }
 
     private static final List<String> ONE_OF_TWO = List.of("random 0", "random 1");
@@ -206,7 +225,16 @@ abstract class WaitingContract {
     enum Outcome {
         ACQUIRED,
         NOT_ACQUIRED,
-        INTERRUPTED
+        INTERRUPTED,
+
+        /** The last attempt, or that of the thread in front, waited too long for the database. Only a loaded machine has this. */
+        BUSY
+    }
+
+    /** Whether there were enough of each outcome that does not need a loaded machine. */
+    private static boolean areCommon(Map<Outcome, Integer> outcomes) {
+        return Stream.of(Outcome.ACQUIRED, Outcome.NOT_ACQUIRED, Outcome.INTERRUPTED)
+                .allMatch(outcome -> outcomes.getOrDefault(outcome, 0) > 100);
     }
 
     private Outcome acquireOneOfTwo() {
@@ -226,7 +254,8 @@ abstract class WaitingContract {
 
     /** What a failure of the database means that is well. */
     Outcome outcome(LockStoreException failed) {
-        throw failed;
+        FairContract.assertBusy(failed);
+        return Outcome.BUSY;
     }
 
     // Views
@@ -283,11 +312,11 @@ abstract class WaitingContract {
             mine.asLock("view").unlock();
         });
         waiter.start();
-        await().until(() -> mine.admin().waiting() == 1);
+        await().atMost(SOON).until(() -> mine.admin().waiting() == 1);
         waiter.interrupt();
-        await().during(ofMillis(200)).until(() -> !interrupted.isDone());
+        await().during(ofMillis(200)).atMost(SOON).until(() -> !interrupted.isDone());
         held.release();
-        assertThat(interrupted.get(30, TimeUnit.SECONDS)).isTrue();
+        assertThat(interrupted.get(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
         waiter.join();
     }
 
@@ -319,7 +348,7 @@ abstract class WaitingContract {
                         .map(request -> request.waitAtMost(ofMillis(300)))
                         .toList()))
                 .satisfies(refused -> assertThat(refused.lockName()).contains("b"));
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(ofMillis(300), ofSeconds(10));
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(ofMillis(300), ofSeconds(30));
         assertThat(theirs.admin().held("", 10)).extracting(LockInfo::name).containsExactly("b");
         inTheWay.release();
     }
@@ -328,7 +357,7 @@ abstract class WaitingContract {
     void callersThatNameTheSameLocksInDifferentOrdersDoNotBlockEachOther() throws Exception {
         List<LockRequest> requests = new ArrayList<>();
         for (String name : List.of("a", "b", "c", "d")) {
-            requests.add(LockRequest.of(name).waitAtMost(ofSeconds(30)));
+            requests.add(LockRequest.of(name).waitAtMost(SOON));
         }
         ExecutorService workers = Executors.newFixedThreadPool(4);
         List<Future<?>> done = new ArrayList<>();
