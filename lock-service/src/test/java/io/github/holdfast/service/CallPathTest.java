@@ -71,7 +71,7 @@ class CallPathTest {
     void open(Database database) {
         services = Services.on(database);
         locks = services.build(
-                services.poolOver(new Watched(database.dataSource())),
+                services.patientPoolOver(new Watched(database.dataSource())),
                 builder -> builder.nodeLease(Duration.ofSeconds(3)));
     }
 

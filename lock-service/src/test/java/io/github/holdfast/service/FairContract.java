@@ -331,7 +331,7 @@ abstract class FairContract {
     void aFairAcquisitionOfAFreeLockCostsThreeStatements() throws Exception {
         CountingDataSource counting = new CountingDataSource(database.dataSource());
         LockService mine = services.build(
-                services.poolOver(counting),
+                services.patientPoolOver(counting),
                 builder -> builder.withoutHousekeeping().nodeLease(ofMinutes(30)));
         mine.acquire(REQUEST).close();
         counting.reset();

@@ -253,7 +253,8 @@ abstract class NodeContract {
     @Test
     void manyLocksAreKeptByOneStatementForEachBeat() throws Exception {
         CountingDataSource counting = new CountingDataSource(database.dataSource());
-        LockService mine = services.build(services.poolOver(counting), builder -> builder.nodeLease(ofSeconds(6)));
+        LockService mine =
+                services.build(services.patientPoolOver(counting), builder -> builder.nodeLease(ofSeconds(12)));
         List<LockHandle> locks = new ArrayList<>();
         for (int i = 0; i < 1000; i++) {
             locks.add(mine.tryAcquire(LockRequest.of("many " + i)).orElseThrow());

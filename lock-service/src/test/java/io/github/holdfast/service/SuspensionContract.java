@@ -144,7 +144,7 @@ abstract class SuspensionContract {
         LateAnswer late = new LateAnswer(database.dataSource());
         CountingDataSource looks = new CountingDataSource(late.dataSource());
         LockService slow = services.build(
-                services.poolOver(looks),
+                services.patientPoolOver(looks),
                 builder -> builder.adjusted(ticker.inSettings()).withoutHousekeeping());
         LockHandle lock = slow.acquire(LockRequest.of("renewed").lease(ofHours(1)));
         FutureTask<Duration> renewal = new FutureTask<>(() -> {
