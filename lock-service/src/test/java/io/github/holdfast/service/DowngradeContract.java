@@ -320,7 +320,7 @@ abstract class DowngradeContract extends TwoServicesContract {
         try (LockHandle row = mine.tryAcquire(ALONE.rowLock()).orElseThrow()) {
             assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(row::downgrade);
         }
-        LockHandle released = mine.acquire(ALONE);
+        LockHandle released = mine.acquire(ALONE.waitAtMost(SOON));
         released.close();
         assertRefused(released, "was released");
     }
@@ -364,7 +364,7 @@ abstract class DowngradeContract extends TwoServicesContract {
 
     @Test
     void theShareOfADeadNodeIsRemoved() throws Exception {
-        LockHandle share = mine.acquire(ALONE).downgrade();
+        LockHandle share = mine.acquire(ALONE.waitAtMost(SOON)).downgrade();
         database.execute("update lock_holder set node_id = 'dead'");
         try (LockHandle alone = theirs.acquire(ALONE.waitAtMost(SOON))) {
             assertThat(alone.fencingToken()).isGreaterThan(share.fencingToken());

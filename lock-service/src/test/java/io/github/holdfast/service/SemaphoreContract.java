@@ -239,7 +239,7 @@ abstract class SemaphoreContract extends TwoServicesContract {
 
     @Test
     void aRenewalKeepsThePermits() throws Exception {
-        LockHandle renewed = acquire(mine, REQUEST.lease(ofSeconds(2)));
+        LockHandle renewed = acquire(mine, REQUEST.lease(ofSeconds(20)));
         renewed.renew(ofMinutes(5));
         assertThat(renewed.remaining()).isGreaterThan(ofMinutes(4));
         renewed.renew(ofSeconds(1));
@@ -349,7 +349,7 @@ abstract class SemaphoreContract extends TwoServicesContract {
 
     @Test
     void othersGetThePermitsOnlyAfterTheCommit() throws Exception {
-        LockHandle both = acquire(mine, REQUEST.permits(2).lease(ofMillis(700)));
+        LockHandle both = acquire(mine, REQUEST.permits(2).lease(ofSeconds(10)));
         CountDownLatch isChecked = new CountDownLatch(1);
         Future<LockHandle> next = threads.submit(() -> {
             assertThat(isChecked.await(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();

@@ -272,7 +272,7 @@ abstract class SharedLockAdminContract extends AdminContract {
         theirs.tryAcquire(SHARED).orElseThrow().close();
         assertThat(stuck.release()).isEqualTo(ReleaseOutcome.LOST);
         assertThat(other.release()).isEqualTo(ReleaseOutcome.RELEASED);
-        theirs.acquire(ALONE).close();
+        theirs.acquire(ALONE.waitAtMost(SOON)).close();
         assertThat(records("action = 'FORCED_RELEASE' and permits = 1 and reason = 'stuck' and owner = '"
                         + former.owner() + "' and node_id is not null"))
                 .isEqualTo(1);
@@ -292,7 +292,7 @@ abstract class SharedLockAdminContract extends AdminContract {
         assertThat(admin.held("", 10)).isEmpty();
         assertThat(mine.find("prices")).isEmpty();
         assertThat(holders()).as("rows that count").isEqualTo(2);
-        Future<LockHandle> waiting = threads.submit(() -> theirs.acquire(ALONE));
+        Future<LockHandle> waiting = threads.submit(() -> theirs.acquire(ALONE.waitAtMost(SOON)));
         assertThatExceptionOfType(LockLostException.class).isThrownBy(() -> two.renew(ofMinutes(5)));
         await().atMost(SOON).until(() -> one.state() == LockState.LOST && three.state() == LockState.LOST);
         assertThat(waiting).as("before the lease is over").isNotDone();
@@ -312,7 +312,7 @@ abstract class SharedLockAdminContract extends AdminContract {
         Instant before = admin.databaseClock();
         assertThat(admin.forceRelease("prices", "stuck")).isPresent();
         assertThat(theirs.tryAcquire(ALONE)).as("before it must have noticed").isEmpty();
-        LockHandle alone = theirs.acquire(ALONE);
+        LockHandle alone = theirs.acquire(ALONE.waitAtMost(SOON));
         assertThat(share.state()).isEqualTo(LockState.LOST);
         assertThat(admin.holders("prices").get(0).acquiredAt()).isAfterOrEqualTo(before.plus(NODE_LEASE));
         alone.close();

@@ -20,8 +20,10 @@ import org.junit.jupiter.api.TestInstance.Lifecycle;
 @TestInstance(Lifecycle.PER_CLASS)
 abstract class TwoServicesContract {
 
-    static final Duration SOON = ofSeconds(20);
-    static final Duration NODE_LEASE = ofSeconds(3);
+    static final Duration SOON = ofSeconds(60);
+
+    /** A machine that stands still for some seconds does not end it. */
+    static final Duration NODE_LEASE = ofSeconds(12);
 
     final ExecutorService threads = Executors.newCachedThreadPool(Daemons.named("contender"));
     Database database;
