@@ -1,6 +1,7 @@
 package io.github.holdfast.router;
 
 import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -32,7 +33,11 @@ import org.junit.jupiter.api.Test;
 /** The server of one shard is killed. */
 abstract class ShardFailureContract {
 
-    private static final Duration SOON = ofSeconds(30);
+    private static final Duration SOON = ofMinutes(2);
+
+    /** How long whoever asks the killed server waits for a connection. */
+    private static final Duration CONNECTION_TIMEOUT = ofSeconds(3);
+
     private static final Sharding SHARDING = Sharding.byPrefix(Map.of("a:", "a", "b:", "b", "moves:", "a"));
     private static final Sharding NEXT = Sharding.byPrefix(Map.of("a:", "a", "b:", "b", "moves:", "b"));
 
@@ -45,18 +50,18 @@ abstract class ShardFailureContract {
     /** As someone would set them who wants to be told when the database is away. */
     private void withTimeouts(HikariConfig pool) {
         pool.setMaximumPoolSize(4);
-        pool.setConnectionTimeout(1000);
-        pool.setValidationTimeout(500);
+        pool.setConnectionTimeout(CONNECTION_TIMEOUT.toMillis());
+        pool.setValidationTimeout(1000);
         switch (killed()) {
             case POSTGRESQL -> {
-                pool.addDataSourceProperty("connectTimeout", "1");
-                pool.addDataSourceProperty("socketTimeout", "3");
+                pool.addDataSourceProperty("connectTimeout", "3");
+                pool.addDataSourceProperty("socketTimeout", "15");
             }
             case MARIADB, MYSQL -> {
-                pool.addDataSourceProperty("connectTimeout", "1000");
-                pool.addDataSourceProperty("socketTimeout", "3000");
+                pool.addDataSourceProperty("connectTimeout", "3000");
+                pool.addDataSourceProperty("socketTimeout", "15000");
             }
-            default -> pool.addDataSourceProperty("NETWORK_TIMEOUT", "3000");
+            default -> pool.addDataSourceProperty("NETWORK_TIMEOUT", "15000");
         }
     }
 
@@ -104,7 +109,7 @@ abstract class ShardFailureContract {
                     .untilAsserted(() ->
                             locks.acquireAll(List.of(lock("b:3"), lock("a:3"))).close());
             isBack.set(true);
-            cycling.get(60, SECONDS);
+            cycling.get(SOON.toSeconds(), SECONDS);
             assertThat(cycles.slow.get())
                     .as("slow ones of %s cycles", cycles.all)
                     .isLessThan(cycles.all.get() / 20);
@@ -120,7 +125,7 @@ abstract class ShardFailureContract {
     private static final class Cycles {
 
         /** A cycle that waits for the killed server takes longer than this. */
-        private static final Duration SLOW = ofMillis(500);
+        private static final Duration SLOW = CONNECTION_TIMEOUT.minusMillis(500);
 
         final AtomicLong all = new AtomicLong();
         final AtomicLong slow = new AtomicLong();
