@@ -73,6 +73,11 @@ final class KnownDialects {
         return Optional.empty();
     }
 
+    /** Returns the locations of the scripts that create the tables. */
+    static Stream<String> schemaScripts() {
+        return ALL.stream().map(LockDialect::schemaScript);
+    }
+
     /** Returns the names of the supported databases, for messages. */
     static String labels() {
         List<String> labels = ALL.stream().map(LockDialect::label).toList();

@@ -11,7 +11,7 @@ import org.springframework.util.ClassUtils;
  */
 final class MetamodelCache {
 
-    private static final String CLEANUP = "org.springframework.data.jpa.util.JpaMetamodelCacheCleanup";
+    static final String CLEANUP = "org.springframework.data.jpa.util.JpaMetamodelCacheCleanup";
 
     private MetamodelCache() {}
 
