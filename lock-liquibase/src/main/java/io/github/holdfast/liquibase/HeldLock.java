@@ -5,6 +5,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 import liquibase.database.Database;
 import liquibase.database.DatabaseConnection;
 import liquibase.database.jvm.JdbcConnection;
@@ -25,6 +26,9 @@ final class HeldLock {
     private final long token;
     private final WeakReference<Database> database;
     private final CountDownLatch end = new CountDownLatch(1);
+
+    /** Not a monitor: a virtual thread that releases would block its carrier until the database answers, before JDK 24. */
+    private final ReentrantLock sending = new ReentrantLock();
 
     /** When the last successful renewal was sent, by the local clock. */
     private volatile long renewedAt;
@@ -69,8 +73,11 @@ final class HeldLock {
      */
     boolean release() throws SQLException {
         end();
-        synchronized (this) {
+        sending.lock();
+        try {
             return !isLost && row.release(owner, token);
+        } finally {
+            sending.unlock();
         }
     }
 
@@ -112,10 +119,16 @@ final class HeldLock {
     }
 
     /** Renews the lease; false if the database failed. */
-    private synchronized boolean renew() {
-        if (end.getCount() == 0) {
-            return true;
+    private boolean renew() {
+        sending.lock();
+        try {
+            return end.getCount() == 0 || sendRenewal();
+        } finally {
+            sending.unlock();
         }
+    }
+
+    private boolean sendRenewal() {
         long sentAt = System.nanoTime();
         try {
             if (row.extend(owner, token)) {
