@@ -11,6 +11,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplicat
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.web.servlet.DispatcherServlet;
 import org.springframework.web.servlet.function.RouterFunction;
 import org.springframework.web.servlet.function.ServerResponse;
@@ -26,6 +27,7 @@ import org.springframework.web.servlet.function.ServerResponse;
 @ConditionalOnClass(DispatcherServlet.class)
 @ConditionalOnSingleCandidate(LockService.class)
 @EnableConfigurationProperties(ConsoleProperties.class)
+@ImportRuntimeHints(ConsoleHints.class)
 final class LockConsoleAutoConfiguration {
 
     /** The allowed paths: without wildcards, and without characters that need encoding. */

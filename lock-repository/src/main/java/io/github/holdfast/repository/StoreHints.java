@@ -35,7 +35,9 @@ final class StoreHints implements RuntimeHintsRegistrar {
             LockRunRepository.class,
             LockAuditRepository.class,
             LockPageRepository.class,
+            LockSearchRepository.class,
             LockWakeUpRepository.class,
+            MysqlBellRepository.class,
             PermitRepository.class);
 
     /** Those that queries create. */

@@ -5,6 +5,7 @@ import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
+import org.springframework.aot.hint.annotation.Reflective;
 
 /**
  * Skips calls of a method of a Spring bean while this node does not lead an election.
@@ -34,6 +35,7 @@ import java.lang.annotation.Target;
 @Documented
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.METHOD)
+@Reflective(MethodHints.class)
 public @interface LeaderOnly {
 
     /** The name of the election. It may contain properties, such as <code>${reports.election}</code>. */

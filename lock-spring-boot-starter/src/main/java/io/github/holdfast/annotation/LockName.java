@@ -157,10 +157,8 @@ final class LockName {
         if (value instanceof Iterable || value instanceof Map || value instanceof Optional || value instanceof Date) {
             return false;
         }
-        try {
-            return value.getClass().getMethod("toString").getDeclaringClass() != Object.class;
-        } catch (NoSuchMethodException impossible) {
-            throw new AssertionError(impossible);
-        }
+        // Not by reflection on the method, for which a native image would need a hint for each class of a value.
+        String ofObject = value.getClass().getName() + "@" + Integer.toHexString(value.hashCode());
+        return !ofObject.equals(value.toString());
     }
 }

@@ -11,6 +11,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
+import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.context.annotation.Role;
 import org.springframework.core.type.AnnotationMetadata;
 
@@ -32,6 +33,7 @@ import org.springframework.core.type.AnnotationMetadata;
  */
 @Configuration(proxyBeanMethods = false)
 @Import(LockedConfiguration.Proxies.class)
+@ImportRuntimeHints(AnnotationHints.class)
 @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
 public final class LockedConfiguration {
 

@@ -5,6 +5,7 @@ import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
+import org.springframework.aot.hint.annotation.Reflective;
 
 /**
  * Runs a scheduled method of a Spring bean on one node, although all nodes call it. The method runs once in each period, or at
@@ -33,6 +34,7 @@ import java.lang.annotation.Target;
 @Target({ElementType.METHOD, ElementType.ANNOTATION_TYPE})
 @Retention(RetentionPolicy.RUNTIME)
 @Documented
+@Reflective(MethodHints.class)
 public @interface ScheduledLock {
 
     /** The name of the task and its lock, as for {@code TaskRequest.of}. */

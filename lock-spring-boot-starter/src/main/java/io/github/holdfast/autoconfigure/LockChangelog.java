@@ -42,6 +42,9 @@ final class LockChangelog {
             @Nullable String driverClassName,
             @DefaultValue Map<String, String> parameters) {}
 
+    /** Spring Boot's mark of a data source for migrations. An application with Liquibase alone does not have it. */
+    static final String MARK = "org.springframework.boot.liquibase.autoconfigure.LiquibaseDataSource";
+
     private static final Logger LOG = LoggerFactory.getLogger(LockChangelog.class);
 
     private static final String APPLY = """
@@ -156,8 +159,7 @@ final class LockChangelog {
 
     /** Returns the data source for migrations, by the same rules as Spring Boot for the application's changelog. */
     private static DataSource migrating(ConfigurableListableBeanFactory beans, Settings settings, DataSource target) {
-        if (ClassUtils.isPresent(
-                "org.springframework.boot.liquibase.autoconfigure.LiquibaseDataSource", beans.getBeanClassLoader())) {
+        if (ClassUtils.isPresent(MARK, beans.getBeanClassLoader())) {
             List<String> names = DataSourceBeans.annotatedWith(LiquibaseDataSource.class, beans);
             if (names.size() == 1) {
                 return beans.getBean(names.get(0), DataSource.class);

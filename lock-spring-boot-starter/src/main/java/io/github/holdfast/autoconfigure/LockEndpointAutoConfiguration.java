@@ -10,6 +10,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.ImportRuntimeHints;
 
 /** Configures the endpoint {@code locks}, if Actuator is present and the endpoint is exposed. */
 @AutoConfiguration(after = LockServiceAutoConfiguration.class)
@@ -18,6 +19,7 @@ import org.springframework.context.annotation.Bean;
 @ConditionalOnAvailableEndpoint(LocksEndpoint.class)
 @ConditionalOnSingleCandidate(LockService.class)
 @EnableConfigurationProperties(HoldfastProperties.class)
+@ImportRuntimeHints(EndpointHints.class)
 final class LockEndpointAutoConfiguration {
 
     LockEndpointAutoConfiguration() {}

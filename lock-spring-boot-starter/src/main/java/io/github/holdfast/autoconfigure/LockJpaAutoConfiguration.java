@@ -11,6 +11,7 @@ import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.jpa.autoconfigure.EntityManagerFactoryBuilderCustomizer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
+import org.springframework.context.annotation.ImportRuntimeHints;
 
 /**
  * Adds the entities of the locks to the application's persistence unit, whatever packages the application scans. It also prepares
@@ -22,6 +23,7 @@ import org.springframework.context.annotation.Conditional;
         afterName = "org.springframework.boot.liquibase.autoconfigure.LiquibaseAutoConfiguration")
 @ConditionalOnBooleanProperty(name = "holdfast.enabled", matchIfMissing = true)
 @EnableConfigurationProperties(HoldfastProperties.class)
+@ImportRuntimeHints(SchemaHints.class)
 final class LockJpaAutoConfiguration {
 
     LockJpaAutoConfiguration() {}

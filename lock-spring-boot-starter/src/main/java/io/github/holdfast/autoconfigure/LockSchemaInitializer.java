@@ -21,6 +21,9 @@ import org.springframework.util.ClassUtils;
  */
 final class LockSchemaInitializer implements InitializingBean {
 
+    static final String LIQUIBASE = "liquibase.integration.spring.SpringLiquibase";
+    static final String FLYWAY = "org.flywaydb.core.Flyway";
+
     private static final Logger LOG = LoggerFactory.getLogger(LockSchemaInitializer.class);
     private static final String PROPERTY = "holdfast.schema.management";
 
@@ -79,12 +82,12 @@ final class LockSchemaInitializer implements InitializingBean {
         if (isCreatedByHibernate(target)) {
             return SchemaManagement.NONE;
         }
-        if (isPresent("liquibase.integration.spring.SpringLiquibase")) {
+        if (isPresent(LIQUIBASE)) {
             return environment.getProperty("spring.liquibase.enabled", Boolean.class, true)
                     ? SchemaManagement.LIQUIBASE
                     : SchemaManagement.VALIDATE;
         }
-        return isPresent("org.flywaydb.core.Flyway") ? SchemaManagement.VALIDATE : SchemaManagement.SQL;
+        return isPresent(FLYWAY) ? SchemaManagement.VALIDATE : SchemaManagement.SQL;
     }
 
     private boolean isPresent(String className) {
@@ -119,7 +122,7 @@ final class LockSchemaInitializer implements InitializingBean {
     }
 
     private void migrate(DataSource target) {
-        if (!isPresent("liquibase.integration.spring.SpringLiquibase")) {
+        if (!isPresent(LIQUIBASE)) {
             throw new LockSetupException(
                     PROPERTY + " is liquibase, but Liquibase is not on the class path",
                     "Add the dependency org.liquibase:liquibase-core, or set\n\n    " + PROPERTY + "=sql");

@@ -5,8 +5,10 @@ import io.github.holdfast.test.JavaProcessBuilder;
 import io.github.holdfast.test.JavaSources;
 import java.io.File;
 import java.io.IOException;
+import java.net.URISyntaxException;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -83,11 +85,36 @@ final class NewApplication {
         return this;
     }
 
+    /** Adds a class of the tests, with its nested classes. */
+    NewApplication add(Class<?> type) throws IOException, URISyntaxException {
+        Path tests =
+                Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI());
+        Path inPackage = Path.of(type.getPackageName().replace('.', '/'));
+        Files.createDirectories(classes.resolve(inPackage));
+        try (DirectoryStream<Path> files =
+                Files.newDirectoryStream(tests.resolve(inPackage), type.getSimpleName() + "*.class")) {
+            for (Path file : files) {
+                Files.copy(file, classes.resolve(inPackage).resolve(file.getFileName()));
+            }
+        }
+        return this;
+    }
+
+    /** Returns what the processing ahead of time allows in a native image. */
+    Path reachabilityMetadata() {
+        return generatedClasses.resolve("META-INF/native-image/example/shop/reachability-metadata.json");
+    }
+
     /** Prepares a JVM that runs it. */
     JavaProcessBuilder process() throws Exception {
+        return process(mainClass);
+    }
+
+    /** Prepares a JVM that runs another class of its class path. */
+    JavaProcessBuilder process(String main) throws Exception {
         try (URLClassLoader loader =
                 new URLClassLoader(new URL[] {classes.toUri().toURL()}, NewApplication.class.getClassLoader())) {
-            return JavaProcess.of(loader.loadClass(mainClass))
+            return JavaProcess.of(loader.loadClass(main))
                     .jvmArgs("-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", classPath);
         }
     }
