@@ -24,6 +24,9 @@ class QuorumNetworkTest extends TestOfServers {
 
     private static final Duration MEMBER_TIMEOUT = Duration.ofMillis(500);
 
+    /** What lasts longer than this may be given up by a lock service. */
+    private static final Duration SHORTEST_STATEMENT = Duration.ofSeconds(1);
+
     private List<Proxy> proxies(List<Database> databases) {
         return databases.stream()
                 .map(database -> open(Proxy.to(database.url())))
@@ -49,11 +52,21 @@ class QuorumNetworkTest extends TestOfServers {
                 client.locks().acquire(LockRequest.of("slow").lease(LONG).waitAtMost(wait));
         assertThat(lock.state()).isEqualTo(LockState.HELD);
 
+        long closing = System.nanoTime();
         client.locks().close();
+        Duration closed = Duration.ofNanos(System.nanoTime() - closing);
 
         String held = "select count(*) from distributed_lock where name = 'slow' and owner is not null";
-        assertThat(databases)
-                .allSatisfy(database -> assertThat(database.queryForLong(held)).isZero());
+        if (closed.compareTo(SHORTEST_STATEMENT) < 0) {
+            assertThat(databases)
+                    .allSatisfy(
+                            database -> assertThat(database.queryForLong(held)).isZero());
+        }
+        // On a loaded machine, a release may be given up, and repeated in the background.
+        await().atMost(LONG)
+                .untilAsserted(() -> assertThat(databases)
+                        .allSatisfy(database ->
+                                assertThat(database.queryForLong(held)).isZero()));
     }
 
     @Test
