@@ -207,6 +207,7 @@ abstract class WaitingContract {
         assertThat(areCommon(outcomes)).as(outcomes.toString()).isTrue();
         if (outcomes.containsKey(Outcome.BUSY)) {
             assertThat(Duration.ofNanos(slowest.get())).as("the slowest call").isGreaterThan(SHORTEST_STATEMENT);
+            assertThat(outcomes.get(Outcome.BUSY)).as(outcomes.toString()).isLessThan(outcomes.get(Outcome.ACQUIRED));
         }
         assertThat(mine.admin().waiting()).isZero();
         await().atMost(SOON)

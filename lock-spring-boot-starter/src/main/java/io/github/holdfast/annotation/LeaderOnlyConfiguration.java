@@ -8,6 +8,7 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.context.annotation.Role;
 
 /**
@@ -15,6 +16,7 @@ import org.springframework.context.annotation.Role;
  * applications import it.
  */
 @Configuration(proxyBeanMethods = false)
+@ImportRuntimeHints(AnnotationHints.class)
 @Import(LockedConfiguration.Proxies.class)
 @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
 public final class LeaderOnlyConfiguration {

@@ -137,28 +137,33 @@ final class LockName {
         if (value == null) {
             throw new IllegalArgumentException("{" + part.getExpressionString() + "} is null");
         }
-        if (!tellsItself(value)) {
-            throw new IllegalArgumentException("{" + part.getExpressionString() + "} is a "
-                    + value.getClass().getTypeName()
-                    + ", whose toString() may differ from process to process: name a property of it");
+        if (isContainerOrDate(value)) {
+            throw unclear(part, value);
         }
         String text = value.toString();
+        if (isTextOfObject(value, text)) {
+            throw unclear(part, value);
+        }
         if (text.isEmpty()) {
             throw new IllegalArgumentException("{" + part.getExpressionString() + "} is empty");
         }
         return text;
     }
 
-    /**
-     * Returns whether the text of a value identifies the value. The elements of a container may have no such text. The text of a
-     * date depends on the time zone of the process.
-     */
-    private static boolean tellsItself(Object value) {
-        if (value instanceof Iterable || value instanceof Map || value instanceof Optional || value instanceof Date) {
-            return false;
-        }
-        // Not by reflection on the method, for which a native image would need a hint for each class of a value.
-        String ofObject = value.getClass().getName() + "@" + Integer.toHexString(value.hashCode());
-        return !ofObject.equals(value.toString());
+    private static IllegalArgumentException unclear(Expression part, Object value) {
+        return new IllegalArgumentException("{" + part.getExpressionString() + "} is a "
+                + value.getClass().getTypeName()
+                + ", whose toString() may differ from process to process: name a property of it");
+    }
+
+    /** The elements of a container may have no text that identifies them. The text of a date depends on the time zone of the process. */
+    private static boolean isContainerOrDate(Object value) {
+        return value instanceof Iterable || value instanceof Map || value instanceof Optional || value instanceof Date;
+    }
+
+    /** Not by reflection on the method, for which a native image would need a hint for each class of a value. */
+    private static boolean isTextOfObject(Object value, String text) {
+        String type = value.getClass().getName() + "@";
+        return text.startsWith(type) && text.equals(type + Integer.toHexString(value.hashCode()));
     }
 }

@@ -2,7 +2,9 @@ package io.github.holdfast.annotation;
 
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
+import java.lang.reflect.Parameter;
 import java.util.Arrays;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.springframework.aot.hint.BindingReflectionHintsRegistrar;
 import org.springframework.aot.hint.ExecutableMode;
@@ -17,6 +19,8 @@ import org.springframework.util.ReflectionUtils;
 final class MethodHints implements ReflectiveProcessor {
 
     private static final BindingReflectionHintsRegistrar PROPERTIES = new BindingReflectionHintsRegistrar();
+
+    private static final Pattern BY_POSITION = Pattern.compile("#([ap][0-9]|root|this)");
 
     MethodHints() {}
 
@@ -42,10 +46,22 @@ final class MethodHints implements ReflectiveProcessor {
 
     private static void register(ReflectionHints hints, Method method, String name, String fallback) {
         if (name.contains("{")) {
-            PROPERTIES.registerReflectionHints(hints, method.getGenericParameterTypes());
+            registerProperties(hints, method, name);
         }
         Stream.of(ReflectionUtils.getAllDeclaredMethods(method.getDeclaringClass()))
                 .filter(candidate -> candidate.getName().equals(fallback))
                 .forEach(found -> hints.registerMethod(found, ExecutableMode.INVOKE));
+    }
+
+    /** Of the parameters that the name mentions; by their position or as the root, all are mentioned. */
+    private static void registerProperties(ReflectionHints hints, Method method, String name) {
+        for (Parameter parameter : method.getParameters()) {
+            boolean isMentioned = !parameter.isNamePresent()
+                    || name.contains("#" + parameter.getName())
+                    || BY_POSITION.matcher(name).find();
+            if (isMentioned) {
+                PROPERTIES.registerReflectionHints(hints, parameter.getParameterizedType());
+            }
+        }
     }
 }

@@ -1,6 +1,7 @@
 package io.github.holdfast.annotation;
 
 import java.lang.annotation.Annotation;
+import java.lang.annotation.AnnotationFormatError;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -36,8 +37,8 @@ final class PresentAnnotations {
     boolean mayBeIn(Class<?> type) {
         try {
             return types(type).stream().anyMatch(this::carries);
-        } catch (ArrayStoreException | TypeNotPresentException unreadable) {
-            // An annotation refers to a class that is missing. Spring's search leaves such annotations out.
+        } catch (ArrayStoreException | TypeNotPresentException | LinkageError | AnnotationFormatError unreadable) {
+            // An annotation needs a class that is missing. Spring's search leaves such annotations out.
             return true;
         }
     }

@@ -1,14 +1,17 @@
 package io.github.holdfast.annotation;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.lang.annotation.Repeatable;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.reflect.Proxy;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.core.OverridingClassLoader;
 
 /** Wherever {@link LockedAnnotations} finds an annotation, the quick test must not exclude it. */
 @SuppressWarnings("UnusedMethod") // Only their annotations are read.
@@ -68,6 +71,21 @@ class PresentAnnotationsTest {
         void deep() {}
     }
 
+    @Retention(RetentionPolicy.RUNTIME)
+    private @interface Vendor {
+        Optional option();
+    }
+
+    private enum Optional {
+        ONE
+    }
+
+    @Vendor(option = Optional.ONE)
+    private static class BesideVendor {
+        @Locked("locked")
+        void locked() {}
+    }
+
     private static class OnlyOthers {
         @Limited(value = "other", limit = "2")
         @Deprecated
@@ -108,5 +126,30 @@ class PresentAnnotationsTest {
         assertThat(locked.mayBeIn(String.class)).isFalse();
         assertThat(new PresentAnnotations(Limited.class).mayBeIn(OnlyOthers.class))
                 .isTrue();
+    }
+
+    /** Spring's search finds the annotations that can be read. */
+    @Test
+    void leavesAClassWithAnUnreadableAnnotationToTheSearch() throws Exception {
+        ClassLoader withoutOption = new OverridingClassLoader(getClass().getClassLoader()) {
+
+            @Override
+            protected boolean isEligibleForOverriding(String className) {
+                return className.startsWith(PresentAnnotationsTest.class.getName());
+            }
+
+            @Override
+            protected @Nullable Class<?> loadClassForOverriding(String name) throws ClassNotFoundException {
+                if (name.equals(Optional.class.getName())) {
+                    throw new ClassNotFoundException(name);
+                }
+                return super.loadClassForOverriding(name);
+            }
+        };
+        Class<?> type = withoutOption.loadClass(BesideVendor.class.getName());
+
+        assertThatThrownBy(type::getDeclaredAnnotations).isInstanceOf(NoClassDefFoundError.class);
+        assertThat(locked.mayBeIn(type)).isTrue();
+        assertThat(AnnotatedMethods.locked().of(type)).hasSize(1);
     }
 }
