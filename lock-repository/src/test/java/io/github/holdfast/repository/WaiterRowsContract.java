@@ -30,7 +30,11 @@ abstract class WaiterRowsContract {
     void open(Database injected) {
         database = injected;
         application = TestApplication.on(database);
-        database.execute("delete from distributed_lock", "delete from lock_node", "delete from lock_waiter");
+        database.execute(
+                "delete from distributed_lock",
+                "delete from lock_node",
+                "delete from lock_waiter",
+                "delete from lock_holder");
         waiters = application.store().waiters(LEASE);
     }
 
@@ -178,6 +182,65 @@ abstract class WaiterRowsContract {
         };
         assertThat(available(Duration.ZERO, names)).containsExactlyInAnyOrder(names[1], names[2], names[3]);
         assertThat(available(Duration.ofSeconds(60), names)).containsExactlyInAnyOrder(names[1], names[3]);
+    }
+
+    /** Of a lock that several hold, each through a node or with a lease. */
+    private void holder(String name, int token, int permits, String until) {
+        String nodeId = until.contains(" ") ? "null" : "'" + until + "'";
+        String expiresAt = until.contains(" ") ? until : "null";
+        database.execute(
+                "insert into lock_holder (name, fencing_token, owner, node_id, expires_at, permits, guard_count, acquired_at)"
+                        + " values ('" + name + "', " + token + ", 'owner " + token + "', " + nodeId + ", " + expiresAt
+                        + ", " + permits
+                        + ", 0, " + clock(-60) + ")");
+    }
+
+    @Test
+    void aSemaphoreIsAvailableIfLivingHoldersLeaveAPermit() {
+        for (String id : List.of("alive", "overdue", "ended")) {
+            node(id);
+        }
+        database.execute(
+                "update lock_node set ended = true where id = 'ended'",
+                "update lock_node set expires_at = " + clock(-10) + " where id = 'overdue'");
+        String[] names = {"unused", "full", "one left", "full by a lease", "of dead holders"};
+        for (String name : names) {
+            lock(name, "owner = '*', hold_count = -1, expires_at = null, permits = 2");
+        }
+        holder("full", 1, 1, "alive");
+        holder("full", 2, 1, "alive");
+        holder("one left", 1, 1, "alive");
+        holder("full by a lease", 1, 1, "alive");
+        holder("full by a lease", 2, 1, clock(30));
+        holder("of dead holders", 1, 1, "overdue");
+        holder("of dead holders", 2, 1, clock(-10));
+        holder("of dead holders", 3, 2, "ended");
+
+        assertThat(available(Duration.ZERO, names)).containsExactlyInAnyOrder("unused", "one left", "of dead holders");
+        assertThat(available(Duration.ofSeconds(60), names)).containsExactlyInAnyOrder("unused", "one left");
+    }
+
+    @Test
+    void aSharedLockIsAvailableIfNobodyWantsItOrNoHolderLives() {
+        node("alive");
+        node("overdue");
+        database.execute("update lock_node set expires_at = " + clock(-10) + " where id = 'overdue'");
+        String shared = "owner = '*', hold_count = -1, expires_at = null, wanted_until = ";
+        lock("not wanted", shared + "null");
+        lock("wanted once", shared + clock(-1));
+        lock("wanted", shared + clock(60));
+        lock("without holders", shared + clock(60));
+        lock("of dead holders", shared + clock(60));
+        for (String name : List.of("not wanted", "wanted once", "wanted")) {
+            holder(name, 1, 1, "alive");
+        }
+        holder("of dead holders", 1, 1, "overdue");
+        String[] names = {"not wanted", "wanted once", "wanted", "without holders", "of dead holders"};
+
+        assertThat(available(Duration.ZERO, names))
+                .containsExactlyInAnyOrder("not wanted", "wanted once", "without holders", "of dead holders");
+        assertThat(available(Duration.ofSeconds(60), names))
+                .containsExactlyInAnyOrder("not wanted", "wanted once", "without holders");
     }
 
     @ParameterizedTest
