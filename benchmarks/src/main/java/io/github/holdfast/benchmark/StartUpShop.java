@@ -5,7 +5,6 @@ import jakarta.persistence.EntityManagerFactory;
 import jakarta.persistence.Id;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
-import java.time.Instant;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -44,18 +43,14 @@ class StartUpShop {
      * @param arguments how many times; no argument means once
      */
     public static void main(String[] arguments) {
-        System.out.println(READY
-                + start(
-                        Instant.ofEpochMilli(
-                                ManagementFactory.getRuntimeMXBean().getStartTime()),
-                        Duration.ZERO));
+        System.out.println(READY + start(0, Duration.ZERO));
         int starts = arguments.length == 0 ? 1 : Integer.parseInt(arguments[0]);
         for (int start = 1; start < starts; start++) {
-            System.out.println(READY + start(Instant.now(), cpu()));
+            System.out.println(READY + start(uptime(), cpu()));
         }
     }
 
-    private static String start(Instant since, Duration cpuBefore) {
+    private static String start(long uptimeBefore, Duration cpuBefore) {
         try (ConfigurableApplicationContext context = new SpringApplicationBuilder(StartUpShop.class)
                 .properties(
                         "spring.datasource.url=jdbc:h2:mem:shop;QUERY_STATISTICS=TRUE;QUERY_STATISTICS_MAX_ENTRIES=10000",
@@ -63,13 +58,18 @@ class StartUpShop {
                         "spring.main.banner-mode=off",
                         "logging.level.root=warn")
                 .run()) {
-            long millis = Duration.between(since, Instant.now()).toMillis();
+            long millis = uptime() - uptimeBefore;
             Duration cpu = cpu().minus(cpuBefore);
             // Waits for Hibernate, which may start on another thread.
             context.getBean(EntityManagerFactory.class).getMetamodel();
             Long statements = context.getBean(JdbcTemplate.class).queryForObject(STATEMENTS, Long.class);
             return millis + " " + cpu.toMillis() + " " + context.getBeanDefinitionCount() + " " + statements;
         }
+    }
+
+    /** The milliseconds since the start of the JVM. */
+    private static long uptime() {
+        return ManagementFactory.getRuntimeMXBean().getUptime();
     }
 
     private static Duration cpu() {

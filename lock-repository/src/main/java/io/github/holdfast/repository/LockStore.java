@@ -63,7 +63,7 @@ public final class LockStore implements AutoCloseable {
                 transactions.repository(LockRepository.class), audits, H2RowLocks.ifNeeded(transactions));
         nodes = transactions.repository(LockNodeRepository.class);
         pages = transactions.repository(LockPageRepository.class);
-        search = SingletonSupplier.of(this::newSearch);
+        search = SingletonSupplier.of(() -> transactions.laterRepository(LockSearchRepository.class));
         runs = transactions.repository(LockRunRepository.class);
         permits = new JpaPermitRows(transactions.repository(PermitRepository.class), audits);
         waiterQueries = transactions.repository(LockWaiterRepository.class);
@@ -179,12 +179,6 @@ public final class LockStore implements AutoCloseable {
      */
     public LockSearch search() {
         return search.get();
-    }
-
-    private LockSearch newSearch() {
-        LockSearch created = transactions.repository(LockSearchRepository.class);
-        MetamodelCache.clear();
-        return created;
     }
 
     /** Whether a lock has both holders and waiters. The answer needs all columns of their tables, for the start-up check. */

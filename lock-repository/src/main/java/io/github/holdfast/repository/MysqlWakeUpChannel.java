@@ -60,8 +60,7 @@ final class MysqlWakeUpChannel implements LockStore.WakeUpChannel {
         this.transactions = transactions;
         this.executor = executor;
         this.waiters = waiters;
-        woken = transactions.repository(MysqlBellRepository.class);
-        MetamodelCache.clear();
+        woken = transactions.laterRepository(MysqlBellRepository.class);
         this.release = CompiledUpdate.generating(
                 transactions.factory(), "holdCount", LockWakeUpRepository.class, "releaseAndTell");
         this.background = background;

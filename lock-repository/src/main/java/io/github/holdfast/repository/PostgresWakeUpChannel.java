@@ -50,8 +50,7 @@ final class PostgresWakeUpChannel implements LockStore.WakeUpChannel {
      * @throws StoreException if the database failed
      */
     static Optional<LockStore.WakeUpChannel> of(StoreTransactions transactions, LockWaiterRepository waiters) {
-        LockWakeUpRepository notifying = transactions.repository(LockWakeUpRepository.class);
-        MetamodelCache.clear();
+        LockWakeUpRepository notifying = transactions.laterRepository(LockWakeUpRepository.class);
         try (Session session = transactions.unit().createEntityManager().unwrap(Session.class)) {
             String table = transactions
                     .factory()

@@ -121,6 +121,13 @@ final class StoreTransactions {
         return repositories.getRepository(type);
     }
 
+    /** Creates a single repository after the store has created its others, and clears {@link MetamodelCache} again. */
+    <R> R laterRepository(Class<R> type) {
+        R created = repository(type);
+        MetamodelCache.clear();
+        return created;
+    }
+
     /**
      * Clears the persistence context before each call. Otherwise Hibernate would return the old state of a row that the
      * transaction has already read, and fail to lock the row if it has changed since.

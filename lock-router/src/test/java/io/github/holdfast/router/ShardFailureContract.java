@@ -35,7 +35,7 @@ abstract class ShardFailureContract {
 
     private static final Duration SOON = ofMinutes(2);
 
-    /** How long whoever asks the killed server waits for a connection. */
+    /** The connection timeout of each pool. A call of a killed server lasts about as long. */
     private static final Duration CONNECTION_TIMEOUT = ofSeconds(3);
 
     private static final Sharding SHARDING = Sharding.byPrefix(Map.of("a:", "a", "b:", "b", "moves:", "a"));

@@ -44,9 +44,10 @@ final class ScheduledLockPostProcessor extends AbstractBeanFactoryAwareAdvisingP
     @Override
     public void setBeanFactory(BeanFactory beanFactory) {
         super.setBeanFactory(beanFactory);
-        beans = (ConfigurableListableBeanFactory) beanFactory;
-        services = beanFactory.getBeanProvider(LockService.class);
-        values = new EmbeddedValueResolver((ConfigurableListableBeanFactory) beanFactory);
+        ConfigurableListableBeanFactory own = (ConfigurableListableBeanFactory) beanFactory;
+        beans = own;
+        services = own.getBeanProvider(LockService.class);
+        values = new EmbeddedValueResolver(own);
     }
 
     private LockService locks() {

@@ -87,7 +87,7 @@ final class HintsCheck {
                 && type.getCanonicalName() == null;
     }
 
-    /** What is not there either way needs no hint, nor does what is in another class. */
+    /** A search that finds nothing, or a member of somebody else's class, needs no hint. */
     private static boolean hasFoundSomething(RecordedInvocation invocation) {
         boolean isSearch = invocation.getMethodReference().getClassName().startsWith("java.lang.Class");
         Object found = invocation.getReturnValue();
