@@ -15,8 +15,8 @@ import org.springframework.util.ReflectionUtils;
 
 /**
  * Finds the methods of a class that have an annotation, including those that no proxy can intercept. It reads each class once.
- * The code that intercepts the methods does not use this class on purpose, so that a mistake in either becomes visible.
- * Thread-safe.
+ * The code that intercepts the methods does not use this class on purpose, so that a mistake in either becomes visible. Both use
+ * {@link PresentAnnotations}. Thread-safe.
  */
 final class AnnotatedMethods {
 

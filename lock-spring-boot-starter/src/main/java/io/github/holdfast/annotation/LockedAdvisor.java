@@ -9,7 +9,6 @@ import org.springframework.aop.support.AbstractPointcutAdvisor;
 import org.springframework.aop.support.StaticMethodMatcherPointcut;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.core.Ordered;
-import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.transaction.interceptor.BeanFactoryTransactionAttributeSourceAdvisor;
 
 /**
@@ -51,9 +50,9 @@ final class LockedAdvisor extends AbstractPointcutAdvisor {
 
         AnnotatedMethods(List<Class<? extends Annotation>> annotations) {
             this.annotations = annotations;
-            // Java's own classes cannot have the annotations. All others are checked, because a name shows nothing
-            // about annotations.
-            setClassFilter(type -> AnnotationUtils.isCandidateClass(type, annotations));
+            List<PresentAnnotations> present =
+                    annotations.stream().map(PresentAnnotations::new).toList();
+            setClassFilter(type -> present.stream().anyMatch(annotation -> annotation.mayBeIn(type)));
         }
 
         @Override

@@ -6,8 +6,9 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.framework.autoproxy.AbstractBeanFactoryAwareAdvisingPostProcessor;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.aop.support.ComposablePointcut;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
-import org.springframework.aop.support.annotation.AnnotationMatchingPointcut;
+import org.springframework.aop.support.annotation.AnnotationMethodMatcher;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
@@ -26,6 +27,7 @@ final class ScheduledLockPostProcessor extends AbstractBeanFactoryAwareAdvisingP
 
     private static final long serialVersionUID = 1L;
 
+    private final transient PresentAnnotations present = new PresentAnnotations(ScheduledLock.class);
     private transient @Nullable ConfigurableListableBeanFactory beans;
     private transient @Nullable ObjectProvider<LockService> services;
     private transient @Nullable StringValueResolver values;
@@ -38,7 +40,8 @@ final class ScheduledLockPostProcessor extends AbstractBeanFactoryAwareAdvisingP
         // The same as Spring Boot's default. A proxy of interfaces would lack the bean's other methods.
         setProxyTargetClass(true);
         advisor = new DefaultPointcutAdvisor(
-                new AnnotationMatchingPointcut(null, ScheduledLock.class, true), interceptor);
+                new ComposablePointcut(present::mayBeIn, new AnnotationMethodMatcher(ScheduledLock.class, true)),
+                interceptor);
     }
 
     @Override
@@ -59,7 +62,9 @@ final class ScheduledLockPostProcessor extends AbstractBeanFactoryAwareAdvisingP
     public Object postProcessAfterInitialization(Object bean, String beanName) {
         Class<?> beanClass = AopUtils.getTargetClass(bean);
         StringValueResolver resolver = Objects.requireNonNull(values, "values");
-        tasks(beanClass, beanName, resolver).forEach(task -> interceptor.add(beanClass, task));
+        if (present.mayBeIn(beanClass)) {
+            tasks(beanClass, beanName, resolver).forEach(task -> interceptor.add(beanClass, task));
+        }
         return super.postProcessAfterInitialization(bean, beanName);
     }
 

@@ -3,15 +3,23 @@ package io.github.holdfast.annotation;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.lang.annotation.Annotation;
 import java.lang.annotation.Repeatable;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.reflect.Proxy;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.core.OverridingClassLoader;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.ReflectionUtils;
 
 /** Wherever {@link LockedAnnotations} finds an annotation, the quick test must not exclude it. */
 @SuppressWarnings("UnusedMethod") // Only their annotations are read.
@@ -126,6 +134,38 @@ class PresentAnnotationsTest {
         assertThat(locked.mayBeIn(String.class)).isFalse();
         assertThat(new PresentAnnotations(Limited.class).mayBeIn(OnlyOthers.class))
                 .isTrue();
+    }
+
+    /** The tests of the annotations contain every way to annotate a method that they support. */
+    @ParameterizedTest
+    @ValueSource(classes = {Locked.class, Limited.class, LeaderOnly.class, ScheduledLock.class})
+    <A extends Annotation> void excludesNoTestClassInWhichTheSearchFindsTheAnnotation(Class<A> annotation)
+            throws Exception {
+        PresentAnnotations present = new PresentAnnotations(annotation);
+        List<Class<?>> annotated = testClasses()
+                .filter(type -> Arrays.stream(ReflectionUtils.getAllDeclaredMethods(type))
+                        .anyMatch(method ->
+                                !LockedAnnotations.of(annotation, method, type).isEmpty()))
+                .toList();
+
+        assertThat(annotated).isNotEmpty().allMatch(present::mayBeIn);
+    }
+
+    private static Stream<Class<?>> testClasses() throws Exception {
+        Path root = Path.of(PresentAnnotationsTest.class
+                .getProtectionDomain()
+                .getCodeSource()
+                .getLocation()
+                .toURI());
+        try (Stream<Path> files = Files.walk(root)) {
+            return files
+                    .map(file -> root.relativize(file).toString())
+                    .filter(name -> name.endsWith(".class"))
+                    .toList()
+                    .stream()
+                    .map(name -> ClassUtils.resolveClassName(
+                            ClassUtils.convertResourcePathToClassName(name.replace(".class", "")), null));
+        }
     }
 
     /** Spring's search finds the annotations that can be read. */
