@@ -104,8 +104,8 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
             select l from HoldfastLock l
             where l.name > :after and l.nodeId is null
                 and (l.expiresAt < db_begin_plus(:sinceMicros)
-                    or (l.holdCount = -1 and l.permits is null and l.acquiredAt < db_begin_plus(:sinceMicros)
-                        and not exists (select 1 from HoldfastHolder h where h.name = l.name)))
+                    or l.holdCount = -1 and l.permits is null and l.acquiredAt < db_begin_plus(:sinceMicros)
+                        and not exists (select 1 from HoldfastHolder h where h.name = l.name))
                 and (l.availableAt is null or l.availableAt < db_begin_plus(:sinceMicros))
             order by l.name fetch first :limit rows only
             """)

@@ -38,7 +38,7 @@ final class MysqlWakeUpChannel implements LockStore.WakeUpChannel {
     private final StoreTransactions transactions;
     private final AutocommitExecutor executor;
     private final LockWaiterRepository waiters;
-    private final MysqlBellRepository woken;
+    private final MysqlWakeUpRepository woken;
     private final CompiledUpdate release;
     private final Consumer<Runnable> background;
     private volatile @Nullable Long bell;
@@ -60,9 +60,9 @@ final class MysqlWakeUpChannel implements LockStore.WakeUpChannel {
         this.transactions = transactions;
         this.executor = executor;
         this.waiters = waiters;
-        woken = transactions.laterRepository(MysqlBellRepository.class);
+        woken = transactions.laterRepository(MysqlWakeUpRepository.class);
         this.release = CompiledUpdate.generating(
-                transactions.factory(), "holdCount", LockWakeUpRepository.class, "releaseAndTell");
+                transactions.factory(), "holdCount", MysqlWakeUpRepository.class, "releaseAndTell");
         this.background = background;
     }
 

@@ -28,18 +28,21 @@ final class PostgresWakeUpChannel implements LockStore.WakeUpChannel {
     private static final long NO_BELL = 0;
 
     private final StoreTransactions transactions;
-    private final LockWakeUpRepository notifying;
+    private final PostgresWakeUpRepository notifying;
     private final LockWaiterRepository waiters;
     private final CompiledUpdate release;
     private final String name;
     private volatile @Nullable Long bell;
 
     private PostgresWakeUpChannel(
-            StoreTransactions transactions, LockWakeUpRepository notifying, LockWaiterRepository waiters, String name) {
+            StoreTransactions transactions,
+            PostgresWakeUpRepository notifying,
+            LockWaiterRepository waiters,
+            String name) {
         this.transactions = transactions;
         this.notifying = notifying;
         this.waiters = waiters;
-        this.release = CompiledUpdate.of(transactions.factory(), LockWakeUpRepository.class, "releaseAndNotify");
+        this.release = CompiledUpdate.of(transactions.factory(), PostgresWakeUpRepository.class, "releaseAndNotify");
         this.name = name;
     }
 
@@ -50,7 +53,7 @@ final class PostgresWakeUpChannel implements LockStore.WakeUpChannel {
      * @throws StoreException if the database failed
      */
     static Optional<LockStore.WakeUpChannel> of(StoreTransactions transactions, LockWaiterRepository waiters) {
-        LockWakeUpRepository notifying = transactions.laterRepository(LockWakeUpRepository.class);
+        PostgresWakeUpRepository notifying = transactions.laterRepository(PostgresWakeUpRepository.class);
         try (Session session = transactions.unit().createEntityManager().unwrap(Session.class)) {
             String table = transactions
                     .factory()

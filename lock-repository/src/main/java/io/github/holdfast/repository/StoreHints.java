@@ -36,8 +36,8 @@ final class StoreHints implements RuntimeHintsRegistrar {
             LockAuditRepository.class,
             LockPageRepository.class,
             LockSearchRepository.class,
-            LockWakeUpRepository.class,
-            MysqlBellRepository.class,
+            PostgresWakeUpRepository.class,
+            MysqlWakeUpRepository.class,
             PermitRepository.class);
 
     /** Those that queries create. */
@@ -65,7 +65,7 @@ final class StoreHints implements RuntimeHintsRegistrar {
                 .forEach(hints.proxies()::registerJdkProxy);
         registerEntities(hints.reflection());
         RESULTS.forEach(type -> hints.reflection().registerType(type, MemberCategory.INVOKE_DECLARED_CONSTRUCTORS));
-        hints.reflection().registerType(ClockFunctions.class, MemberCategory.INVOKE_PUBLIC_CONSTRUCTORS);
+        hints.reflection().registerType(StoreFunctions.class, MemberCategory.INVOKE_PUBLIC_CONSTRUCTORS);
         OPTIONAL.forEach(type -> hints.reflection().registerTypeIfPresent(loader, type));
         hints.reflection()
                 .registerTypeIfPresent(loader, MetamodelCache.CLEANUP, MemberCategory.INVOKE_DECLARED_CONSTRUCTORS);

@@ -230,7 +230,7 @@ class ModuleDirectionTest {
         assertThat(doorsBeside(LockStore.class))
                 .as("what other modules need of the store; everything else is hidden, or nested in these")
                 .containsExactlyInAnyOrder(
-                        "ClockFunctions",
+                        "StoreFunctions",
                         "CommitGuard",
                         "Grant",
                         "LockDialect",

@@ -10,7 +10,7 @@ import org.hibernate.type.BasicType;
 import org.hibernate.type.StandardBasicTypes;
 
 /**
- * The HQL functions for the database's clock: {@code db_clock()}, {@code db_clock_plus(micros)}, {@code db_clock_micros()}
+ * The HQL functions of Holdfast's queries. Those for the database's clock are {@code db_clock()}, {@code db_clock_plus(micros)}, {@code db_clock_micros()}
  * (the microseconds since 1970), {@code db_epoch()} and {@code db_begin_plus(micros)}. The last function adds to a time between
  * the begin of the transaction and now. Use it in queries that read the time for every row, and that may consider a row
  * younger than it is.
@@ -19,13 +19,17 @@ import org.hibernate.type.StandardBasicTypes;
  * same wherever it stands in the statement. On MySQL and MariaDB, it is also the key that the statement generates
  * (https://dev.mysql.com/doc/refman/8.0/en/information-functions.html#function_last-insert-id).
  *
+ * <p>{@code db_notify(channel, number, text)}, for PostgreSQL, sends a notification when the transaction commits. {@code
+ * db_generated_key(number)}, for MySQL and MariaDB, makes the number, or 0 in place of null, the key that the statement generates.
+ * Both return 0. Written as nested functions of HQL, each would take Hibernate several times as long to parse.
+ *
  * <p>HQL's own {@code instant} is unsuitable. On PostgreSQL, it is the start of the transaction. On MySQL and MariaDB, it
  * is in the session's time zone. A lease needs the time of the write itself, after any wait for the row.
  */
-public final class ClockFunctions implements FunctionContributor {
+public final class StoreFunctions implements FunctionContributor {
 
     /** Called by Hibernate, which finds this class through {@code META-INF/services}. */
-    public ClockFunctions() {}
+    public StoreFunctions() {}
 
     @Override
     public void contributeFunctions(FunctionContributions contributions) {
@@ -48,6 +52,19 @@ public final class ClockFunctions implements FunctionContributor {
                 .register();
         describe(contributions, "db_epoch", clock.epoch(), number)
                 .setExactArgumentCount(0)
+                .register();
+        BasicType<Integer> count =
+                contributions.getTypeConfiguration().getBasicTypeRegistry().resolve(StandardBasicTypes.INTEGER);
+        // pg_notify returns an empty text.
+        describe(
+                        contributions,
+                        "db_notify",
+                        "length(cast(pg_notify(?1, concat(cast(?2 as varchar), ' ', ?3)) as varchar))",
+                        count)
+                .setExactArgumentCount(3)
+                .register();
+        describe(contributions, "db_generated_key", "0 * last_insert_id(coalesce(?1, 0))", count)
+                .setExactArgumentCount(1)
                 .register();
     }
 
