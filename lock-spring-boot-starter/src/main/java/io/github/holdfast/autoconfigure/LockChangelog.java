@@ -96,7 +96,11 @@ final class LockChangelog {
         liquibase.setAnalyticsEnabled(false);
         try {
             others.await();
-            run(liquibase, beans);
+            if (liquibase.isApplied()) {
+                LOG.debug("Liquibase's table has all change sets of {}", LockSchema.CHANGELOG);
+            } else {
+                run(liquibase, beans);
+            }
         } catch (LiquibaseException failed) {
             refuseUnsupported(target);
             throw new LockSetupException(

@@ -1,9 +1,12 @@
 package io.github.holdfast.autoconfigure;
 
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.HashSet;
+import java.util.Set;
 import javax.sql.DataSource;
 import liquibase.database.Database;
 import liquibase.exception.LiquibaseException;
@@ -30,8 +33,14 @@ final class LockLiquibase extends SpringLiquibase {
 
     private @Nullable Tables tables;
 
-    /** The qualified and quoted names of Liquibase's changelog table and lock table. */
-    private record Tables(String changes, String lock) {}
+    /**
+     * What is known of the database.
+     *
+     * @param changes the qualified and quoted name of Liquibase's changelog table
+     * @param lock that of its lock table
+     * @param database Liquibase's name of the kind of database
+     */
+    private record Tables(String changes, String lock, String database) {}
 
     /**
      * Returns an instance that only reads the tables of another Liquibase. Do not run it.
@@ -50,15 +59,51 @@ final class LockLiquibase extends SpringLiquibase {
     }
 
     History history() throws LiquibaseException {
+        return read(LockLiquibase::history);
+    }
+
+    /**
+     * Returns whether Liquibase would find nothing to do, because its table has all change sets of the changelog. This costs a tenth of a
+     * run of Liquibase.
+     */
+    boolean isApplied() throws LiquibaseException {
+        return read((connection, known) -> {
+            ChangeSets wanted = ChangeSets.of(createResourceOpener(), getChangeLog(), known.database());
+            return executed(connection, known.changes(), wanted.file()).containsAll(wanted.ids());
+        });
+    }
+
+    private interface Reading<T> {
+        T from(Connection connection, Tables tables) throws SQLException, LiquibaseException;
+    }
+
+    private <T> T read(Reading<T> reading) throws LiquibaseException {
         try {
             Tables known = tables == null ? findTables() : tables;
             tables = known;
             try (Connection connection = getDataSource().getConnection()) {
-                return history(connection, known);
+                return reading.from(connection, known);
             }
         } catch (SQLException failed) {
             throw new LiquibaseException(failed);
         }
+    }
+
+    /** Reads the change sets that Liquibase would not execute again. */
+    private static Set<String> executed(Connection connection, String table, String file) {
+        Set<String> ids = new HashSet<>();
+        try (PreparedStatement query = connection.prepareStatement("select id from " + table
+                + " where filename = ? and md5sum is not null and exectype in ('EXECUTED', 'RERAN', 'MARK_RAN')")) {
+            query.setString(1, file);
+            try (ResultSet rows = query.executeQuery()) {
+                while (rows.next()) {
+                    ids.add(rows.getString(1));
+                }
+            }
+        } catch (SQLException missing) {
+            return Set.of();
+        }
+        return ids;
     }
 
     /** Finds the tables on a separate connection. Liquibase changes the settings of that connection and restores them. */
@@ -67,7 +112,8 @@ final class LockLiquibase extends SpringLiquibase {
         try {
             return new Tables(
                     table(database, database.getDatabaseChangeLogTableName()),
-                    table(database, database.getDatabaseChangeLogLockTableName()));
+                    table(database, database.getDatabaseChangeLogLockTableName()),
+                    database.getShortName());
         } finally {
             database.close();
         }

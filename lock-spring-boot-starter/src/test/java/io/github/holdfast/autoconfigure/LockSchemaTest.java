@@ -15,7 +15,10 @@ import java.util.UUID;
 import liquibase.integration.spring.SpringLiquibase;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 /** Whoever creates the tables of the application, those of the locks are created once, and the application's stay its own. */
@@ -40,6 +43,44 @@ class LockSchemaTest {
                         .hasSize(CHANGE_SETS)
                         .containsOnly("EXECUTED");
             }
+        }
+    }
+
+    /** So a start with nothing to do takes less time, and does not wait for Liquibase's lock. */
+    @Test
+    void liquibaseRunsOnlyIfAChangeSetIsMissing() throws Exception {
+        assertThat(runsOfLiquibase()).isEqualTo(1);
+        assertThat(runsOfLiquibase()).isZero();
+        try (ConfigurableApplicationContext context = withFile().run()) {
+            context.getBean(JdbcTemplate.class)
+                    .update("delete from databasechangelog where id = 'holdfast-2-lock-node'");
+        }
+        assertThat(runsOfLiquibase()).isEqualTo(1);
+        assertThat(runsOfLiquibase()).isZero();
+    }
+
+    private int runsOfLiquibase() throws Exception {
+        try (ConfigurableApplicationContext context =
+                withFile(Application.of(CountingShop.class)).run()) {
+            return context.getBean(Runs.class).count;
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @Import({Shop.class, Runs.class})
+    static class CountingShop {}
+
+    /** Counts the runs, as what protects each run by a lock would see them. */
+    static final class Runs implements BeanPostProcessor {
+
+        private int count;
+
+        @Override
+        public Object postProcessBeforeInitialization(Object bean, String name) {
+            if (name.equals("holdfastSchemaInitializer") && bean instanceof SpringLiquibase) {
+                count++;
+            }
+            return bean;
         }
     }
 
@@ -118,7 +159,11 @@ class LockSchemaTest {
     }
 
     private Application withFile() {
-        return Application.of(Shop.class).with("spring.datasource.url=jdbc:h2:file:" + directory.resolve("shop"));
+        return withFile(Application.of(Shop.class));
+    }
+
+    private Application withFile(Application application) {
+        return application.with("spring.datasource.url=jdbc:h2:file:" + directory.resolve("shop"));
     }
 
     private static Application withScript(Application application) {
