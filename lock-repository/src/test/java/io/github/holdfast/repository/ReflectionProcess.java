@@ -3,28 +3,24 @@ package io.github.holdfast.repository;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.github.holdfast.test.JavaProcess;
+import io.github.holdfast.test.RecordedReflection;
 import jakarta.persistence.EntityManagerFactory;
-import java.lang.reflect.Member;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.Queue;
 import java.util.Set;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aot.agent.RecordedInvocation;
-import org.springframework.aot.agent.RecordedInvocationsPublisher;
 import org.springframework.aot.hint.RuntimeHints;
 import org.springframework.aot.hint.RuntimeHintsRegistrar;
 import org.springframework.core.io.support.SpringFactoriesLoader;
@@ -41,26 +37,16 @@ final class ReflectionProcess {
 
     public static void main(String[] args) throws Exception {
         JavaProcess.exitWithParent();
-        Queue<RecordedInvocation> recorded = new ConcurrentLinkedQueue<>();
-        RecordedInvocationsPublisher.addListener(recorded::add);
+        RecordedReflection reflection =
+                RecordedReflection.start(ReflectionProcess.class, ReflectionProcess::isNameInHoldfast);
         useStore();
-        List<RecordedInvocation> own =
-                recorded.stream().filter(ReflectionProcess::isOfHoldfast).toList();
-        RuntimeHints hints = hints();
-        own.stream()
-                .filter(invocation -> !invocation.matches(hints))
-                .map(ReflectionProcess::describe)
-                .distinct()
-                .forEach(System.out::println);
-        System.out.println("covered: "
-                + own.stream().filter(invocation -> invocation.matches(hints)).count());
+        List<RecordedInvocation> calls = reflection.calls();
+        RecordedReflection.compare(calls, hints());
     }
 
-    private static String describe(RecordedInvocation missing) {
-        return "missing: " + missing.getMethodReference() + " of "
-                + (missing.isStatic() ? "" : missing.getInstance()) + " with "
-                + Arrays.deepToString(missing.getArguments().toArray()) + " from "
-                + missing.getStackFrames().limit(3).map(Object::toString).collect(Collectors.joining(" < "));
+    /** A text with a blank is a query. */
+    private static boolean isNameInHoldfast(String text) {
+        return text.contains("io.github.holdfast") && !text.contains(" ");
     }
 
     private static RuntimeHints hints() {
@@ -70,47 +56,6 @@ final class ReflectionProcess {
                 .load(RuntimeHintsRegistrar.class)
                 .forEach(registrar -> registrar.registerHints(hints, loader));
         return hints;
-    }
-
-    /** Whether Holdfast's code or a helper of Spring for it is reflective, or the reflection is about its classes. */
-    private static boolean isOfHoldfast(RecordedInvocation invocation) {
-        String caller = invocation
-                .getStackFrames()
-                .map(StackWalker.StackFrame::getClassName)
-                .filter(name -> !name.startsWith("org.springframework.util.")
-                        && !name.startsWith("org.springframework.beans.BeanUtils"))
-                .findFirst()
-                .orElseThrow();
-        return hasFoundSomething(invocation)
-                && !caller.startsWith(ReflectionProcess.class.getName())
-                && !caller.contains("$Proxy")
-                && (isName(caller)
-                        || invocation.getArguments().stream().anyMatch(ReflectionProcess::isAbout)
-                        || (!invocation.isStatic() && isAbout(invocation.getInstance())));
-    }
-
-    /** A search that finds nothing, or a member of somebody else's class, needs no hint. */
-    private static boolean hasFoundSomething(RecordedInvocation invocation) {
-        boolean isSearch = invocation.getMethodReference().getClassName().startsWith("java.lang.Class");
-        Object found = invocation.getReturnValue();
-        return !isSearch || (found instanceof Member member ? isAbout(member) : found != null);
-    }
-
-    private static boolean isAbout(@Nullable Object argument) {
-        if (argument instanceof Object[] several) {
-            return Stream.of(several).anyMatch(ReflectionProcess::isAbout);
-        }
-        if (argument instanceof Member member) {
-            return isAbout(member.getDeclaringClass());
-        }
-        return argument instanceof Class<?> type
-                ? isName(type.getName())
-                : argument instanceof String text && isName(text) && !text.contains(" ");
-    }
-
-    /** Nobody needs the annotations of a package. */
-    private static boolean isName(String text) {
-        return text.contains("io.github.holdfast") && !text.endsWith("package-info");
     }
 
     private static void useStore() throws Exception {

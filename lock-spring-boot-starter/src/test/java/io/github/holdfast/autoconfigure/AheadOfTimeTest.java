@@ -3,6 +3,7 @@ package io.github.holdfast.autoconfigure;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.holdfast.test.JavaProcess;
+import io.github.holdfast.test.RecordedReflection;
 import java.io.File;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -11,7 +12,6 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.springframework.aot.agent.RecordedInvocation;
 
 /** An application with locks and annotated methods, processed ahead of time and started from what that generated. */
 class AheadOfTimeTest {
@@ -53,19 +53,15 @@ class AheadOfTimeTest {
 
     @Test
     void whatItReachesByReflectionIsAllowedInANativeImage() throws Exception {
-        Path agent = Path.of(RecordedInvocation.class
-                .getProtectionDomain()
-                .getCodeSource()
-                .getLocation()
-                .toURI());
         try (JavaProcess shop = application
                 .add(HintsCheck.class)
+                .add(RecordedReflection.class)
                 .process(HintsCheck.class.getName())
                 .jvmArgs(
                         "-cp",
                         application.classPath() + jackson(),
                         "-Dspring.aot.enabled=true",
-                        "-javaagent:" + agent + "=+org.springframework,+org.hibernate,+io.github.holdfast")
+                        RecordedReflection.agent())
                 .args("example.Shop", application.reachabilityMetadata().toString())
                 .start()) {
             assertThat(shop.waitFor(LONG)).as("%s", shop.lines()).isZero();

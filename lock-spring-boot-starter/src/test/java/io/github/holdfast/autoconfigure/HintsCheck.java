@@ -1,20 +1,14 @@
 package io.github.holdfast.autoconfigure;
 
+import io.github.holdfast.test.RecordedReflection;
 import java.io.IOException;
-import java.lang.reflect.Member;
 import java.lang.reflect.Method;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aot.agent.RecordedInvocation;
-import org.springframework.aot.agent.RecordedInvocationsPublisher;
 import org.springframework.aot.hint.ExecutableMode;
 import org.springframework.aot.hint.MemberCategory;
 import org.springframework.aot.hint.RuntimeHints;
@@ -40,81 +34,26 @@ final class HintsCheck {
 
     /** Runs it; the arguments are its main class and the generated file. */
     public static void main(String[] args) throws Exception {
-        Queue<RecordedInvocation> recorded = new ConcurrentLinkedQueue<>();
-        RecordedInvocationsPublisher.addListener(recorded::add);
+        RecordedReflection reflection = RecordedReflection.start(HintsCheck.class, HintsCheck::isName);
         Class.forName(args[0]).getMethod("main", String[].class).invoke(null, (Object) new String[0]);
-        List<RecordedInvocation> own =
-                List.copyOf(recorded).stream().filter(HintsCheck::isOwn).toList();
-        RuntimeHints hints = read(Path.of(args[1]));
-        own.stream()
-                .filter(invocation -> !invocation.matches(hints))
-                .map(HintsCheck::describe)
-                .distinct()
-                .forEach(System.out::println);
-        System.out.println("covered: "
-                + own.stream().filter(invocation -> invocation.matches(hints)).count());
+        List<RecordedInvocation> calls =
+                reflection.calls().stream().filter(HintsCheck::needsHint).toList();
+        RecordedReflection.compare(calls, read(Path.of(args[1])));
     }
 
-    private static String describe(RecordedInvocation missing) {
-        return "missing: " + missing.getMethodReference() + " of "
-                + (missing.isStatic() ? "" : missing.getInstance()) + " with "
-                + Arrays.deepToString(missing.getArguments().toArray()) + " from "
-                + missing.getStackFrames().limit(3).map(Object::toString).collect(Collectors.joining(" < "));
-    }
-
-    /** Whether the code of Holdfast or a helper of Spring for it is reflective, or the reflection is about its or the application's classes. */
-    private static boolean isOwn(RecordedInvocation invocation) {
-        String caller = invocation
-                .getStackFrames()
-                .map(StackWalker.StackFrame::getClassName)
-                .filter(name ->
-                        !name.startsWith("org.springframework.util.") && !name.startsWith("org.springframework.beans."))
-                .findFirst()
-                .orElseThrow();
-        return !isAboutClassWithoutName(invocation)
-                && hasFoundSomething(invocation)
-                && !caller.startsWith(HintsCheck.class.getName())
-                && !caller.contains("$Proxy")
-                && (isName(caller)
-                        || invocation.getArguments().stream().anyMatch(HintsCheck::isAbout)
-                        || (!invocation.isStatic() && isAbout(invocation.getInstance())));
-    }
-
-    /** No hint can name the class of a lambda. */
-    private static boolean isAboutClassWithoutName(RecordedInvocation invocation) {
-        return !invocation.isStatic()
-                && invocation.getInstance() instanceof Class<?> type
-                && type.getCanonicalName() == null;
-    }
-
-    /** A search that finds nothing, or a member of somebody else's class, needs no hint. */
-    private static boolean hasFoundSomething(RecordedInvocation invocation) {
-        boolean isSearch = invocation.getMethodReference().getClassName().startsWith("java.lang.Class");
-        Object found = invocation.getReturnValue();
-        if (found instanceof Method[]) {
-            // Beans are searched for annotated methods, and those of others have none.
-            return isAbout(invocation.getInstance());
-        }
-        return !isSearch || (found instanceof Member member ? isAbout(member) : found != null);
-    }
-
-    private static boolean isAbout(@Nullable Object argument) {
-        if (argument instanceof Object[] several) {
-            return Stream.of(several).anyMatch(HintsCheck::isAbout);
-        }
-        if (argument instanceof Member member) {
-            return isAbout(member.getDeclaringClass());
-        }
-        return argument instanceof Class<?> type
-                ? isName(type.getName())
-                : argument instanceof String text && isName(text);
-    }
-
-    /** Nobody needs the annotations of a package. Spring itself sees to the classes of its proxies. */
+    /** Of Holdfast or the application. Spring itself sees to the classes of its proxies. */
     private static boolean isName(String text) {
-        return (text.startsWith("io.github.holdfast.") || text.startsWith("example."))
-                && !text.endsWith("package-info")
-                && !text.contains("$$");
+        return (text.startsWith("io.github.holdfast.") || text.startsWith("example.")) && !text.contains("$$");
+    }
+
+    /** No hint can name the class of a lambda. Beans are searched for annotated methods, and those of others have none. */
+    private static boolean needsHint(RecordedInvocation call) {
+        if (call.isStatic() || !(call.getInstance() instanceof Class<?> type)) {
+            return true;
+        }
+        boolean isLambda = type.getCanonicalName() == null;
+        boolean isSearchOfOthers = call.getReturnValue() instanceof Method[] && !isName(type.getName());
+        return !isLambda && !isSearchOfOthers;
     }
 
     private static RuntimeHints read(Path file) throws IOException {

@@ -5,14 +5,14 @@ import io.github.holdfast.test.JavaProcessBuilder;
 import io.github.holdfast.test.JavaSources;
 import java.io.File;
 import java.io.IOException;
-import java.net.URISyntaxException;
+import java.io.InputStream;
 import java.net.URL;
 import java.net.URLClassLoader;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Objects;
 import org.springframework.boot.SpringApplicationAotProcessor;
 
 /** An application in a directory of its own, with the class path that a user of the starter has, and H2. */
@@ -85,17 +85,13 @@ final class NewApplication {
         return this;
     }
 
-    /** Adds a class of the tests, with its nested classes. */
-    NewApplication add(Class<?> type) throws IOException, URISyntaxException {
-        Path tests =
-                Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI());
-        Path inPackage = Path.of(type.getPackageName().replace('.', '/'));
-        Files.createDirectories(classes.resolve(inPackage));
-        try (DirectoryStream<Path> files =
-                Files.newDirectoryStream(tests.resolve(inPackage), type.getSimpleName() + "*.class")) {
-            for (Path file : files) {
-                Files.copy(file, classes.resolve(inPackage).resolve(file.getFileName()));
-            }
+    /** Adds a class of the tests, without nested classes. */
+    NewApplication add(Class<?> type) throws IOException {
+        String file = type.getName().replace('.', '/') + ".class";
+        Path copy = classes.resolve(file);
+        Files.createDirectories(copy.getParent());
+        try (InputStream original = type.getResourceAsStream("/" + file)) {
+            Files.copy(Objects.requireNonNull(original), copy);
         }
         return this;
     }
