@@ -77,11 +77,11 @@ interface LockRunRepository extends Repository<LockRun, LockRun.Key>, RunRows {
     @Override
     @Query("""
             select r from HoldfastRun r
-            where r.endedAt is null and (r.name > :afterName or (r.name = :afterName and r.fencingToken > :afterToken))
+            where r.endedAt is null and (r.name > :afterName or r.name = :afterName and r.fencingToken > :afterToken)
                 and not exists (
                     select 1 from HoldfastLock l left join HoldfastNode n on n.id = l.nodeId
                     where l.name = r.name and l.fencingToken = r.fencingToken and l.owner is not null
-                        and (n.ended = false or (l.nodeId is null and l.expiresAt > db_begin_plus(:graceMicros))))
+                        and (n.ended = false or l.nodeId is null and l.expiresAt > db_begin_plus(:graceMicros)))
             order by r.name, r.fencingToken fetch first :limit rows only
             """)
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
@@ -94,7 +94,7 @@ interface LockRunRepository extends Repository<LockRun, LockRun.Key>, RunRows {
     @Override
     @Query("""
             select r from HoldfastRun r
-            where (r.name > :afterName or (r.name = :afterName and r.fencingToken > :afterToken))
+            where (r.name > :afterName or r.name = :afterName and r.fencingToken > :afterToken)
                 and r.endedAt < db_begin_plus(:sinceMicros)
                 and (r.begunAt < db_begin_plus(:longestMicros)
                     or exists (select 1 from HoldfastRun o where o.name = r.name and o.fencingToken > r.fencingToken))

@@ -18,12 +18,12 @@ interface LockSearchRepository extends Repository<LockEntity, String>, LockSearc
 
     /** The condition that a lock with an owner is held, by the owner or by one of its sharers. */
     String IS_HELD = """
-            (m.ended = false or (l.nodeId is null and l.expiresAt > db_clock())
-                or (l.holdCount = -1 and l.permits is null and exists (
+            (m.ended = false or l.nodeId is null and l.expiresAt > db_clock()
+                or l.holdCount = -1 and l.permits is null and exists (
                     select 1 from HoldfastHolder h left join HoldfastNode n on n.id = h.nodeId
                     where h.name = l.name and
             """ + PermitRepository.HAS_GRANT + """
-                )))
+                ))
             """;
 
     @Override
@@ -49,21 +49,21 @@ interface LockSearchRepository extends Repository<LockEntity, String>, LockSearc
             where l.name >= :first and l.name > :after and (:before = '' or l.name < :before)
                 and locate(:first, l.name) = 1 and l.owner is not null
                 and (:state <> 'ALONE' or l.holdCount > 0) and (:state <> 'SHARED' or l.holdCount = -1)
-                and (:state <> 'OVERDUE' or m.expiresAt <= db_clock() or (l.holdCount = -1 and exists (
+                and (:state <> 'OVERDUE' or m.expiresAt <= db_clock() or l.holdCount = -1 and exists (
                     select 1 from HoldfastHolder o join HoldfastNode p on p.id = o.nodeId
-                    where o.name = l.name and p.ended = false and p.expiresAt <= db_clock())))
+                    where o.name = l.name and p.ended = false and p.expiresAt <= db_clock()))
                 and (:state <> 'WAITED_FOR' or exists (
                     select 1 from HoldfastWaiter w join HoldfastNode q on q.id = w.nodeId
                     where w.name = l.name and q.ended = false and q.waitsUntil > db_clock()))
-                and (:holder = '%' or (l.holdCount > 0 and (lower(coalesce(l.holder, '')) like :holder escape '!'
-                        or lower(l.owner) like :holder escape '!' or lower(coalesce(l.nodeId, '')) like :holder escape '!'))
-                    or (l.holdCount = -1 and exists (
+                and (:holder = '%' or l.holdCount > 0 and (lower(coalesce(l.holder, '')) like :holder escape '!'
+                        or lower(l.owner) like :holder escape '!' or lower(coalesce(l.nodeId, '')) like :holder escape '!')
+                    or l.holdCount = -1 and exists (
                         select 1 from HoldfastHolder h left join HoldfastNode n on n.id = h.nodeId
                         where h.name = l.name and (lower(coalesce(h.holder, '')) like :holder escape '!'
                             or lower(h.owner) like :holder escape '!' or lower(coalesce(h.nodeId, '')) like :holder escape '!')
                             and
             """ + PermitRepository.HAS_GRANT + """
-                    )))
+                    ))
                 and
             """ + IS_HELD + """
             order by l.name fetch first :limit rows only

@@ -57,17 +57,17 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
                 select p.name as name, sum(p.permits) as permits
                 from HoldfastHolder p left join HoldfastNode m on m.id = p.nodeId
                 where p.name in (:names)
-                    and ((p.nodeId is null and p.expiresAt > db_begin_plus(:sinceMicros))
-                        or (m.ended = false and m.expiresAt > db_begin_plus(:sinceMicros)))
+                    and (p.nodeId is null and p.expiresAt > db_begin_plus(:sinceMicros)
+                        or m.ended = false and m.expiresAt > db_begin_plus(:sinceMicros))
                 group by p.name) living on living.name = l.name
             where l.name in (:names) and (l.availableAt is null or l.availableAt <= db_begin_plus(:nowMicros))
                 and (l.owner is null
                     or l.permits > coalesce(living.permits, 0L)
-                    or (l.permits is null and l.holdCount = -1
-                        and (l.wantedUntil is null or l.wantedUntil <= db_begin_plus(:nowMicros) or living.name is null))
-                    or (l.nodeId is null and l.expiresAt <= db_begin_plus(:sinceMicros))
-                    or (l.nodeId is not null
-                        and (n.id is null or n.ended = true or n.expiresAt <= db_begin_plus(:sinceMicros))))
+                    or l.permits is null and l.holdCount = -1
+                        and (l.wantedUntil is null or l.wantedUntil <= db_begin_plus(:nowMicros) or living.name is null)
+                    or l.nodeId is null and l.expiresAt <= db_begin_plus(:sinceMicros)
+                    or l.nodeId is not null
+                        and (n.id is null or n.ended = true or n.expiresAt <= db_begin_plus(:sinceMicros)))
             """)
     List<String> available(
             @Param("names") List<String> names,

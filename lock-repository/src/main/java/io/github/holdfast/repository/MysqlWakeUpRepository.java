@@ -25,14 +25,14 @@ interface MysqlWakeUpRepository extends Repository<LockEntity, String> {
             left join HoldfastNode h on h.id = l.nodeId
             where n.bell = :bell
                 and (l.owner is null
-                    or (l.permits is not null
-                        and l.permits > (select coalesce(sum(p.permits), 0L) from HoldfastHolder p where p.name = l.name))
-                    or (l.permits is null and l.holdCount = -1
+                    or l.permits is not null
+                        and l.permits > (select coalesce(sum(p.permits), 0L) from HoldfastHolder p where p.name = l.name)
+                    or l.permits is null and l.holdCount = -1
                         and (l.wantedUntil is null or l.wantedUntil <= db_clock()
-                            or not exists (select 1 from HoldfastHolder p where p.name = l.name)))
-                    or ((l.availableAt is null or l.availableAt <= db_clock())
-                        and ((l.nodeId is null and l.expiresAt <= db_clock())
-                            or (l.nodeId is not null and (h.id is null or h.ended = true)))))
+                            or not exists (select 1 from HoldfastHolder p where p.name = l.name))
+                    or (l.availableAt is null or l.availableAt <= db_clock())
+                        and (l.nodeId is null and l.expiresAt <= db_clock()
+                            or l.nodeId is not null and (h.id is null or h.ended = true)))
             """)
     List<String> free(@Param("bell") long bell);
 

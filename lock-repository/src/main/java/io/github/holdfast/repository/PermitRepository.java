@@ -29,8 +29,7 @@ interface PermitRepository extends Repository<LockEntity, String> {
             """;
 
     /** The condition that the holder {@code h} with the node {@code n} has what was granted: it is not dead, and lost nothing by force. */
-    String HAS_GRANT =
-            " h.owner <> '*forced' and (n.ended = false or (h.nodeId is null and h.expiresAt > db_clock())) ";
+    String HAS_GRANT = " h.owner <> '*forced' and (n.ended = false or h.nodeId is null and h.expiresAt > db_clock()) ";
 
     /** The condition that the holder's node lives, if it has one. */
     String IF_NODE_LIVES =
@@ -84,7 +83,7 @@ interface PermitRepository extends Repository<LockEntity, String> {
     /** See {@link PermitRows#heldThrough}. */
     @Query("""
             select h from HoldfastHolder h
-            where h.nodeId = :nodeId and (h.name > :after or (h.name = :after and h.fencingToken > :afterToken))
+            where h.nodeId = :nodeId and (h.name > :after or h.name = :after and h.fencingToken > :afterToken)
             order by h.name, h.fencingToken fetch first :limit rows only
             """)
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
@@ -97,9 +96,9 @@ interface PermitRepository extends Repository<LockEntity, String> {
     /** See {@link PermitRows#dead}. */
     @Query("""
             select h from HoldfastHolder h left join HoldfastNode n on n.id = h.nodeId
-            where (h.name > :after or (h.name = :after and h.fencingToken > :afterToken))
-                and ((h.nodeId is null and h.expiresAt <= db_clock_plus(:sinceMicros))
-                    or (h.nodeId is not null and (n.id is null or n.ended = true)))
+            where (h.name > :after or h.name = :after and h.fencingToken > :afterToken)
+                and (h.nodeId is null and h.expiresAt <= db_clock_plus(:sinceMicros)
+                    or h.nodeId is not null and (n.id is null or n.ended = true))
             order by h.name, h.fencingToken fetch first :limit rows only
             """)
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
