@@ -17,12 +17,14 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
+import org.hibernate.cfg.AvailableSettings;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.function.SingletonSupplier;
@@ -53,10 +55,12 @@ public final class LockStore implements AutoCloseable {
     private final AutocommitWaiterRows.Statements waiters;
     private final UselessConnections uselessOfApplication;
     private final @Nullable String severalWriters;
+    private final boolean hasOwnConnections;
 
     private LockStore(
             SessionFactoryImplementor factory, @Nullable DataSource connections, @Nullable String severalWriters) {
         this.severalWriters = severalWriters;
+        hasOwnConnections = connections != null;
         transactions = new StoreTransactions(factory, connections);
         LockAuditRepository audits = transactions.repository(LockAuditRepository.class);
         locks = new JpaLockRows(
@@ -86,6 +90,7 @@ public final class LockStore implements AutoCloseable {
         waiters = origin.waiters;
         uselessOfApplication = origin.uselessOfApplication;
         severalWriters = origin.severalWriters;
+        hasOwnConnections = origin.hasOwnConnections;
     }
 
     /**
@@ -156,6 +161,17 @@ public final class LockStore implements AutoCloseable {
     /** Returns the database's name for messages. */
     public String database() {
         return transactions.dialect().label();
+    }
+
+    /** Returns the name of the persistence unit; the empty string if it has none. */
+    public String persistenceUnit() {
+        return Objects.toString(
+                transactions.factory().getProperties().get(AvailableSettings.PERSISTENCE_UNIT_NAME), "");
+    }
+
+    /** Whether lock operations have connections of their own, apart from the application's. */
+    public boolean hasOwnConnections() {
+        return hasOwnConnections;
     }
 
     /** Whether {@link RowTransaction} excludes others from a row, and can skip locked rows. */

@@ -114,6 +114,22 @@ class LogEventTest {
     }
 
     @Test
+    void aServiceThatIsReady() {
+        services.build(
+                services.poolOver(database.dataSource()),
+                builder -> builder.lockDataSource(services.poolOver(database.dataSource())));
+
+        assertThat(awaitLogged(LogEvent.SERVICE_STARTED))
+                .containsEntry("holdfast.version", "unknown")
+                .containsEntry("holdfast.database", "H2")
+                .containsEntry("holdfast.unit", "locks");
+        assertThat(log.lines())
+                .extracting(line -> line.getLevel() + " " + line.getFormattedMessage())
+                .containsExactly("INFO Holdfast is active: version unknown, database H2, persistence unit 'locks',"
+                        + " connections of its own, waiting threads poll");
+    }
+
+    @Test
     void aLockThatIsSuspectThenLostThenTakenOver() throws Exception {
         FaultyDataSource faults = new FaultyDataSource(database.dataSource());
         LockService mine = services.build(

@@ -120,7 +120,11 @@ class ConsumerTest {
 
     /** Runs the application with its own database, which is H2, and with a new one that the environment names. */
     private void runsOnBoth(String... command) throws IOException, InterruptedException {
-        assertThat(run(command)).containsAll(DONE).contains("done: database H2");
+        String active = "Holdfast is active: version " + Module.root().version() + ", database ";
+        assertThat(run(command))
+                .containsAll(DONE)
+                .contains("done: database H2")
+                .anyMatch(line -> line.contains(active + "H2"));
 
         try (EmbeddedPostgres postgres = EmbeddedPostgres.builder()
                 .setServerConfig("listen_addresses", "127.0.0.1")
@@ -130,7 +134,10 @@ class ConsumerTest {
                     "jdbc:postgresql://127.0.0.1:" + postgres.getPort() + "/postgres",
                     "SPRING_DATASOURCE_USERNAME",
                     "postgres");
-            assertThat(run(environment, command)).containsAll(DONE).contains("done: database PostgreSQL");
+            assertThat(run(environment, command))
+                    .containsAll(DONE)
+                    .contains("done: database PostgreSQL")
+                    .anyMatch(line -> line.contains(active + "PostgreSQL"));
         }
     }
 

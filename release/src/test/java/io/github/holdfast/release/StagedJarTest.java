@@ -12,6 +12,7 @@ import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
 import java.util.List;
+import java.util.jar.Attributes;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 import java.util.regex.Pattern;
@@ -39,6 +40,17 @@ class StagedJarTest {
             try (JarFile jar = artifact.open(suffix)) {
                 assertThat(read(jar, "META-INF/LICENSE")).isEqualTo(licence);
             }
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("artifacts")
+    void manifestTellsTheVersion(StagedArtifact artifact) throws IOException {
+        try (JarFile jar = artifact.open(".jar")) {
+            Attributes manifest = jar.getManifest().getMainAttributes();
+            assertThat(manifest.getValue(Attributes.Name.IMPLEMENTATION_TITLE)).isEqualTo(artifact.artifactId());
+            assertThat(manifest.getValue(Attributes.Name.IMPLEMENTATION_VERSION))
+                    .isEqualTo(Module.root().version());
         }
     }
 

@@ -55,7 +55,7 @@ public final class LockEngine implements AutoCloseable {
         WaiterThread waiterThread = new WaiterThread("holdfast-waiters");
         // This may need the database, so it comes before the first component with threads that somebody must end.
         WakeUpChannel channel = cancelling.wakeUpChannel(waiterThread::hint).orElse(null);
-        return new LockEngine(
+        LockEngine engine = new LockEngine(
                 cancelling,
                 guard,
                 settings,
@@ -63,6 +63,8 @@ public final class LockEngine implements AutoCloseable {
                 transactionManager,
                 channel,
                 waiterThread);
+        LockLog.started(store, engine.access().waiterNotifier().isWoken());
+        return engine;
     }
 
     /**

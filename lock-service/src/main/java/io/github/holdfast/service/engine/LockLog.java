@@ -5,9 +5,11 @@ import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockListener;
 import io.github.holdfast.lock.LockLost;
 import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.PermitRows.LimitChange;
 import io.github.holdfast.service.engine.ServiceSettings.Writers;
 import java.util.Locale;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -60,6 +62,36 @@ final class LockLog implements LockListener {
         LogEvent.COMMIT_REFUSED
                 .of(lockName, LOG.atWarn())
                 .log("A transaction is not committed: lock '{}' was lost, or could not be checked", lockName);
+    }
+
+    /**
+     * Logs that a service is ready, for those who want to know whether Holdfast is active.
+     *
+     * @param isWoken whether the releases of other nodes wake the threads of this one
+     */
+    static void started(LockStore store, boolean isWoken) {
+        String version = version();
+        LogEvent.SERVICE_STARTED
+                .in(LOG.atInfo())
+                .addKeyValue(LogEvent.VERSION, version)
+                .addKeyValue(LogEvent.DATABASE, store.database())
+                .addKeyValue(LogEvent.UNIT, store.persistenceUnit())
+                .log(
+                        "Holdfast is active: version {}, database {}, persistence unit '{}', connections of {}, waiting"
+                                + " threads {}",
+                        version,
+                        store.database(),
+                        store.persistenceUnit(),
+                        store.hasOwnConnections() ? "its own" : "the application",
+                        isWoken ? "are woken" : "poll");
+    }
+
+    /** Returns what the jar says. If an application has merged all jars into one, that one says the application's version. */
+    private static String version() {
+        Package own = LockLog.class.getPackage();
+        return "lock-service".equals(own.getImplementationTitle())
+                ? Objects.requireNonNullElse(own.getImplementationVersion(), "unknown")
+                : "unknown";
     }
 
     /** Logs that several servers of the database accept writes. This changes how locks work, and is seldom intended. */

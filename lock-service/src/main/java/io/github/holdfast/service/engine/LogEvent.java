@@ -8,6 +8,7 @@ import org.slf4j.spi.LoggingEventBuilder;
  * all events.
  */
 public enum LogEvent {
+    SERVICE_STARTED("service.started"),
     LOCK_LOST("lock.lost"),
     LOCK_SUSPECT("lock.suspect"),
     LOCK_TAKEN_OVER("lock.takeover"),
@@ -46,6 +47,9 @@ public enum LogEvent {
     public static final String CAUSE = "holdfast.cause";
     public static final String REASON = "holdfast.reason";
     public static final String NODE = "holdfast.node";
+    public static final String VERSION = "holdfast.version";
+    public static final String DATABASE = "holdfast.database";
+    public static final String UNIT = "holdfast.unit";
     public static final String KEY = "holdfast.event";
 
     private final String id;

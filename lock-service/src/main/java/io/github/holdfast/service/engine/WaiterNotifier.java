@@ -189,6 +189,11 @@ final class WaiterNotifier implements AutoCloseable {
         awaitedElsewhere.put(name, name);
     }
 
+    /** Whether this node is to listen as soon as a thread waits. */
+    boolean isWoken() {
+        return receiver != null;
+    }
+
     boolean isListening() {
         return receiver != null && receiver.isListening();
     }
