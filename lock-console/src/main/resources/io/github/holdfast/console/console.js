@@ -89,7 +89,7 @@ function count(shown) {
   const passed = isFresh() ? performance.now() - receivedAt : 0;
   const label = spell(Math.max(0, Number(millis) + Number(perMilli) * passed)) + suffix;
   if (shown.textContent !== label) {
-    shown.textContent = label;
+    renew(shown, label);
   }
 }
 
@@ -292,7 +292,7 @@ function fillSemaphores({entries, more}) {
   const table = TABLES.semaphores;
   const shown = byId('semaphores-table');
   arrange(shown, entries, semaphore => semaphore.name, () => newGroup(heading(table.labels.length)), (group, semaphore) => {
-    group.rows[0].cells[0].replaceChildren(usage(semaphore));
+    renew(group.rows[0].cells[0], usage(semaphore));
     fillBody(table, group, semaphore.holders);
   });
   tellRest(shown, entries, more);
@@ -304,7 +304,7 @@ function fillHeld(locks) {
   const shown = byId('held-table');
   arrange(shown, locks, lock => `${lock.mode} ${lock.name}`, lock => isShared(lock) ? newSharedGroup(table) : newGroup(), (group, lock) => {
     if (isShared(lock)) {
-      group.rows[0].cells[0].replaceChildren(sharing(lock));
+      renew(group.rows[0].cells[0], sharing(lock));
       showReleaseOfAll(group.rows[0].cells[1], lock);
     }
     fillBody(table, group, lock.holders);
@@ -328,7 +328,7 @@ function fillQueues(queues) {
   arrange(shown, lists, queue => queue.name, () => newGroup(heading(table.labels.length)), (group, queue) => {
     const holder = queue.holder === null
       ? [quiet('no single holder: shared, permits, or free')] : [text('held by'), who(queue.holder), quiet('for ', rising(queue.heldFor))];
-    group.rows[0].cells[0].replaceChildren(element('div', 'usage', name(queue.name), element('span', 'share', ...holder)));
+    renew(group.rows[0].cells[0], element('div', 'usage', name(queue.name), element('span', 'share', ...holder)));
     fillBody(table, group, queue.waiters);
   });
   shown.hidden = lists.length === 0;
@@ -402,13 +402,35 @@ function newRow(table) {
 function update(row, contents) {
   contents.forEach((content, index) => {
     const cell = row.cells[index];
-    const isButton = content instanceof HTMLButtonElement;
-    if (isButton && cell.querySelector('button')) {
-      return;
-    }
     cell.classList.toggle('nothing', content === '');
-    cell.replaceChildren(content);
+    renew(cell, content);
   });
+}
+
+/** Shows these children, and keeps all that is shown already: selected text, the focus, and the place of a screen reader stay. */
+function renew(parent, ...contents) {
+  const made = contents.map(content => content instanceof Node ? content : new Text(content));
+  const old = [...parent.childNodes];
+  if (old.length === made.length) {
+    made.forEach((child, index) => renewChild(old[index], child));
+  } else {
+    parent.replaceChildren(...made);
+  }
+}
+
+function renewChild(old, made) {
+  if (old.isEqualNode(made)) {
+    return;
+  }
+  if (old.nodeName !== made.nodeName || made instanceof HTMLButtonElement) {
+    old.replaceWith(made);
+  } else if (made instanceof Text) {
+    old.data = made.data;
+  } else {
+    old.getAttributeNames().filter(each => !made.hasAttribute(each)).forEach(each => old.removeAttribute(each));
+    made.getAttributeNames().forEach(each => old.setAttribute(each, made.getAttribute(each)));
+    renew(old, ...made.childNodes);
+  }
 }
 
 /* Refreshing */
@@ -485,7 +507,7 @@ function schedule() {
 }
 
 function show() {
-  byId('process').textContent = state.process;
+  renew(byId('process'), state.process);
   const readOnly = byId('read-only');
   readOnly.hidden = state.readOnlyBecause === null;
   readOnly.textContent = state.readOnlyBecause ?? '';
@@ -499,7 +521,7 @@ function show() {
   byId('next-page').hidden = state.nextHeld === null;
   byId('first-page').hidden = ends.length === 0;
   byId('previous-page').hidden = ends.length < 2;
-  byId('this-node').replaceChildren('This process: ',
+  renew(byId('this-node'), 'This process: ',
     ...(state.heartbeatAge === null ? ['no node'] : ['last heartbeat ', ago(state.heartbeatAge)]),
     `; the database’s clock is ${offset(state.clockAhead)} this machine’s.`);
   const sections = {waiting: state.waiters, nodes: state.nodes, tasks: state.runs, losses: state.losses};
@@ -526,12 +548,10 @@ function tellFound() {
   }
   const found = byId('found');
   found.hidden = count === 0 || (isLast && ends.length === 0 && !isFiltered());
-  found.textContent = words;
+  renew(found, words);
   const empty = byId('held-table').closest('section').querySelector('.empty');
-  empty.replaceChildren(isFiltered() ? 'Nobody holds a lock that matches. Elections and semaphores are below.' : 'Nobody holds a lock.');
-  if (count === 0 && query.name !== '') {
-    empty.append(' All that is known of ', name(query.name));
-  }
+  renew(empty, isFiltered() ? 'Nobody holds a lock that matches. Elections and semaphores are below.' : 'Nobody holds a lock.',
+    ...(count === 0 && query.name !== '' ? [' All that is known of ', name(query.name)] : []));
   byId('clear').hidden = !isFiltered();
 }
 
@@ -693,6 +713,7 @@ async function openDetails(lockName) {
   byId('details-content').hidden = true;
   complainIn('details-problem', '');
   details.showModal();
+  byId('details-reading').textContent = 'Reading…';
   try {
     const answer = await ask(`lock?${new URLSearchParams({name: lockName})}`);
     if (details.open && byId('details-name').textContent === answer.name) {
@@ -700,6 +721,7 @@ async function openDetails(lockName) {
     }
   } catch (failure) {
     if (details.open && byId('details-name').textContent === lockName) {
+      byId('details-reading').textContent = '';
       complainIn('details-problem', `Could not be read: ${why(failure)}.`);
     }
   }
@@ -713,6 +735,7 @@ function showDetails(lock) {
     showCalendar(lock);
   }
   showTimeline(lock);
+  byId('details-reading').textContent = '';
   byId('details-content').hidden = false;
 }
 
@@ -771,9 +794,10 @@ function showTimeline(lock) {
       fencingToken: holder.fencingToken})),
     ...lock.acts.map(act => ({at: act.at, what: act.action === 'FORCED_RELEASE' ? ['released by force', 'bad'] : ['new limit', 'waiting'],
       why: `${act.reason} (by ${act.by}${act.holder === null ? '' : `, from ${act.holder}`})`, fencingToken: act.fencingToken})),
-    ...lock.runs.map(run => ({at: run.begunAt, what: ['run began', 'running'], why: run.holder, fencingToken: run.fencingToken})),
+    // The ends come first, because a run may take less than a millisecond, and the order of what happened at the same time stays.
     ...lock.runs.filter(run => run.endedAt !== null).map(run => ({at: run.endedAt,
       what: [`run ${run.status.toLowerCase()}`, RUN_STATES[run.status] ?? 'over'], why: run.error, fencingToken: run.fencingToken})),
+    ...lock.runs.map(run => ({at: run.begunAt, what: ['run began', 'running'], why: run.holder, fencingToken: run.fencingToken})),
     ...lock.events.filter(event => event.kind !== 'ACQUIRED' || !granted.has(event.fencingToken)).map(event => ({at: event.at,
       what: EVENTS[event.kind](event), why: EVENT_REASONS[event.kind]?.(event), fencingToken: event.fencingToken, isOfProcess: true})),
   ].sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
@@ -835,6 +859,7 @@ function choose(hold) {
     isOfElection(hold) ? 'the leadership' : isOfPermits(hold) ? 'the permits' : isShared(hold) ? 'the lock alone' : 'the lock';
   byId('release-user').textContent = state.user;
   byId('reason').value = '';
+  byId('outcome').textContent = '';
   complain('');
   dialog.showModal();
 }
@@ -864,7 +889,7 @@ dialog.querySelector('form').addEventListener('submit', async event => {
     await releaseByForce(reason);
     dialog.close();
     byId(isOfPermits(chosen) ? 'semaphores' : isOfElection(chosen) ? 'elections' : 'held').focus();
-    announce(`Released by force: ${part(chosen)}.`);
+    byId('outcome').textContent = `Released by force: ${part(chosen)}.`;
   } catch (failure) {
     complain(`Not released: ${why(failure)}.`);
     byId('reason').focus();

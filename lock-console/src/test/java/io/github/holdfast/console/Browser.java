@@ -96,6 +96,11 @@ final class Browser implements AutoCloseable {
                 Map.of("width", screen.width, "height", height, "deviceScaleFactor", 1, "mobile", screen.width < 500));
     }
 
+    /** Sets what a person can choose in the settings of a browser. */
+    void setFontSize(int pixels) {
+        driver.executeCdpCommand("Page.setFontSizes", Map.of("fontSizes", Map.of("standard", pixels)));
+    }
+
     void open(String url) {
         driver.get(url);
     }
@@ -115,6 +120,13 @@ final class Browser implements AutoCloseable {
 
     boolean hasRow(String table, String text) {
         return text("#" + table + "-table").contains(text);
+    }
+
+    /** What the page has told a screen reader last, without a change of the focus. */
+    List<String> statuses() {
+        return driver.findElements(By.cssSelector("[role=status]")).stream()
+                .map(status -> Objects.requireNonNull(status.getDomProperty("textContent")))
+                .toList();
     }
 
     Object run(String script, Object... arguments) {

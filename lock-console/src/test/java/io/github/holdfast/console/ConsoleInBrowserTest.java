@@ -12,6 +12,7 @@ import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.service.LockService;
 import java.time.Duration;
 import java.util.List;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -126,6 +127,26 @@ class ConsoleInBrowserTest {
     }
 
     @Test
+    void aRefreshLeavesAloneWhatHasNotChanged() throws Exception {
+        browser.run("""
+                getSelection().selectAllChildren(document.querySelector('#held-table .number'));
+                window.shown = ['order:1001', 'exports', 'price-feed', 'reminders']
+                    .flatMap(name => [...document.querySelectorAll(`main [data-opens="${name}"]`)]);
+                """);
+        Object selected = browser.run("return String(getSelection())");
+        assertThat(selected.toString()).matches("\\d{16,}");
+
+        try (LockHandle unused = locks.acquire(LockRequest.of("new:3"))) {
+            await().atMost(SOON).until(() -> browser.hasRow("held", "new:3"));
+            assertThat(browser.run("return String(getSelection())")).isEqualTo(selected);
+            assertThat(browser.run("return window.shown.map(button => button.isConnected)"))
+                    .asInstanceOf(InstanceOfAssertFactories.LIST)
+                    .hasSizeGreaterThan(4)
+                    .containsOnly(true);
+        }
+    }
+
+    @Test
     void locksAreFoundByKeyboardAlone() {
         browser.press("/");
         assertThat(browser.focused()).isEqualTo(browser.find("#name"));
@@ -161,6 +182,7 @@ class ConsoleInBrowserTest {
             browser.tabTo("told:1");
             browser.press(Keys.ENTER);
             await().atMost(SOON).until(() -> browser.text("#timeline-table").contains("acquired"));
+            assertThat(browser.text("#details-reading")).isEmpty();
             assertThat(browser.text("#details-queue")).contains("holds", "shop:");
             assertThat(browser.text("#timeline-table"))
                     .containsSubsequence("acquired", "" + again.fencingToken(), "database")
@@ -180,6 +202,16 @@ class ConsoleInBrowserTest {
     }
 
     @Test
+    void aTimelineThatIsNotThereYetIsBeingRead() {
+        browser.run("window.fetch = () => new Promise(() => {})");
+        browser.tabTo("order:1001");
+        browser.press(Keys.ENTER);
+        assertThat(browser.text("#details-reading")).isEqualTo("Reading…");
+        assertThat(browser.find("#details-reading").getAriaRole()).isEqualTo("status");
+        browser.press(Keys.ESCAPE);
+    }
+
+    @Test
     void aTaskTellsItsRunsDayByDay() throws Exception {
         browser.tabTo("reminders");
         browser.press(Keys.ENTER);
@@ -191,6 +223,11 @@ class ConsoleInBrowserTest {
                         .toString())
                 .endsWith(": 1 run, 1 failed or lost");
         assertThat(browser.text("#timeline-table")).contains("run failed", "mail server refused");
+        // It began and ended at the same time.
+        assertThat(browser.run("""
+                        return [...document.querySelectorAll('#timeline-table tbody tr')]
+                            .filter(row => row.cells[3].textContent === '96').map(row => row.cells[1].textContent)
+                        """)).isEqualTo(List.of("run failed", "run began"));
         browser.assertAccessible();
         browser.photograph(Screen.DESKTOP, "console-task.png");
         browser.photograph(Screen.PHONE, "console-task-phone.png");
@@ -218,6 +255,7 @@ class ConsoleInBrowserTest {
         browser.press(Keys.ENTER);
         await().atMost(SOON).until(() -> !browser.hasRow("held", "stuck:1"));
         await().atMost(SOON).until(() -> browser.focused().equals(browser.find("#held")));
+        assertThat(browser.statuses()).contains("Released by force: stuck:1.");
         assertThat(locks.find("stuck:1")).isEmpty();
         lock.release();
     }
@@ -332,6 +370,35 @@ class ConsoleInBrowserTest {
         for (Screen screen : Screen.values()) {
             browser.show(screen);
             browser.assertAccessible();
+        }
+    }
+
+    @Test
+    void signsAreForTheEyeOnly() {
+        assertThat(browser.find("#tasks-table td").getAccessibleName()).matches("failed|running|succeeded");
+    }
+
+    @Test
+    void itsTextIsAsLargeAsTheBrowserSays() {
+        browser.setFontSize(32);
+        try {
+            for (Screen screen : List.of(Screen.DESKTOP, Screen.PHONE)) {
+                browser.show(screen);
+                assertThat(browser.find("td").getCssValue("font-size")).isEqualTo("30px");
+                browser.assertFitsWidth();
+                browser.assertAccessible();
+            }
+        } finally {
+            browser.setFontSize(16);
+        }
+    }
+
+    /** Safari on a phone enlarges the page when somebody types smaller text. */
+    @Test
+    void whatIsTypedOnAPhoneIsLargeEnough() {
+        browser.show(Screen.PHONE);
+        for (String field : List.of("#name", "#holder", "#lock-state", "#reason")) {
+            assertThat(browser.find(field).getCssValue("font-size")).as(field).isEqualTo("16px");
         }
     }
 
