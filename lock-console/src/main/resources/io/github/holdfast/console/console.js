@@ -682,8 +682,8 @@ byId('previous-page').addEventListener('click', () => turnTo(...ends.slice(0, -1
 byId('first-page').addEventListener('click', () => turnTo());
 
 document.addEventListener('keydown', event => {
-  const isTyping = event.target.closest('input, select, textarea, dialog');
-  if (event.key === '/' && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey) {
+  // With Ctrl, because dictation and stray keys type single characters.
+  if (event.key === '/' && event.ctrlKey && !event.metaKey && !event.altKey && !event.target.closest('dialog')) {
     event.preventDefault();
     byId('name').focus();
   }

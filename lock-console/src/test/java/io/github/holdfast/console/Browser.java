@@ -141,6 +141,14 @@ final class Browser implements AutoCloseable {
         new Actions(driver).sendKeys(keys).perform();
     }
 
+    void pressWithControl(CharSequence key) {
+        new Actions(driver)
+                .keyDown(Keys.CONTROL)
+                .sendKeys(key)
+                .keyUp(Keys.CONTROL)
+                .perform();
+    }
+
     /** Goes on from element to element until one has this text; all that is on the way must be seen to have the focus. */
     void tabTo(String text) {
         for (int tabs = 0; tabs < 100; tabs++) {
