@@ -6,6 +6,7 @@ import io.github.holdfast.repository.StoreException.Failure;
 import jakarta.persistence.EntityManagerFactory;
 import jakarta.persistence.PersistenceException;
 import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -29,7 +30,7 @@ final class StartupCheck {
 
     private static final Duration AT_MOST = Duration.ofSeconds(30);
 
-    /** At SERIALIZABLE, conflicts with other nodes can make the check fail, so it is repeated. */
+    /** Conflicts with other nodes, and internal errors of H2, can make the check fail, so it is repeated. */
     private static final int ATTEMPTS = 10;
 
     private static final String NAME_COLUMN =
@@ -165,28 +166,34 @@ final class StartupCheck {
     Optional<String> connections(@Nullable DataSource dataSource) {
         pooler(dataSource);
         EntityManagerFactory unit = IsolatedPersistenceUnit.of(sessionFactory, dataSource);
-        try (Session session = unit.createEntityManager().unwrap(Session.class)) {
-            return session.doReturningWork(connection -> {
-                // What the driver says. A proxy may say less to it than the server says to the dialect.
-                ManyClockedDatabase.refuse(connection.getMetaData().getDatabaseProductVersion());
-                dialect().check(connection);
-                refuseUnless(
-                        !connection.isReadOnly(),
-                        "The data source provides read-only connections: Holdfast needs write access to the primary"
-                                + " database");
-                refuseUnless(
-                        connection.getTransactionIsolation() != Connection.TRANSACTION_READ_UNCOMMITTED,
-                        "The connections use READ UNCOMMITTED: Holdfast would rely on grants that are rolled back"
-                                + " later; use READ COMMITTED or higher");
-                refuseUnless(
-                        !connection.getAutoCommit() || !providerDisablesAutoCommit(),
-                        "hibernate.connection.provider_disables_autocommit is true, but the pool provides connections"
-                                + " in autoCommit mode: set the pool's autoCommit to false, or remove the setting");
-                return dialect().severalWriters(connection);
-            });
-        } catch (PersistenceException thrown) {
-            throw notChecked(thrown);
+        for (int attempt = 1; ; attempt++) {
+            try (Session session = unit.createEntityManager().unwrap(Session.class)) {
+                return session.doReturningWork(this::severalWriters);
+            } catch (PersistenceException thrown) {
+                // H2's driver reads the isolation level by a query, which fails if another session ends meanwhile.
+                if (!SqlErrors.of(dialect()).ofStatement(thrown).isConflict() || attempt == ATTEMPTS) {
+                    throw notChecked(thrown);
+                }
+            }
         }
+    }
+
+    private Optional<String> severalWriters(Connection connection) throws SQLException {
+        // What the driver says. A proxy may say less to it than the server says to the dialect.
+        ManyClockedDatabase.refuse(connection.getMetaData().getDatabaseProductVersion());
+        dialect().check(connection);
+        refuseUnless(
+                !connection.isReadOnly(),
+                "The data source provides read-only connections: Holdfast needs write access to the primary database");
+        refuseUnless(
+                connection.getTransactionIsolation() != Connection.TRANSACTION_READ_UNCOMMITTED,
+                "The connections use READ UNCOMMITTED: Holdfast would rely on grants that are rolled back"
+                        + " later; use READ COMMITTED or higher");
+        refuseUnless(
+                !connection.getAutoCommit() || !providerDisablesAutoCommit(),
+                "hibernate.connection.provider_disables_autocommit is true, but the pool provides connections"
+                        + " in autoCommit mode: set the pool's autoCommit to false, or remove the setting");
+        return dialect().severalWriters(connection);
     }
 
     /**

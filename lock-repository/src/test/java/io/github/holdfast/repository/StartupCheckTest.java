@@ -1,8 +1,10 @@
 package io.github.holdfast.repository;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManagerFactory;
@@ -134,7 +136,21 @@ class StartupCheckTest {
 
     @Nested
     @OnDatabase(TestDatabase.H2_MEMORY)
-    class InH2Memory extends StartupCheckContract {}
+    class InH2Memory extends StartupCheckContract {
+
+        /** The driver reads the isolation level from the view of all sessions, some of which end meanwhile. */
+        @Test
+        void anInternalErrorOfH2IsNotItsLastWord(Database database) {
+            InternalErrorOnce error = new InternalErrorOnce();
+            try (EntityManagerFactory unit = PersistenceUnit.directlyOn(error.of(database.dataSource()), Map.of())) {
+                error.arm();
+
+                LockStore.open(unit).close();
+
+                assertThat(error.hasHappened()).isTrue();
+            }
+        }
+    }
 
     @Nested
     @OnDatabase(TestDatabase.H2_FILE)

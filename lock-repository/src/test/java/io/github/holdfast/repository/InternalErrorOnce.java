@@ -1,0 +1,42 @@
+package io.github.holdfast.repository;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import javax.sql.DataSource;
+
+/** Connections to a real H2 server. Once, one of them fails to read the isolation level, as if another session had just ended. */
+final class InternalErrorOnce {
+
+    private final AtomicBoolean isArmed = new AtomicBoolean();
+
+    /** Lets the next reading of an isolation level fail. */
+    void arm() {
+        isArmed.set(true);
+    }
+
+    boolean hasHappened() {
+        return !isArmed.get();
+    }
+
+    DataSource of(DataSource real) {
+        return failing(DataSource.class, real);
+    }
+
+    private <T> T failing(Class<T> type, T real) {
+        return type.cast(Proxy.newProxyInstance(
+                InternalErrorOnce.class.getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("getTransactionIsolation") && isArmed.getAndSet(false)) {
+                        throw new SQLException("General error", "HY000", 50000);
+                    }
+                    try {
+                        Object result = method.invoke(real, arguments);
+                        return result instanceof Connection connection ? failing(Connection.class, connection) : result;
+                    } catch (InvocationTargetException thrown) {
+                        throw thrown.getCause();
+                    }
+                }));
+    }
+}
