@@ -259,22 +259,22 @@ for (const [id, table] of Object.entries(TABLES)) {
  * stay in front.
  */
 function arrange(parent, entries, keyOf, make, show) {
-  const unused = new Set([...parent.children].filter(child => child.dataset.key !== undefined));
-  const first = parent.children.length - unused.size;
-  const old = new Map([...unused].map(child => [child.dataset.key, child]));
+  const keys = new Set(entries.map(entry => String(keyOf(entry))));
+  const keyed = [...parent.children].filter(child => child.dataset.key !== undefined);
+  // First, because a child that is moved loses the focus and the selection, and those that stay need no move then.
+  keyed.filter(child => !keys.has(child.dataset.key)).forEach(child => child.remove());
+  const old = new Map(keyed.filter(child => keys.has(child.dataset.key)).map(child => [child.dataset.key, child]));
+  const first = parent.children.length - old.size;
   entries.forEach((entry, index) => {
-    const key = keyOf(entry);
+    const key = String(keyOf(entry));
     const child = old.get(key) ?? make(entry);
     child.dataset.key = key;
-    old.delete(key);
-    unused.delete(child);
     show(child, entry);
     const there = parent.children[first + index] ?? null;
     if (there !== child) {
       parent.insertBefore(child, there);
     }
   });
-  unused.forEach(child => child.remove());
 }
 
 function fillBody(table, body, entries) {

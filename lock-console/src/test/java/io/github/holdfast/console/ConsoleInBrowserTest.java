@@ -128,8 +128,10 @@ class ConsoleInBrowserTest {
 
     @Test
     void aRefreshLeavesAloneWhatHasNotChanged() throws Exception {
+        LockHandle first = locks.acquire(LockRequest.of("a:first"));
+        await().atMost(SOON).until(() -> browser.hasRow("held", "a:first"));
         browser.run("""
-                getSelection().selectAllChildren(document.querySelector('#held-table .number'));
+                getSelection().selectAllChildren([...document.querySelectorAll('#held-table .number')].at(-1));
                 window.shown = ['order:1001', 'exports', 'price-feed', 'reminders']
                     .flatMap(name => [...document.querySelectorAll(`main [data-opens="${name}"]`)]);
                 """);
@@ -138,6 +140,9 @@ class ConsoleInBrowserTest {
 
         try (LockHandle unused = locks.acquire(LockRequest.of("new:3"))) {
             await().atMost(SOON).until(() -> browser.hasRow("held", "new:3"));
+            assertThat(browser.run("return String(getSelection())")).isEqualTo(selected);
+            first.close();
+            await().atMost(SOON).until(() -> !browser.hasRow("held", "a:first"));
             assertThat(browser.run("return String(getSelection())")).isEqualTo(selected);
             assertThat(browser.run("return window.shown.map(button => button.isConnected)"))
                     .asInstanceOf(InstanceOfAssertFactories.LIST)
