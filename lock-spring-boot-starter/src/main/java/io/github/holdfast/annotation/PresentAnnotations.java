@@ -8,6 +8,8 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.ClassFilter;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.util.ConcurrentReferenceHashMap;
 import org.springframework.util.ReflectionUtils;
@@ -17,7 +19,7 @@ import org.springframework.util.ReflectionUtils;
  * most beans have none of our annotations. If it were wrong, a method would run without its lock, and no check would see that. So it
  * may only exclude a class in which Spring's search finds nothing either. Thread-safe.
  */
-final class PresentAnnotations {
+final class PresentAnnotations implements ClassFilter {
 
     /** The types of all annotations of a class and its methods, with inherited ones. Soft references let classes be unloaded. */
     private static final Map<Class<?>, Set<Class<? extends Annotation>>> KNOWN = new ConcurrentReferenceHashMap<>();
@@ -42,6 +44,27 @@ final class PresentAnnotations {
             // An annotation needs a class that is missing. Spring's search leaves such annotations out.
             return true;
         }
+    }
+
+    @Override
+    public boolean matches(Class<?> type) {
+        return mayBeIn(type);
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof PresentAnnotations present && present.wanted == wanted;
+    }
+
+    @Override
+    public int hashCode() {
+        return wanted.hashCode();
+    }
+
+    /** Spring uses the same class for proxies of several contexts if the filters of their advisors have the same text. */
+    @Override
+    public String toString() {
+        return PresentAnnotations.class.getName() + ": " + wanted.getName();
     }
 
     private static Set<Class<? extends Annotation>> types(Class<?> type) {

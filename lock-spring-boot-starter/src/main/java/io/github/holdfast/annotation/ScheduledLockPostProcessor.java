@@ -40,8 +40,7 @@ final class ScheduledLockPostProcessor extends AbstractBeanFactoryAwareAdvisingP
         // The same as Spring Boot's default. A proxy of interfaces would lack the bean's other methods.
         setProxyTargetClass(true);
         advisor = new DefaultPointcutAdvisor(
-                new ComposablePointcut(present::mayBeIn, new AnnotationMethodMatcher(ScheduledLock.class, true)),
-                interceptor);
+                new ComposablePointcut(present, new AnnotationMethodMatcher(ScheduledLock.class, true)), interceptor);
     }
 
     @Override

@@ -82,10 +82,21 @@ final class LockLiquibase extends SpringLiquibase {
             Tables known = tables == null ? findTables() : tables;
             tables = known;
             try (Connection connection = getDataSource().getConnection()) {
-                return reading.from(connection, known);
+                try {
+                    return reading.from(connection, known);
+                } finally {
+                    endTransaction(connection);
+                }
             }
         } catch (SQLException failed) {
             throw new LiquibaseException(failed);
+        }
+    }
+
+    /** Not all pools do it. The next user of the connection would find a snapshot, or a transaction that has failed. */
+    private static void endTransaction(Connection connection) throws SQLException {
+        if (!connection.getAutoCommit()) {
+            connection.rollback();
         }
     }
 
