@@ -114,7 +114,11 @@ class StagedJarTest {
                 .containsExactlyInAnyOrderElementsOf(Module.published().stream()
                         .map(module -> module.property("module.name"))
                         .toList());
-        assertThat(modules.stream().flatMap(module -> module.descriptor().packages().stream()))
+        // Nobody has both starters: each is for other versions of Spring Boot.
+        assertThat(modules.stream()
+                        .map(ModuleReference::descriptor)
+                        .filter(module -> !module.name().equals("io.github.holdfast.starter3"))
+                        .flatMap(module -> module.packages().stream()))
                 .as("a package that two modules have makes both useless together")
                 .doesNotHaveDuplicates();
     }
