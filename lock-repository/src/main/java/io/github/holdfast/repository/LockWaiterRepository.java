@@ -49,25 +49,26 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
     /**
      * See {@link WaiterRows#available}. The condition is that of {@link LockEntity#availability} for any other owner, but a lock
      * of an overdue node is found only when it may be granted. A semaphore is found if holders that are alive leave a permit. A
-     * shared lock is found if nobody wants it, or if none of its holders is alive.
+     * shared lock is found if nobody wants it, or if none of its holders is alive. While it is wanted, it counts as a semaphore with
+     * one permit.
+     *
+     * <p>The subquery is not inside of other brackets, because Hibernate's parser would be slow. It is no derived table, because H2
+     * would compute that for each lock, and MySQL and MariaDB would read all holders if their statistics are old.
      */
     @Query("""
             select l.name from HoldfastLock l left join HoldfastNode n on n.id = l.nodeId
-            left join (
-                select p.name as name, sum(p.permits) as permits
-                from HoldfastHolder p left join HoldfastNode m on m.id = p.nodeId
-                where p.name in (:names)
-                    and (p.nodeId is null and p.expiresAt > db_begin_plus(:sinceMicros)
-                        or m.ended = false and m.expiresAt > db_begin_plus(:sinceMicros))
-                group by p.name) living on living.name = l.name
             where l.name in (:names) and (l.availableAt is null or l.availableAt <= db_begin_plus(:nowMicros))
-                and (l.owner is null
-                    or l.permits > coalesce(living.permits, 0L)
-                    or l.permits is null and l.holdCount = -1
-                        and (l.wantedUntil is null or l.wantedUntil <= db_begin_plus(:nowMicros) or living.name is null)
+                and (l.owner is null or l.holdCount = -1
                     or l.nodeId is null and l.expiresAt <= db_begin_plus(:sinceMicros)
                     or l.nodeId is not null
                         and (n.id is null or n.ended = true or n.expiresAt <= db_begin_plus(:sinceMicros)))
+                and coalesce(l.permits, 1) > (
+                    select coalesce(sum(p.permits), 0L)
+                    from HoldfastHolder p left join HoldfastNode m on m.id = p.nodeId
+                    where p.name = l.name and l.holdCount = -1
+                        and (l.permits is not null or l.wantedUntil > db_begin_plus(:nowMicros))
+                        and (p.nodeId is null and p.expiresAt > db_begin_plus(:sinceMicros)
+                            or m.ended = false and m.expiresAt > db_begin_plus(:sinceMicros)))
             """)
     List<String> available(
             @Param("names") List<String> names,
