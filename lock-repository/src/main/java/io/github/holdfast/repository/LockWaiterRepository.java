@@ -53,7 +53,7 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
      * one permit.
      *
      * <p>The subquery is not inside of other brackets, because Hibernate's parser would be slow. It is no derived table, because H2
-     * would compute that for each lock, and MySQL and MariaDB would read all holders if their statistics are old.
+     * would compute that for each lock, and the others would read all holders if their statistics are old.
      */
     @Query("""
             select l.name from HoldfastLock l left join HoldfastNode n on n.id = l.nodeId
