@@ -138,13 +138,7 @@ interface LockRepository extends Repository<LockEntity, String> {
 
     /** See {@link LockRows#release}; releases the last hold. */
     @Modifying
-    @Query("""
-            update HoldfastLock l
-            set l.owner = null, l.nodeId = null, l.holder = null, l.holdCount = 0, l.expiresAt = db_clock(),
-                l.version = l.version + 1
-            where l.name = :name and l.version = :version
-                and l.fencingToken = :expectedToken and l.owner = :expectedOwner
-            """)
+    @Query(ReleaseQuery.UP_TO_HOLD_COUNT + "0" + ReleaseQuery.AFTER_HOLD_COUNT)
     int release(
             @Param("name") String name,
             @Param("version") long version,

@@ -13,9 +13,9 @@ import org.springframework.data.repository.query.Param;
 interface MysqlWakeUpRepository extends Repository<LockEntity, String> {
 
     /**
-     * Finds, for a service that was woken by its {@link MysqlBell}, the names for which threads of a service wait, and which nobody holds. That includes the locks of dead holders, if they
-     * are available, and if their nodes were ended. It also includes semaphores that have a permit left, and shared locks without
-     * holders, or which nobody wants. The names are hints.
+     * Finds the names for which threads of a service wait, and which nobody holds. The service was woken by its {@link MysqlBell}. The
+     * names include the locks of dead holders, if they are available, and if their nodes were ended. They also include semaphores that
+     * have a permit left, and shared locks without holders, or which nobody wants. The names are hints.
      *
      * @param bell the service's bell
      */
@@ -43,16 +43,8 @@ interface MysqlWakeUpRepository extends Repository<LockEntity, String> {
      * be woken. A separate statement for that would cost every release a round trip.
      */
     @Modifying
-    @Query("""
-            update HoldfastLock l
-            set l.owner = null, l.nodeId = null, l.holder = null,
-                l.holdCount = db_generated_key((
-            """ + NextWaiterQuery.BELL + """
-                )),
-                l.expiresAt = db_clock(), l.version = l.version + 1
-            where l.name = :name and l.version = :version
-                and l.fencingToken = :expectedToken and l.owner = :expectedOwner
-            """)
+    @Query(ReleaseQuery.UP_TO_HOLD_COUNT + " db_generated_key((" + NextWaiterQuery.BELL + ")) "
+            + ReleaseQuery.AFTER_HOLD_COUNT)
     int releaseAndTell(
             @Param("name") String name,
             @Param("version") long version,

@@ -19,20 +19,9 @@ interface PostgresWakeUpRepository extends Repository<LockEntity, String> {
      * count of the free lock.
      */
     @Modifying
-    @Query("""
-            update HoldfastLock l
-            set l.owner = null, l.nodeId = null, l.holder = null,
-                l.holdCount = case
-                    when exists (select 1
-            """ + NextWaiterQuery.OTHERS + """
-                    ) then db_notify(:channel, (
-            """ + NextWaiterQuery.BELL + """
-                    ), l.name)
-                    else 0 end,
-                l.expiresAt = db_clock(), l.version = l.version + 1
-            where l.name = :name and l.version = :version
-                and l.fencingToken = :expectedToken and l.owner = :expectedOwner
-            """)
+    @Query(ReleaseQuery.UP_TO_HOLD_COUNT + " case when exists (select 1 " + NextWaiterQuery.OTHERS
+            + ") then db_notify(:channel, (" + NextWaiterQuery.BELL + "), l.name) else 0 end "
+            + ReleaseQuery.AFTER_HOLD_COUNT)
     int releaseAndNotify(
             @Param("name") String name,
             @Param("version") long version,

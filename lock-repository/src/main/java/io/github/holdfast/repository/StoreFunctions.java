@@ -10,9 +10,9 @@ import org.hibernate.type.BasicType;
 import org.hibernate.type.StandardBasicTypes;
 
 /**
- * The HQL functions of Holdfast's queries. Those for the database's clock are {@code db_clock()}, {@code db_clock_plus(micros)}, {@code db_clock_micros()}
- * (the microseconds since 1970), {@code db_epoch()} and {@code db_begin_plus(micros)}. The last function adds to a time between
- * the begin of the transaction and now. Use it in queries that read the time for every row, and that may consider a row
+ * The HQL functions of Holdfast's queries. Five are for the database's clock: {@code db_clock()}, {@code db_clock_plus(micros)}, {@code
+ * db_clock_micros()} (the microseconds since 1970), {@code db_epoch()} and {@code db_begin_plus(micros)}. The last of them adds to a time
+ * between the begin of the transaction and now. Use it in queries that read the time for every row, and that may consider a row
  * younger than it is.
  *
  * <p>{@code db_epoch()} is the first version and token of a new row: the microseconds since 1970 when the statement began, the
