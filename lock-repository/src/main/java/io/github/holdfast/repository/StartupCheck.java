@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import javax.sql.DataSource;
 import org.hibernate.Session;
@@ -124,15 +125,18 @@ final class StartupCheck {
     }
 
     private void names(LockStore store) {
+        boolean unused = repeated(() -> store.inRolledBackTransaction(AT_MOST, locks -> {
+            tableIsByteExact(locks);
+            return locks.wasForced("holdfast", 0)
+                    || store.runs().last("holdfast").isPresent()
+                    || store.hasHoldersAndWaiters("holdfast");
+        }));
+    }
+
+    private static <T> T repeated(Supplier<T> check) {
         for (int attempt = 1; ; attempt++) {
             try {
-                store.inRolledBackTransaction(AT_MOST, locks -> {
-                    tableIsByteExact(locks);
-                    return locks.wasForced("holdfast", 0)
-                            || store.runs().last("holdfast").isPresent()
-                            || store.hasHoldersAndWaiters("holdfast");
-                });
-                return;
+                return check.get();
             } catch (StoreException failed) {
                 if (!failed.failure().isConflict() || attempt == ATTEMPTS) {
                     throw failed;
@@ -166,16 +170,15 @@ final class StartupCheck {
     Optional<String> connections(@Nullable DataSource dataSource) {
         pooler(dataSource);
         EntityManagerFactory unit = IsolatedPersistenceUnit.of(sessionFactory, dataSource);
-        for (int attempt = 1; ; attempt++) {
+        return repeated(() -> {
             try (Session session = unit.createEntityManager().unwrap(Session.class)) {
                 return session.doReturningWork(this::severalWriters);
             } catch (PersistenceException thrown) {
                 // H2's driver reads the isolation level by a query, which fails if another session ends meanwhile.
-                if (!SqlErrors.of(dialect()).ofStatement(thrown).isConflict() || attempt == ATTEMPTS) {
-                    throw notChecked(thrown);
-                }
+                Failure ofStatement = SqlErrors.of(dialect()).ofStatement(thrown);
+                throw notChecked(ofStatement.isConflict() ? ofStatement : SqlErrors.ofBegin(thrown), thrown);
             }
-        }
+        });
     }
 
     private Optional<String> severalWriters(Connection connection) throws SQLException {
@@ -208,13 +211,12 @@ final class StartupCheck {
                         IsolatedPersistenceUnit.of(sessionFactory, dataSource),
                         dataSource == null ? poolOfApplication() : dataSource);
             } catch (PersistenceException thrown) {
-                throw notChecked(thrown);
+                throw notChecked(SqlErrors.ofBegin(thrown), thrown);
             }
         }
     }
 
-    private static StoreException notChecked(PersistenceException thrown) {
-        Failure failure = SqlErrors.ofBegin(thrown);
+    private static StoreException notChecked(Failure failure, PersistenceException thrown) {
         return new StoreException(failure, "The database cannot be checked: " + failure.message(), thrown);
     }
 
