@@ -2,13 +2,12 @@ package io.github.holdfast.repository;
 
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import io.github.holdfast.test.CompiledClasses;
 import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.RecordedReflection;
 import jakarta.persistence.EntityManagerFactory;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
@@ -78,19 +77,10 @@ final class ReflectionProcess {
 
     /** All of them are initialized, because some look for a class then. */
     private static Set<Class<?>> ownClasses() throws Exception {
-        Path classes = Path.of(LockStore.class
-                .getProtectionDomain()
-                .getCodeSource()
-                .getLocation()
-                .toURI());
-        try (Stream<Path> files = Files.walk(classes)) {
-            return files.map(file -> classes.relativize(file).toString())
-                    .filter(file -> file.endsWith(".class") && file.contains("/"))
-                    .map(file -> file.replace(".class", "").replace('/', '.'))
-                    .map(name -> ClassUtils.resolveClassName(name, LockStore.class.getClassLoader()))
-                    .peek(ReflectionProcess::initialize)
-                    .collect(Collectors.toSet());
-        }
+        return CompiledClasses.beside(LockStore.class).stream()
+                .map(name -> ClassUtils.resolveClassName(name, LockStore.class.getClassLoader()))
+                .peek(ReflectionProcess::initialize)
+                .collect(Collectors.toSet());
     }
 
     private static void initialize(Class<?> type) {

@@ -3,16 +3,14 @@ package io.github.holdfast.annotation;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.holdfast.test.CompiledClasses;
 import java.lang.annotation.Annotation;
 import java.lang.annotation.Repeatable;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.reflect.Proxy;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -142,30 +140,14 @@ class PresentAnnotationsTest {
     <A extends Annotation> void excludesNoTestClassInWhichTheSearchFindsTheAnnotation(Class<A> annotation)
             throws Exception {
         PresentAnnotations present = new PresentAnnotations(annotation);
-        List<Class<?>> annotated = testClasses()
+        List<? extends Class<?>> annotated = CompiledClasses.beside(PresentAnnotationsTest.class).stream()
+                .map(name -> ClassUtils.resolveClassName(name, null))
                 .filter(type -> Arrays.stream(ReflectionUtils.getAllDeclaredMethods(type))
                         .anyMatch(method ->
                                 !LockedAnnotations.of(annotation, method, type).isEmpty()))
                 .toList();
 
         assertThat(annotated).isNotEmpty().allMatch(present::mayBeIn);
-    }
-
-    private static Stream<Class<?>> testClasses() throws Exception {
-        Path root = Path.of(PresentAnnotationsTest.class
-                .getProtectionDomain()
-                .getCodeSource()
-                .getLocation()
-                .toURI());
-        try (Stream<Path> files = Files.walk(root)) {
-            return files
-                    .map(file -> root.relativize(file).toString())
-                    .filter(name -> name.endsWith(".class"))
-                    .toList()
-                    .stream()
-                    .map(name -> ClassUtils.resolveClassName(
-                            ClassUtils.convertResourcePathToClassName(name.replace(".class", "")), null));
-        }
     }
 
     /** Spring's search finds the annotations that can be read. */

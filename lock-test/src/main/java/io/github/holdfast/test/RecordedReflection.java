@@ -37,11 +37,7 @@ public final class RecordedReflection {
      * @throws URISyntaxException if the path of the agent's jar is unusual
      */
     public static String agent() throws URISyntaxException {
-        Path jar = Path.of(RecordedInvocation.class
-                .getProtectionDomain()
-                .getCodeSource()
-                .getLocation()
-                .toURI());
+        Path jar = CompiledClasses.location(RecordedInvocation.class);
         return "-javaagent:" + jar + "=+org.springframework,+org.hibernate,+io.github.holdfast";
     }
 
@@ -107,7 +103,7 @@ public final class RecordedReflection {
                         || (!call.isStatic() && isAbout(call.getInstance())));
     }
 
-    /** A search that finds nothing, or a member of somebody else's class, needs no hint. */
+    /** A search needs no hint if it finds nothing, or a member of a foreign class. */
     private boolean hasFoundSomething(RecordedInvocation call) {
         boolean isSearch = call.getMethodReference().getClassName().startsWith("java.lang.Class");
         Object found = call.getReturnValue();
