@@ -4,8 +4,10 @@ import java.lang.annotation.Annotation;
 import java.lang.reflect.Method;
 import java.util.List;
 import org.aopalliance.aop.Advice;
+import org.springframework.aop.ClassFilter;
 import org.springframework.aop.Pointcut;
 import org.springframework.aop.support.AbstractPointcutAdvisor;
+import org.springframework.aop.support.ClassFilters;
 import org.springframework.aop.support.StaticMethodMatcherPointcut;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.core.Ordered;
@@ -50,9 +52,8 @@ final class LockedAdvisor extends AbstractPointcutAdvisor {
 
         AnnotatedMethods(List<Class<? extends Annotation>> annotations) {
             this.annotations = annotations;
-            List<PresentAnnotations> present =
-                    annotations.stream().map(PresentAnnotations::new).toList();
-            setClassFilter(type -> present.stream().anyMatch(annotation -> annotation.mayBeIn(type)));
+            setClassFilter(ClassFilters.union(
+                    annotations.stream().map(PresentAnnotations::new).toArray(ClassFilter[]::new)));
         }
 
         @Override
