@@ -259,14 +259,14 @@ for (const [id, table] of Object.entries(TABLES)) {
  * stay in front.
  */
 function arrange(parent, entries, keyOf, make, show) {
-  const keys = new Set(entries.map(entry => String(keyOf(entry))));
-  const keyed = [...parent.children].filter(child => child.dataset.key !== undefined);
-  // First, because a child that is moved loses the focus and the selection, and those that stay need no move then.
-  keyed.filter(child => !keys.has(child.dataset.key)).forEach(child => child.remove());
-  const old = new Map(keyed.filter(child => keys.has(child.dataset.key)).map(child => [child.dataset.key, child]));
+  const keys = entries.map(entry => String(keyOf(entry)));
+  const old = new Map([...parent.children].filter(child => child.dataset.key !== undefined).map(child => [child.dataset.key, child]));
   const first = parent.children.length - old.size;
+  // First, because a child that is moved loses the focus and the selection, and those that stay need no move then.
+  const wanted = new Set(keys);
+  old.forEach((child, key) => wanted.has(key) || child.remove());
   entries.forEach((entry, index) => {
-    const key = String(keyOf(entry));
+    const key = keys[index];
     const child = old.get(key) ?? make(entry);
     child.dataset.key = key;
     show(child, entry);
