@@ -153,7 +153,7 @@ class ConsoleInBrowserTest {
 
     @Test
     void locksAreFoundByKeyboardAlone() {
-        // A single character must do nothing: somebody may dictate, or press it by mistake.
+        // A single character does nothing: dictation and mistakes type such characters.
         browser.press("/");
         assertThat(browser.focused()).isEqualTo(browser.find("body"));
         browser.pressWithControl("/");
@@ -401,7 +401,7 @@ class ConsoleInBrowserTest {
         }
     }
 
-    /** Safari on a phone enlarges the page when somebody types smaller text. */
+    /** Safari on a phone enlarges the page for an input field with smaller text. */
     @Test
     void whatIsTypedOnAPhoneIsLargeEnough() {
         browser.show(Screen.PHONE);

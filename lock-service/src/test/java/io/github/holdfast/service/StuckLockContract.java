@@ -100,7 +100,7 @@ abstract class StuckLockContract extends OnRunbookPage {
     }
 
     private Map<String, Object> holder() {
-        return runbook.query(runbook.step("Look who has the lock").get(0)).get(0);
+        return runbook.query(runbook.step("Find the holder of the lock").get(0)).get(0);
     }
 
     @Test
