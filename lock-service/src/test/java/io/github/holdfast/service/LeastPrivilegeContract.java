@@ -22,6 +22,7 @@ import io.github.holdfast.task.TaskOutcome;
 import io.github.holdfast.task.TaskRequest;
 import io.github.holdfast.task.TaskRows;
 import io.github.holdfast.test.Database;
+import io.github.holdfast.test.ProjectDirectory;
 import io.github.holdfast.test.TestDatabase;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -41,7 +42,7 @@ import org.junit.jupiter.api.Test;
 abstract class LeastPrivilegeContract {
 
     private static final String USER = "holdfast_app";
-    private static final Path DOCUMENT = Path.of("..", "docs", "operations.md");
+    private static final Path DOCUMENT = ProjectDirectory.resolve("docs/operations.md");
     private static final Duration SOON = ofSeconds(20);
     private static final LockRequest REQUEST = LockRequest.of("least privilege").waitAtMost(SOON);
 

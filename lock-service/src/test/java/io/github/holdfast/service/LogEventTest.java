@@ -18,6 +18,7 @@ import io.github.holdfast.task.TaskRequest;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
 import io.github.holdfast.test.OnDatabase;
+import io.github.holdfast.test.ProjectDirectory;
 import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManagerFactory;
 import java.io.IOException;
@@ -47,7 +48,7 @@ class LogEventTest {
 
     private static final Duration SOON = ofSeconds(20);
     private static final Path SOURCES = Path.of("src", "main", "java");
-    private static final Path DOCS = Path.of("..", "docs", "observability.md");
+    private static final Path DOCS = ProjectDirectory.resolve("docs/observability.md");
 
     private Database database;
     private Services services;

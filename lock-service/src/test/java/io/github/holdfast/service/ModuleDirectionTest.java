@@ -40,6 +40,7 @@ import io.github.holdfast.repository.LockDialect;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.service.engine.LockEngine;
 import io.github.holdfast.task.TaskLock;
+import io.github.holdfast.test.ProjectDirectory;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import java.io.IOException;
@@ -256,7 +257,7 @@ class ModuleDirectionTest {
     void nobodyOutsideThisModuleImportsTheEngine() throws IOException {
         String engine = LockEngine.class.getPackageName();
         List<Path> trespassers = new ArrayList<>();
-        try (Stream<Path> modules = Files.list(Path.of(".."))) {
+        try (Stream<Path> modules = Files.list(ProjectDirectory.resolve(""))) {
             for (Path module : modules.filter(Files::isDirectory).toList()) {
                 if (!module.getFileName().toString().equals("lock-service")) {
                     trespassers.addAll(naming(engine, module));
@@ -274,7 +275,7 @@ class ModuleDirectionTest {
         Pattern imported = Pattern.compile(
                 "import (io\\.github\\.holdfast|jakarta|org\\.hibernate|org\\.springframework\\.data)[\\w.]*");
         List<String> imports = new ArrayList<>();
-        try (Stream<Path> files = Files.walk(Path.of("..", "lock-liquibase", "src", "main", "java"))) {
+        try (Stream<Path> files = Files.walk(ProjectDirectory.resolve("integrations/lock-liquibase/src/main/java"))) {
             for (Path source :
                     files.filter(file -> file.toString().endsWith(".java")).toList()) {
                 imported.matcher(Files.readString(source))

@@ -2,10 +2,10 @@ package io.github.holdfast.service;
 
 import com.zaxxer.hikari.HikariConfig;
 import io.github.holdfast.test.Database;
+import io.github.holdfast.test.ProjectDirectory;
 import io.github.holdfast.test.TestDatabase;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
@@ -72,7 +72,7 @@ final class Runbook {
     }
 
     static Runbook on(Database database) throws IOException {
-        return new Runbook(database, Files.readString(Path.of("..", "docs", "runbooks.md")));
+        return new Runbook(database, Files.readString(ProjectDirectory.resolve("docs/runbooks.md")));
     }
 
     /** All statements for this database, but those that end a session. */

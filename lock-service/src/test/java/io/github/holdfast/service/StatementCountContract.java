@@ -18,6 +18,7 @@ import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.task.TaskRequest;
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
+import io.github.holdfast.test.ProjectDirectory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -29,7 +30,7 @@ import org.junit.jupiter.api.Test;
 /** What each operation costs in statements and commits; the table in {@code docs/performance.md} is this one. */
 abstract class StatementCountContract {
 
-    private static final Path DOCUMENT = Path.of("..", "docs", "performance.md");
+    private static final Path DOCUMENT = ProjectDirectory.resolve("docs/performance.md");
     private static final LockRequest REQUEST = LockRequest.of("counted").lease(ofSeconds(60));
 
     private final List<String> table = new ArrayList<>();

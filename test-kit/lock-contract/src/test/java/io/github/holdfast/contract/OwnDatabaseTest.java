@@ -1,0 +1,113 @@
+package io.github.holdfast.contract;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import example.OurTenConnections;
+import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.OnDatabase;
+import io.github.holdfast.test.ProjectDirectory;
+import io.github.holdfast.test.TestDatabase;
+import java.io.IOException;
+import java.lang.reflect.Method;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+
+/** The class that the documentation shows passes on each database that Holdfast is for. */
+class OwnDatabaseTest {
+
+    private static final Path SOURCE = Path.of("src/test/java/example/OurDatabaseTest.java");
+
+    @Nested
+    @OnDatabase(TestDatabase.H2_MEMORY)
+    class OnH2 extends DocumentedClass {}
+
+    @Nested
+    @OnDatabase(TestDatabase.POSTGRESQL)
+    class OnPostgresql extends DocumentedClass {}
+
+    @Nested
+    @OnDatabase(TestDatabase.MARIADB)
+    class OnMariaDb extends DocumentedClass {}
+
+    @Nested
+    @OnDatabase(TestDatabase.MYSQL)
+    class OnMysql extends DocumentedClass {}
+
+    abstract static class DocumentedClass {
+
+        private static final List<String> TABLES =
+                List.of("distributed_lock", "lock_node", "lock_audit", "lock_run", "lock_holder", "lock_waiter");
+
+        @Test
+        void passesOnTenConnectionsAndLeavesNothingBehind(Database database) throws Exception {
+            ContractRun run = ContractRun.of(documented(database, OurTenConnections.class));
+            OurTenConnections.close();
+            assertThat(run.failed()).isEmpty();
+            assertThat(run.passed()).containsExactlyInAnyOrderElementsOf(tests());
+            assertThat(tables(database))
+                    .as("tables that the contract has created")
+                    .isZero();
+        }
+
+        @Test
+        void leavesTablesThatWereThereAndOthersRows(Database database) throws Exception {
+            LockSchema.on(database.dataSource()).createIfMissing();
+            database.execute("insert into distributed_lock (name, hold_count, fencing_token, version)"
+                    + " values ('somebody''s', 0, 1, 1)");
+            try {
+                assertThat(ContractRun.of(documented(database, documentedClass()), "aTaskRunsOnceInAPeriod")
+                                .passed())
+                        .hasSize(1);
+                assertThat(database.queryForLong("select count(*) from distributed_lock"))
+                        .isEqualTo(1);
+                assertThat(database.queryForLong("select count(*) from lock_run"))
+                        .isZero();
+                assertThat(database.queryForLong("select count(*) from lock_node"))
+                        .isZero();
+            } finally {
+                TABLES.forEach(table -> database.execute("drop table " + table));
+            }
+        }
+
+        /** The class, with this database as the user's. */
+        private static Class<? extends LockContract> documented(
+                Database database, Class<? extends LockContract> documentedClass) {
+            System.setProperty("database.url", database.url());
+            System.setProperty("database.user", database.user());
+            System.setProperty("database.password", database.password());
+            return documentedClass;
+        }
+
+        private static Class<? extends LockContract> documentedClass() throws ClassNotFoundException {
+            return Class.forName("example.OurDatabaseTest").asSubclass(LockContract.class);
+        }
+
+        private static List<String> tests() {
+            return Stream.of(LockContract.class, SharingContract.class, WaitingContract.class)
+                    .flatMap(contract -> Arrays.stream(contract.getDeclaredMethods()))
+                    .filter(method -> method.isAnnotationPresent(Test.class))
+                    .map(Method::getName)
+                    .toList();
+        }
+
+        private static long tables(Database database) {
+            return database.queryForLong("select count(*) from information_schema.tables where lower(table_name) in ('"
+                    + String.join("', '", TABLES) + "')");
+        }
+    }
+
+    @Test
+    void theDocumentationShowsThatClassInLessThanTwentyLines() throws IOException {
+        String source = Files.readString(SOURCE);
+
+        assertThat(Files.readString(ProjectDirectory.resolve("docs/testing.md")))
+                .contains("```java\n" + source + "```\n");
+        assertThat(source.lines()).hasSizeLessThan(20);
+    }
+}
