@@ -29,7 +29,7 @@ public final class StartUpBenchmark {
     private static final Pattern STARTER = module("lock-(entity|repository|service|spring-boot-starter)|changelog");
 
     /** Modules that other benchmarks need, with auto-configurations of their own. */
-    private static final Pattern ELSE = module("lock-(quorum|router|shedlock|liquibase|console|spring-integration)");
+    private static final Pattern ELSE = module("lock-(quorum|sharding|shedlock|liquibase|console|spring-integration)");
 
     private record Start(long millis, long cpuMillis, long beans, long statements) {
 

@@ -1,0 +1,29 @@
+package io.github.holdfast.sharding;
+
+import io.github.holdfast.test.OnDatabase;
+import io.github.holdfast.test.TestDatabase;
+import org.junit.jupiter.api.Nested;
+
+/** {@link ReshardingContract} on pairs of different databases. */
+class ReshardingTest {
+
+    @Nested
+    @OnDatabase(TestDatabase.H2_TCP)
+    class OnH2AndPostgres extends ReshardingContract {
+
+        @Override
+        TestDatabase second() {
+            return TestDatabase.POSTGRESQL;
+        }
+    }
+
+    @Nested
+    @OnDatabase(TestDatabase.MARIADB)
+    class OnMariaDbAndMySql extends ReshardingContract {
+
+        @Override
+        TestDatabase second() {
+            return TestDatabase.MYSQL;
+        }
+    }
+}
