@@ -15,9 +15,14 @@ record Module(String directory, Xml pom) {
 
     static final Path PROJECT = Path.of("..", "..");
 
-    /** The pom that all others have as a parent, apart from the BOM. */
+    /** The pom that all others inherit from, apart from the BOM. */
     static Module root() throws IOException {
         return in("");
+    }
+
+    /** The parent of the modules that are published. */
+    static Module parent() throws IOException {
+        return in("release/parent");
     }
 
     /** The list of versions for users. */

@@ -84,11 +84,23 @@ class PublishedModuleTest {
     @Test
     void releaseOfTheBomHasThePluginsOfTheOthers() throws IOException {
         Module root = Module.root();
+        Module parent = Module.parent();
 
         assertThat(Module.bom().profile("release").all("build", "plugins", "plugin"))
                 .isNotEmpty()
                 .allSatisfy(plugin -> assertThat(plugin.text("version"))
-                        .isEqualTo(root.property(plugin.text("artifactId") + ".version")));
+                        .isNotEmpty()
+                        .isIn(
+                                root.property(plugin.text("artifactId") + ".version"),
+                                parent.property(plugin.text("artifactId") + ".version")));
+    }
+
+    /** Only there is what a release adds. */
+    @ParameterizedTest
+    @MethodSource("published")
+    void publishedModuleHasTheParentOfWhatIsPublished(Module module) throws IOException {
+        assertThat(module.pom().text("parent", "artifactId"))
+                .isEqualTo(Module.parent().artifactId());
     }
 
     @Test
