@@ -60,7 +60,8 @@ class ReadmeTest {
 
     @Test
     void beginsWithTheTwoCommands() throws IOException {
-        assertThat(firstBlock("bash")).isEqualTo("./mvnw -q compile -Dquickstart\n./mvnw verify");
+        assertThat(firstBlock("bash"))
+                .isEqualTo("./mvnw -q -pl examples/quickstart -am -Dquickstart compile\n./mvnw verify");
     }
 
     private static String firstBlock(String language) throws IOException {
