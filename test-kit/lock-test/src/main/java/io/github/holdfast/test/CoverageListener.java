@@ -73,9 +73,13 @@ public final class CoverageListener implements LauncherSessionListener {
             Optional<TestIdentifier> candidate = Optional.of(test);
             while (candidate.isPresent()) {
                 if (candidate.get().getSource().orElse(null) instanceof ClassSource source) {
-                    Optional<OnDatabase> database = findAnnotation(source.getJavaClass(), OnDatabase.class);
+                    Class<?> type = source.getJavaClass();
+                    Optional<TestDatabase> database = findAnnotation(type, OnDatabase.class)
+                            .map(OnDatabase::value)
+                            .or(() -> findAnnotation(type, OnEachDatabase.class)
+                                    .flatMap(each -> EachDatabaseEngine.kind(test.getUniqueIdObject())));
                     if (database.isPresent()) {
-                        Coverage.ofThisJvm().ran(database.get().value());
+                        Coverage.ofThisJvm().ran(database.get());
                         return;
                     }
                     outermost = source.getJavaClass().getSimpleName();

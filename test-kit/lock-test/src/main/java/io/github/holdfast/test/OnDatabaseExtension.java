@@ -11,7 +11,7 @@ import org.junit.platform.commons.support.AnnotationSupport;
 import org.opentest4j.TestAbortedException;
 
 /**
- * Supplies the {@link Database} of the nearest class with {@link OnDatabase}.
+ * Supplies the {@link Database} of the nearest class with {@link OnDatabase} or {@link OnEachDatabase}.
  *
  * <p>The server starts in a condition, not in a {@code beforeAll}. Reports show a class disabled by a condition, with the reason.
  * But surefire omits an aborted class.
@@ -22,11 +22,12 @@ final class OnDatabaseExtension implements ExecutionCondition, ParameterResolver
 
     @Override
     public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
-        Optional<OnDatabase> annotation = annotation(context);
-        if (annotation.isEmpty()) {
-            return ConditionEvaluationResult.enabled("It is the class that has the database");
-        }
-        TestDatabase kind = annotation.get().value();
+        return kind(context)
+                .map(OnDatabaseExtension::start)
+                .orElseGet(() -> ConditionEvaluationResult.enabled("It is the class that has the database"));
+    }
+
+    private static ConditionEvaluationResult start(TestDatabase kind) {
         Coverage coverage = Coverage.ofThisJvm();
         try {
             coverage.started(kind, Servers.of(kind).version());
@@ -51,25 +52,32 @@ final class OnDatabaseExtension implements ExecutionCondition, ParameterResolver
         ExtensionContext owner = owner(context);
         // The type must not be the key, because a store also returns the values of outer classes.
         return owner.getStore(NAMESPACE)
-                .computeIfAbsent(owner.getUniqueId(), id -> Database.create(kind(owner)), Database.class);
+                .computeIfAbsent(
+                        owner.getUniqueId(), id -> Database.create(kind(owner).orElseThrow()), Database.class);
     }
 
     private static ExtensionContext owner(ExtensionContext context) {
         ExtensionContext candidate = context;
-        while (annotation(candidate).isEmpty()) {
+        while (kind(candidate).isEmpty()) {
             candidate = candidate
                     .getParent()
-                    .orElseThrow(() -> new IllegalStateException("No @OnDatabase around " + context.getDisplayName()));
+                    .orElseThrow(() -> new IllegalStateException(
+                            "No @OnDatabase or @OnEachDatabase around " + context.getDisplayName()));
         }
         return candidate;
     }
 
-    private static TestDatabase kind(ExtensionContext owner) {
-        return annotation(owner).orElseThrow().value();
+    /** Returns the kind that this context's own class asks for. The context of a method has none. */
+    private static Optional<TestDatabase> kind(ExtensionContext context) {
+        return AnnotationSupport.findAnnotation(context.getElement(), OnDatabase.class)
+                .map(OnDatabase::value)
+                .or(() -> AnnotationSupport.findAnnotation(context.getElement(), OnEachDatabase.class)
+                        .map(each -> kindOfRun(context)));
     }
 
-    /** Returns the annotation of this context's own class. The context of a method has none. */
-    private static Optional<OnDatabase> annotation(ExtensionContext context) {
-        return AnnotationSupport.findAnnotation(context.getElement(), OnDatabase.class);
+    private static TestDatabase kindOfRun(ExtensionContext context) {
+        return EachDatabaseEngine.kind(context::getConfigurationParameter)
+                .orElseThrow(() -> new IllegalStateException(
+                        "@OnEachDatabase is for top-level classes: " + context.getDisplayName()));
     }
 }

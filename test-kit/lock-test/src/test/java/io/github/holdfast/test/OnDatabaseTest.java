@@ -1,7 +1,13 @@
 package io.github.holdfast.test;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectMethod;
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectNestedClass;
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectNestedMethod;
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectPackage;
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectUniqueId;
 
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
@@ -10,6 +16,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import org.h2.engine.Constants;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Disabled;
 import org.junit.jupiter.api.Nested;
@@ -17,6 +24,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.platform.engine.DiscoverySelector;
+import org.junit.platform.launcher.TestIdentifier;
+import org.junit.platform.launcher.TestPlan;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 import org.junit.platform.launcher.listeners.SummaryGeneratingListener;
@@ -91,6 +101,81 @@ class OnDatabaseTest {
         }
         assertThat(DatabaseCoverage.of(module, Instant.EPOCH).toString())
                 .containsPattern("H2 \\(memory\\) +" + Constants.VERSION + " +2\n");
+    }
+
+    @Test
+    void classRunsOnEachDatabaseAndEachCounts() throws Exception {
+        try (JavaProcess run = run(OnEach.class)) {
+            assertThat(run.waitFor(LONG)).isZero();
+            assertThat(run.lines())
+                    .contains("found 9, succeeded 5, failed 1")
+                    .anyMatch(line -> line.startsWith("Databases covered: H2 (memory) " + Constants.VERSION
+                            + ": 3 tests; H2 (file) " + Constants.VERSION + ": 3 tests; MySQL did not start: "))
+                    .anyMatch(line -> line.startsWith("Skipped: 3 tests: MySQL did not start: "))
+                    .as("the failure")
+                    .anyMatch(line -> line.contains("H2 (file)") && line.contains("succeedsInMemory"));
+        }
+    }
+
+    @Test
+    void classOnEachDatabaseFailsOnABuildServerWhereOneIsMissing() throws Exception {
+        try (JavaProcess run = builder(OnEach.class).env("CI", "true").start()) {
+            assertThat(run.waitFor(LONG)).isZero();
+            assertThat(run.lines()).contains("found 9, succeeded 5, failed 1", "containers failed 1");
+        }
+    }
+
+    @Test
+    void databasesOfAClassCanBeSelected() throws Exception {
+        String only = "-Dholdfast.test.databases=h2_file";
+        try (JavaProcess run = builder(OnEach.class).jvmArgs(only).env("CI", "").start()) {
+            assertThat(run.waitFor(LONG)).isZero();
+            assertThat(run.lines())
+                    .contains("found 9, succeeded 2, failed 1")
+                    .contains("Skipped: 3 tests: H2 (memory) is not one of holdfast.test.databases=h2_file")
+                    .contains("Skipped: 3 tests: MySQL is not one of holdfast.test.databases=h2_file");
+        }
+    }
+
+    @Test
+    void innerClassCannotHaveItsOwnDatabases() throws Exception {
+        try (JavaProcess run = run(WithInner.class)) {
+            assertThat(run.waitFor(LONG)).isZero();
+            assertThat(run.lines())
+                    .contains("found 1, succeeded 0, failed 0", "containers failed 1")
+                    .anyMatch(line -> line.contains("@OnEachDatabase is for top-level classes"));
+        }
+    }
+
+    @Test
+    void partsOfAClassAreFoundOncePerDatabase() {
+        assertThat(found(selectClass(OnEach.class))).hasSize(9);
+        assertThat(found(selectMethod(OnEach.class, "sharesIts", Database.class)))
+                .hasSize(3);
+        assertThat(found(selectNestedClass(List.of(OnEach.class), OnEach.Inner.class)))
+                .hasSize(3);
+        assertThat(found(selectNestedMethod(List.of(OnEach.class), OnEach.Inner.class, "hasTheSame", Database.class)))
+                .hasSize(3);
+        assertThat(found(selectPackage(OnEach.class.getPackageName())))
+                .containsAll(found(selectClass(OnEach.class)))
+                .containsAll(found(selectClass(Sample.class)));
+        String id = found(selectClass(OnEach.class)).get(0);
+        assertThat(found(selectUniqueId(id))).containsExactly(id);
+        String run = id.replaceFirst("]/\\[engine:junit-jupiter].*", "]");
+        assertThat(found(selectUniqueId(run))).hasSize(3).contains(id);
+    }
+
+    private static List<String> found(DiscoverySelector selector) {
+        TestPlan plan = LauncherFactory.create()
+                .discover(LauncherDiscoveryRequestBuilder.request()
+                        .selectors(selector)
+                        .build());
+        return plan.getRoots().stream()
+                .flatMap(root -> plan.getDescendants(root).stream())
+                .filter(TestIdentifier::isTest)
+                .map(TestIdentifier::getUniqueId)
+                .sorted()
+                .toList();
     }
 
     @Test
@@ -245,6 +330,63 @@ class OnDatabaseTest {
         @Test
         @Disabled("on purpose")
         void isSkipped() {}
+    }
+
+    /** Run by {@link Launch}: one test fails on one database. */
+    @OnEachDatabase({TestDatabase.H2_MEMORY, TestDatabase.H2_FILE, TestDatabase.MYSQL})
+    @TestInstance(Lifecycle.PER_CLASS)
+    static final class OnEach {
+
+        private static @Nullable Database former;
+
+        private final Database ofConstructor;
+        private Database ofBeforeAll;
+
+        OnEach(Database database) {
+            ofConstructor = database;
+            ofBeforeAll = database;
+        }
+
+        @BeforeAll
+        void beforeAll(Database database) {
+            ofBeforeAll = database;
+            if (former != null) {
+                Database dropped = former;
+                assertThat(database).isNotSameAs(dropped);
+                assertThatThrownBy(() -> dropped.queryForLong("select count(*) from remains"))
+                        .isInstanceOf(IllegalStateException.class);
+            }
+            former = database;
+            database.execute("create table remains (id int)");
+        }
+
+        @Test
+        void sharesIts(Database database) {
+            assertThat(database).isSameAs(ofConstructor).isSameAs(ofBeforeAll);
+        }
+
+        @Test
+        void succeedsInMemory(Database database) {
+            assertThat(database.kind()).isEqualTo(TestDatabase.H2_MEMORY);
+        }
+
+        @Nested
+        class Inner {
+            @Test
+            void hasTheSame(Database database) {
+                assertThat(database).isSameAs(ofConstructor);
+            }
+        }
+    }
+
+    /** Run by {@link Launch}. */
+    static final class WithInner {
+        @Nested
+        @OnEachDatabase
+        class Inner {
+            @Test
+            void neverRuns() {}
+        }
     }
 
     /** Run by {@link Launch}. */
