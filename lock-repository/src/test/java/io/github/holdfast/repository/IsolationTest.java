@@ -20,14 +20,6 @@ class IsolationTest {
     class InH2Memory extends IsolationContract {}
 
     @Nested
-    @OnDatabase(TestDatabase.H2_FILE)
-    class InH2File extends IsolationContract {}
-
-    @Nested
-    @OnDatabase(TestDatabase.H2_TCP)
-    class InH2OverTcp extends IsolationContract {}
-
-    @Nested
     @OnDatabase(TestDatabase.POSTGRESQL)
     class InPostgreSql extends IsolationContract {
 

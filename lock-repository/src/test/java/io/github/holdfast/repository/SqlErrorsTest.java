@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.orm.jpa.JpaSystemException;
 import org.springframework.transaction.TransactionTimedOutException;
 
-/** The errors that need a cluster, a crash or a full server; {@link ErrorClassificationContract} provokes the others. */
+/** The errors that need a cluster, a crash or a full server; {@link ErrorClassificationTest} provokes the others. */
 class SqlErrorsTest {
 
     private static SqlErrors errorsOf(String database) {

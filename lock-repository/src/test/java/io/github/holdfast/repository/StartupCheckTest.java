@@ -153,14 +153,6 @@ class StartupCheckTest {
     }
 
     @Nested
-    @OnDatabase(TestDatabase.H2_FILE)
-    class InH2File extends StartupCheckContract {}
-
-    @Nested
-    @OnDatabase(TestDatabase.H2_TCP)
-    class InH2OverTcp extends StartupCheckContract {}
-
-    @Nested
     @OnDatabase(TestDatabase.POSTGRESQL)
     class InPostgreSql extends StartupCheckContract {}
 

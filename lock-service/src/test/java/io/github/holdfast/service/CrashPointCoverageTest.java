@@ -34,15 +34,15 @@ import org.junit.jupiter.api.Test;
 @OnDatabase(TestDatabase.H2_MEMORY)
 class CrashPointCoverageTest {
 
-    private static final List<Class<?>> CONTRACTS = List.of(
-            NodeCrashPointContract.class,
-            HolderCrashPointContract.class,
-            TransactionCrashPointContract.class,
-            RowCrashPointContract.class,
-            AdminCrashPointContract.class,
-            SemaphoreCrashPointContract.class,
-            SharedLockCrashPointContract.class,
-            ElectionCrashPointContract.class);
+    private static final List<Class<?>> TESTS = List.of(
+            NodeCrashPointTest.class,
+            HolderCrashPointTest.class,
+            TransactionCrashPointTest.class,
+            RowCrashPointTest.class,
+            AdminCrashPointTest.class,
+            SemaphoreCrashPointTest.class,
+            SharedLockCrashPointTest.class,
+            ElectionCrashPointTest.class);
 
     /** The interfaces that are not for users to implement. The service and its handles implement them. */
     private static final Set<Class<?>> IMPLEMENTED = Set.of(Locks.class, LockHandle.class, Leadership.class);
@@ -140,13 +140,13 @@ class CrashPointCoverageTest {
         assertThat(calls).as("what is said to ask nothing is there").containsAll(ASKING_NOTHING);
         calls.removeAll(ASKING_NOTHING);
 
-        Set<String> broken = CONTRACTS.stream()
-                .flatMap(contract -> Arrays.stream(contract.getDeclaredMethods()))
+        Set<String> broken = TESTS.stream()
+                .flatMap(test -> Arrays.stream(test.getDeclaredMethods()))
                 .filter(test -> test.isAnnotationPresent(Breaks.class))
                 .flatMap(test -> Arrays.stream(test.getAnnotation(Breaks.class).value()))
                 .collect(Collectors.toSet());
         assertThat(calls)
-                .as("what asks the database: break it in a contract, or say that it asks nothing")
+                .as("what asks the database: break it in a test, or say that it asks nothing")
                 .isNotEmpty()
                 .containsExactlyInAnyOrderElementsOf(broken);
     }

@@ -1,58 +1,43 @@
 package io.github.holdfast.service;
 
 import io.github.holdfast.test.Database;
-import io.github.holdfast.test.OnDatabase;
+import io.github.holdfast.test.OnEachDatabase;
 import io.github.holdfast.test.TestDatabase;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Nested;
 
-/** {@link CrashPointContract} while another node waits for each of its locks, so that each release wakes somebody. */
-class CrashPointWithWaitersTest {
+/** {@link CrashPointTest} while another node waits for each of its locks, so that each release wakes somebody. */
+@OnEachDatabase({TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL})
+class CrashPointWithWaitersTest extends CrashPointTest {
 
-    /** How the contract names its locks, without their numbers. */
+    /** How the tests name their locks, without their numbers. */
     private static final List<String> PREFIXES =
             List.of("crash ", "shared ", "late ", "in doubt ", "sunk ", "adopted ", "late release ");
 
     private static final int LOCKS = 400;
 
-    abstract static class WithWaiters extends CrashPointContract {
-
-        /** The bell is one that nobody has: the node is as one that has just died. */
-        @BeforeAll
-        void anotherNodeWaits(Database database) throws SQLException {
-            String until = database.kind() == TestDatabase.POSTGRESQL
-                    ? "now() + interval '1 day'"
-                    : "utc_timestamp(6) + interval 1 day";
-            database.execute("insert into lock_node (id, started_at, expires_at, ended, version, waits_until, bell)"
-                    + " values ('waiting', " + until + ", " + until + ", false, 0, " + until + ", 4711)");
-            try (Connection connection = database.dataSource().getConnection();
-                    PreparedStatement insert = connection.prepareStatement(
-                            "insert into lock_waiter (name, since, id, node_id, mode, permits, fair)"
-                                    + " values (?, 1, 'waiter', 'waiting', 'X', 1, false)")) {
-                for (String prefix : PREFIXES) {
-                    for (int number = 1; number <= LOCKS; number++) {
-                        insert.setString(1, prefix + number);
-                        insert.addBatch();
-                    }
+    /** The bell is one that nobody has: the node is as one that has just died. */
+    @BeforeAll
+    void anotherNodeWaits(Database database) throws SQLException {
+        String until = database.kind() == TestDatabase.POSTGRESQL
+                ? "now() + interval '1 day'"
+                : "utc_timestamp(6) + interval 1 day";
+        database.execute("insert into lock_node (id, started_at, expires_at, ended, version, waits_until, bell)"
+                + " values ('waiting', " + until + ", " + until + ", false, 0, " + until + ", 4711)");
+        try (Connection connection = database.dataSource().getConnection();
+                PreparedStatement insert = connection.prepareStatement(
+                        "insert into lock_waiter (name, since, id, node_id, mode, permits, fair)"
+                                + " values (?, 1, 'waiter', 'waiting', 'X', 1, false)")) {
+            for (String prefix : PREFIXES) {
+                for (int number = 1; number <= LOCKS; number++) {
+                    insert.setString(1, prefix + number);
+                    insert.addBatch();
                 }
-                insert.executeBatch();
             }
+            insert.executeBatch();
         }
     }
-
-    @Nested
-    @OnDatabase(TestDatabase.POSTGRESQL)
-    class OnPostgres extends WithWaiters {}
-
-    @Nested
-    @OnDatabase(TestDatabase.MYSQL)
-    class OnMySql extends WithWaiters {}
-
-    @Nested
-    @OnDatabase(TestDatabase.MARIADB)
-    class OnMariaDb extends WithWaiters {}
 }

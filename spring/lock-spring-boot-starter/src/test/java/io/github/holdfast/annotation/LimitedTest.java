@@ -41,7 +41,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 
-/** How many calls run at once, under which names, and together with locks. Transactions: {@link LockedTransactionContract}. */
+/** How many calls run at once, under which names, and together with locks. Transactions: {@link LockedTransactionTest}. */
 @OnDatabase(TestDatabase.H2_TCP)
 @TestInstance(Lifecycle.PER_CLASS)
 class LimitedTest {

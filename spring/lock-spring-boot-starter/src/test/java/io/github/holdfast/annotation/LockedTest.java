@@ -35,7 +35,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 
-/** Which names a method runs under, and what its caller is told. Transactions: {@link LockedTransactionContract}. */
+/** Which names a method runs under, and what its caller is told. Transactions: {@link LockedTransactionTest}. */
 @OnDatabase(TestDatabase.H2_TCP)
 @TestInstance(Lifecycle.PER_CLASS)
 class LockedTest {

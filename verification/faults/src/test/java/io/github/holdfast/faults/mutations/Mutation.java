@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -20,10 +21,12 @@ import java.util.stream.Stream;
  * @param broken what the bug is, for people
  * @param module whose test it is
  * @param test as Maven's {@code -Dtest} names it: a class and a method
+ * @param database the one to run it on, as {@code holdfast.test.databases} names it; empty if the class has but one
  * @param file of the production code
  * @param change that makes the bug of it
  */
-record Mutation(String name, String broken, String module, String test, Path file, Patch<String> change) {
+record Mutation(
+        String name, String broken, String module, String test, String database, Path file, Patch<String> change) {
 
     static final Path PROJECT = ProjectDirectory.resolve("");
 
@@ -32,7 +35,8 @@ record Mutation(String name, String broken, String module, String test, Path fil
     private static final String SUFFIX = ".patch";
 
     private static final Pattern HEADER = Pattern.compile(
-            "# (.+)\n# -pl (\\S+) -Dtest=([\\w$]+#\\w+)\n--- a/(\\S+/src/main/\\S+)\n\\+\\+\\+ b/\\4\n@@ ");
+            "# (.+)\n# -pl (\\S+) -Dtest=([\\w$]+#\\w+)(?: -Dholdfast.test.databases=(\\w+))?\n"
+                    + "--- a/(\\S+/src/main/\\S+)\n\\+\\+\\+ b/\\5\n@@ ");
 
     /** All patches, in the order of their names. */
     static List<Mutation> all() {
@@ -56,7 +60,8 @@ record Mutation(String name, String broken, String module, String test, Path fil
                     header.group(1),
                     header.group(2),
                     header.group(3),
-                    Path.of(header.group(4)),
+                    Optional.ofNullable(header.group(4)).orElse(""),
+                    Path.of(header.group(5)),
                     UnifiedDiffUtils.parseUnifiedDiff(text.lines().toList()));
         } catch (IOException unreadable) {
             throw new UncheckedIOException(unreadable);
@@ -107,11 +112,12 @@ record Mutation(String name, String broken, String module, String test, Path fil
         return PROJECT.resolve(Path.of(module, "src", "test", "java"));
     }
 
-    /** Returns the test with the package of its class. */
+    /** Returns the test with the package of its class, and with the database as reports name it: {@code Class[h2_tcp]#method}. */
     String qualifiedTest() throws IOException {
         Path source = testSource(test.replaceFirst("[$#].*", ""));
         Path directory = tests().relativize(source.resolveSibling(""));
-        return directory.toString().replace('/', '.') + "." + test;
+        String onDatabase = database.isEmpty() ? test : test.replace("#", "[" + database + "]#");
+        return directory.toString().replace('/', '.') + "." + onDatabase;
     }
 
     @Override

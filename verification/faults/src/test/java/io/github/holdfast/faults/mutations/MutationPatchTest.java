@@ -19,6 +19,11 @@ class MutationPatchTest {
 
     private static final Pattern TEST = Pattern.compile("(\\w+)(?:\\$(\\w+))?#(\\w+)");
 
+    private static final Pattern DATABASES = Pattern.compile("\n@OnEachDatabase(?:\\(([^)]+)\\))?\n");
+
+    /** What the annotation means without kinds. */
+    private static final String DEFAULT = ".H2_MEMORY, .POSTGRESQL, .MARIADB, .MYSQL";
+
     static List<Mutation> mutations() {
         return Mutation.all();
     }
@@ -42,6 +47,14 @@ class MutationPatchTest {
             source = Files.readString(mutation.testSource(nested.group(1)));
         }
         assertThat(source).contains(" void " + test.group(3) + "(");
+        Matcher databases = DATABASES.matcher(source);
+        assertThat(databases.find() && test.group(2) == null)
+                .as("has several databases")
+                .isEqualTo(!mutation.database().isEmpty());
+        if (!mutation.database().isEmpty()) {
+            assertThat(databases.group(1) == null ? DEFAULT : databases.group(1))
+                    .containsIgnoringCase("." + mutation.database());
+        }
     }
 
     @Test
@@ -50,7 +63,12 @@ class MutationPatchTest {
                 Files.readString(DOCUMENT).split("\n## Mutations\n", 2)[1].split("\n## ", 2)[0];
         assertThat(section.lines().filter(line -> line.startsWith("| `")))
                 .containsExactlyElementsOf(Mutation.all().stream()
-                        .map(it -> "| `%s` | %s | `%s` |".formatted(it.name(), it.broken(), it.test()))
+                        .map(it -> "| `%s` | %s | `%s`%s |"
+                                .formatted(
+                                        it.name(),
+                                        it.broken(),
+                                        it.test(),
+                                        it.database().isEmpty() ? "" : " on `" + it.database() + "`"))
                         .toList());
     }
 }

@@ -61,7 +61,7 @@ final class Trial {
     /**
      * Runs tests.
      *
-     * @param tests as {@code package.Class#method}
+     * @param tests as {@link TestRunner} takes them
      */
     Outcome run(List<String> tests) throws IOException, InterruptedException {
         Path outcome = directory.resolve("outcome.txt");

@@ -1,0 +1,199 @@
+package io.github.holdfast.integration;
+
+import static io.github.holdfast.integration.Worker.LONG;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.holdfast.service.LockService;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.OnEachDatabase;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.event.EventListener;
+import org.springframework.core.env.Environment;
+import org.springframework.integration.annotation.Poller;
+import org.springframework.integration.annotation.Role;
+import org.springframework.integration.annotation.ServiceActivator;
+import org.springframework.integration.channel.QueueChannel;
+import org.springframework.integration.config.EnableIntegration;
+import org.springframework.integration.leader.AbstractCandidate;
+import org.springframework.integration.leader.Context;
+import org.springframework.integration.leader.event.OnGrantedEvent;
+import org.springframework.integration.leader.event.OnRevokedEvent;
+import org.springframework.integration.support.SmartLifecycleRoleController;
+import org.springframework.messaging.MessageHandler;
+
+/** Spring Integration's candidates in an election of Holdfast, in two applications. */
+@OnEachDatabase
+class HoldfastLeaderInitiatorTest {
+
+    private static final String ROLE = "importer";
+
+    /** What both applications' candidates and listeners were told, in order. */
+    private static final List<String> TOLD = Collections.synchronizedList(new ArrayList<>());
+
+    private ConfigurableApplicationContext first;
+    private ConfigurableApplicationContext second;
+
+    @BeforeEach
+    void start(Database database) {
+        TOLD.clear();
+        first = application(database, "first");
+        awaitTold("first granted", "first heard of it");
+        second = application(database, "second");
+    }
+
+    @AfterEach
+    void stop() {
+        second.close();
+        first.close();
+    }
+
+    private static ConfigurableApplicationContext application(Database database, String id) {
+        // A heartbeat each second, so that a forced release is noticed soon.
+        return Application.start(database, Electing.class, "candidate.id=" + id, "holdfast.node-lease=3s");
+    }
+
+    private static void awaitTold(String... told) {
+        await().atMost(LONG).untilAsserted(() -> assertThat(TOLD).containsExactly(told));
+    }
+
+    private static HoldfastLeaderInitiator initiator(ConfigurableApplicationContext application) {
+        return application.getBean(HoldfastLeaderInitiator.class);
+    }
+
+    private static boolean isLeader(ConfigurableApplicationContext application) {
+        return initiator(application).getContext().isLeader();
+    }
+
+    /** Whether the endpoint of the role runs. */
+    private static boolean isImporting(ConfigurableApplicationContext application) {
+        return application.getBean(SmartLifecycleRoleController.class).allEndpointsRunning(ROLE);
+    }
+
+    @Test
+    void theNextOneLeadsWhenTheLeaderStopsAndTheEndpointsOfTheRoleFollow() {
+        await().atMost(LONG).until(() -> isImporting(first));
+        await().during(Duration.ofSeconds(1)).atMost(LONG).until(() -> isLeader(first) && !isLeader(second));
+        assertThat(isImporting(second)).isFalse();
+        assertThat(initiator(first).getContext().getRole()).isEqualTo(ROLE);
+        first.close();
+        awaitTold(
+                "first granted",
+                "first heard of it",
+                "first revoked",
+                "first heard of the end",
+                "second granted",
+                "second heard of it");
+        assertThat(isLeader(second)).isTrue();
+        await().atMost(LONG).until(() -> isImporting(second));
+    }
+
+    @Test
+    void aLeaderThatYieldsMakesRoom() {
+        initiator(first).getContext().yield();
+        awaitTold(
+                "first granted",
+                "first heard of it",
+                "first revoked",
+                "first heard of the end",
+                "second granted",
+                "second heard of it");
+        assertThat(isLeader(first)).isFalse();
+        initiator(second).getContext().yield();
+        await().atMost(LONG).until(() -> isLeader(first));
+        assertThat(TOLD.subList(6, 8)).containsExactly("second revoked", "second heard of the end");
+    }
+
+    @Test
+    void anInitiatorIsStoppedAndStartedAgain() {
+        initiator(second).stop();
+        assertThat(initiator(second).isRunning()).isFalse();
+        initiator(first).stop();
+        awaitTold("first granted", "first heard of it", "first revoked", "first heard of the end");
+        assertThat(initiator(first).isRunning()).isFalse();
+        assertThat(isLeader(first)).isFalse();
+        initiator(first).start();
+        assertThat(initiator(first).isRunning()).isTrue();
+        await().atMost(LONG).until(() -> isLeader(first));
+    }
+
+    @Test
+    void aLeaderThatLosesItsLockIsRevokedBeforeAnotherIsGranted() {
+        assertThat(second.getBean(LockService.class).admin().forceRelease(ROLE, "test"))
+                .isPresent();
+        await().atMost(LONG).until(() -> TOLD.size() == 6);
+        assertThat(TOLD.subList(0, 4))
+                .containsExactly("first granted", "first heard of it", "first revoked", "first heard of the end");
+        // The lock is free when the former leader must have noticed. By then, it may be a candidate again.
+        ConfigurableApplicationContext next = TOLD.get(4).startsWith("first") ? first : second;
+        assertThat(TOLD.get(4)).endsWith(" granted");
+        assertThat(TOLD.get(5)).endsWith(" heard of it");
+        assertThat(isLeader(next)).isTrue();
+    }
+
+    @EnableAutoConfiguration
+    @EnableIntegration
+    static class Electing {
+
+        @Bean
+        AbstractCandidate candidate(Environment environment) {
+            return new AbstractCandidate(environment.getRequiredProperty("candidate.id"), ROLE) {
+                @Override
+                public void onGranted(Context context) {
+                    TOLD.add(getId() + (context.isLeader() ? " granted" : " granted although it does not lead"));
+                }
+
+                @Override
+                public void onRevoked(Context context) {
+                    TOLD.add(getId() + (context.isLeader() ? " revoked although it leads" : " revoked"));
+                }
+            };
+        }
+
+        @Bean
+        HoldfastLeaderInitiator initiator(LockService locks, AbstractCandidate candidate) {
+            return HoldfastLeaderInitiator.of(locks, candidate);
+        }
+
+        @Bean
+        Listener listener(AbstractCandidate candidate) {
+            return new Listener(candidate.getId());
+        }
+
+        @Bean
+        QueueChannel files() {
+            return new QueueChannel();
+        }
+
+        @Bean
+        @Role(ROLE)
+        @ServiceActivator(inputChannel = "files", poller = @Poller(fixedDelay = "1000"), autoStartup = "false")
+        MessageHandler importer() {
+            return message -> {};
+        }
+    }
+
+    record Listener(String id) {
+
+        @EventListener
+        void granted(OnGrantedEvent event) {
+            TOLD.add(id + " heard of it");
+            assertThat(event.getRole()).isEqualTo(ROLE);
+        }
+
+        @EventListener
+        void revoked(OnRevokedEvent event) {
+            TOLD.add(id + " heard of the end");
+            assertThat(event.getRole()).isEqualTo(ROLE);
+        }
+    }
+}

@@ -1,0 +1,25 @@
+package io.github.holdfast.repository;
+
+import io.github.holdfast.test.OnDatabase;
+import io.github.holdfast.test.TestDatabase;
+import org.junit.jupiter.api.Nested;
+
+/** {@link LockRepositoryTest} and {@link SchemaTest} in the modes of H2 that other tests leave out. */
+class H2ModesTest {
+
+    @Nested
+    @OnDatabase(TestDatabase.H2_FILE)
+    class LocksInAFile extends LockRepositoryTest {}
+
+    @Nested
+    @OnDatabase(TestDatabase.H2_TCP)
+    class LocksOverTcp extends LockRepositoryTest {}
+
+    @Nested
+    @OnDatabase(TestDatabase.H2_FILE)
+    class SchemaInAFile extends SchemaTest {}
+
+    @Nested
+    @OnDatabase(TestDatabase.H2_TCP)
+    class SchemaOverTcp extends SchemaTest {}
+}

@@ -1,0 +1,275 @@
+package io.github.holdfast.service;
+
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.awaitility.Awaitility.await;
+
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.lock.LockLost;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.test.CountingDataSource;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.FaultyDataSource;
+import io.github.holdfast.test.OnEachDatabase;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Locks that live as long as their node, between services of one process. */
+@OnEachDatabase
+class NodeTest {
+
+    private static final Duration NODE_LEASE = ofSeconds(4);
+    private static final Duration SOON = ofSeconds(20);
+    private static final LockRequest REQUEST = LockRequest.of("node-held").waitAtMost(SOON);
+
+    private Database database;
+    private Services services;
+
+    @BeforeEach
+    void open(Database database) {
+        this.database = database;
+        services = Services.on(database);
+        Services.emptyTables(database);
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        services.close();
+    }
+
+    private LockService service() {
+        return services.build(builder -> builder.nodeLease(NODE_LEASE));
+    }
+
+    private LockService service(FaultyDataSource faults) {
+        return services.build(services.poolOver(faults), builder -> builder.nodeLease(NODE_LEASE));
+    }
+
+    private static LockRequest once(LockRequest request) {
+        return LockRequest.of(request.name());
+    }
+
+    private static long now() {
+        return System.nanoTime();
+    }
+
+    @Test
+    void aLockWithoutALeaseOutlivesTheLeaseOfItsNodeAsLongAsTheServiceLives() throws Exception {
+        LockService mine = service();
+        LockService theirs = service();
+        try (LockHandle lock = mine.acquire(REQUEST)) {
+            await().during(NODE_LEASE.multipliedBy(2))
+                    .atMost(SOON)
+                    .until(() -> lock.state() == LockState.HELD
+                            && theirs.tryAcquire(once(REQUEST)).isEmpty());
+            assertThat(lock.remaining()).isBetween(ofMillis(1), NODE_LEASE);
+            LockInfo info = theirs.find(REQUEST.name()).orElseThrow();
+            assertThat(info.nodeId()).isNotNull();
+            assertThat(info.expiresIn()).isLessThanOrEqualTo(NODE_LEASE);
+        }
+        theirs.tryAcquire(once(REQUEST)).orElseThrow().close();
+    }
+
+    @Test
+    void nestedAcquisitionsAreCountedInTheRowAndInnerLeasesChangeNothing() throws Exception {
+        LockService mine = service();
+        LockHandle outer = mine.acquire(REQUEST);
+        LockHandle inner = mine.acquire(REQUEST.lease(ofSeconds(60)));
+        assertThat(inner.fencingToken()).isEqualTo(outer.fencingToken());
+        assertThat(mine.find(REQUEST.name()).orElseThrow())
+                .satisfies(info -> assertThat(info.holdCount()).isEqualTo(2))
+                .satisfies(info -> assertThat(info.expiresIn()).isLessThanOrEqualTo(NODE_LEASE));
+        assertThat(inner.release()).isEqualTo(ReleaseOutcome.STILL_HELD);
+        assertThat(outer.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        assertThat(mine.find(REQUEST.name())).isEmpty();
+    }
+
+    @Test
+    void aNestedRequestWithoutALeaseInsideALeaseIsRefused() throws Exception {
+        LockService mine = service();
+        try (LockHandle outer = mine.acquire(REQUEST.lease(ofSeconds(60)))) {
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> mine.acquire(REQUEST))
+                    .withMessageContaining(REQUEST.name())
+                    .withMessageContaining("lease");
+            assertThat(outer.holdCount()).isEqualTo(1);
+        }
+        try (LockHandle outer = mine.acquire(REQUEST.owner("me").lease(ofSeconds(60)))) {
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> mine.acquire(REQUEST.owner("me")))
+                    .withMessageContaining(REQUEST.name())
+                    .withMessageContaining("lease");
+            assertThat(outer.holdCount()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void aChosenOwnerReentersThroughItsOwnNodeOnly() throws Exception {
+        LockService mine = service();
+        LockService theirs = service();
+        LockRequest request = REQUEST.owner("shared");
+        LockHandle outer = mine.acquire(request);
+        LockHandle inner = mine.acquire(request);
+        LockHandle leased = mine.acquire(request.lease(ofSeconds(60)));
+        assertThat(leased.holdCount()).isEqualTo(3);
+        assertThat(theirs.tryAcquire(once(REQUEST).owner("shared"))).isEmpty();
+        assertThat(theirs.tryAcquire(once(REQUEST).owner("shared").lease(ofSeconds(60))))
+                .isEmpty();
+        assertThat(leased.release()).isEqualTo(ReleaseOutcome.STILL_HELD);
+        assertThat(outer.release()).isEqualTo(ReleaseOutcome.STILL_HELD);
+        assertThat(inner.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        theirs.tryAcquire(once(REQUEST).owner("shared")).orElseThrow().close();
+    }
+
+    @Test
+    void closingTheServiceFreesItsLocksAtOnceAndTellsTheHolders() throws Exception {
+        LockService mine = service();
+        Queue<LockLost> told = new ConcurrentLinkedQueue<>();
+        LockHandle lock = mine.acquire(REQUEST).onLost(told::add);
+        mine.close();
+        service().tryAcquire(once(REQUEST)).orElseThrow().close();
+        assertThat(lock.state()).isEqualTo(LockState.LOST);
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.LOST);
+        await().atMost(SOON)
+                .untilAsserted(() -> assertThat(told)
+                        .containsExactly(new LockLost(
+                                lock.name(), lock.owner(), lock.fencingToken(), LossCause.SERVICE_CLOSED)));
+    }
+
+    @Test
+    void withoutTheDatabaseALockIsSuspectThenLostOnTime() throws Exception {
+        FaultyDataSource faults = new FaultyDataSource(database.dataSource());
+        LockService mine = service(faults);
+        LockService theirs = service();
+        List<String> events = new ArrayList<>();
+        CompletableFuture<Long> toldAt = new CompletableFuture<>();
+        LockHandle lock = mine.acquire(REQUEST).onLost(loss -> {
+            events.add(loss.cause().name());
+            toldAt.complete(now());
+        });
+        faults.down();
+        long downAt = now();
+        await().atMost(SOON).until(() -> lock.state() == LockState.SUSPECT);
+        assertThat(lock.remaining()).isPositive();
+        await().atMost(SOON).until(toldAt::isDone);
+        assertThat(Duration.ofNanos(toldAt.join() - downAt)).isLessThan(NODE_LEASE.plusSeconds(3));
+        assertThat(events).containsExactly("DATABASE_UNREACHABLE");
+        assertThat(lock.state()).isEqualTo(LockState.LOST);
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> lock.ensureValidFor(ofMillis(1)))
+                .satisfies(lost -> assertThat(lost.lossCause()).isEqualTo(LossCause.DATABASE_UNREACHABLE));
+        assertThatExceptionOfType(LockLostException.class).isThrownBy(() -> lock.renew(ofSeconds(1)));
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.LOST);
+        theirs.acquire(REQUEST).close();
+        faults.up();
+        mine.acquire(REQUEST).close();
+    }
+
+    @Test
+    void theThreadIsInterruptedWhenItsLockIsLostIfItWantsThat() throws Exception {
+        LockService mine = service();
+        CompletableFuture<Boolean> interrupted = new CompletableFuture<>();
+        Thread worker = new Thread(() -> {
+            try (LockHandle lock = mine.acquire(REQUEST.interruptOnLoss())) {
+                new CountDownLatch(1).await();
+            } catch (InterruptedException expected) {
+                interrupted.complete(true);
+            } catch (LockLostException lost) {
+                interrupted.complete(false);
+            }
+        });
+        worker.start();
+        await().atMost(SOON).until(() -> mine.find(REQUEST.name()).isPresent());
+        database.execute("update lock_node set ended = true, version = version + 1");
+        await().atMost(SOON).untilAsserted(() -> assertThat(interrupted).isCompletedWithValue(true));
+        worker.join();
+    }
+
+    @Test
+    void aShortOutageLeavesALockHeldAgain() throws Exception {
+        FaultyDataSource faults = new FaultyDataSource(database.dataSource());
+        // What is left after the suspicion must be enough for a connection timeout of a second, and a beat.
+        LockService mine = services.build(services.poolOver(faults), builder -> builder.nodeLease(ofSeconds(6)));
+        try (LockHandle lock = mine.acquire(REQUEST)) {
+            faults.down();
+            await().atMost(SOON).until(() -> lock.state() == LockState.SUSPECT);
+            faults.up();
+            await().atMost(SOON).until(() -> lock.state() == LockState.HELD);
+            await().during(NODE_LEASE).atMost(SOON).until(() -> lock.state() == LockState.HELD);
+        }
+    }
+
+    @Test
+    void ensureValidForBeatsWhenLittleIsLeftAndRefusesMoreThanANodeHas() throws Exception {
+        Duration lease = ofSeconds(15);
+        LockService mine = services.build(builder -> builder.nodeLease(lease));
+        try (LockHandle lock = mine.acquire(REQUEST)) {
+            // Less than a beat leaves, which comes when a third of the lease is over.
+            Duration nearlyAll = lease.minusSeconds(3);
+            await().pollInterval(ofMillis(5))
+                    .atMost(SOON)
+                    .until(() -> lock.remaining().compareTo(nearlyAll) < 0);
+            lock.ensureValidFor(nearlyAll);
+            assertThat(lock.remaining()).isGreaterThan(nearlyAll.minusSeconds(2));
+            lock.renew(lease);
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> lock.ensureValidFor(lease.plusSeconds(1)))
+                    .withMessageContaining(lease.toString());
+            assertThatIllegalArgumentException().isThrownBy(() -> lock.renew(lease.plusSeconds(1)));
+            assertThat(lock.state()).isEqualTo(LockState.HELD);
+        }
+    }
+
+    @Test
+    void aServiceWhoseNodeWasEndedGoesOnWithAFreshOneAndOldHandlesStayLost() throws Exception {
+        LockService mine = service();
+        LockHandle old = mine.acquire(REQUEST);
+        String id = mine.find(REQUEST.name()).orElseThrow().nodeId();
+        database.execute("update lock_node set ended = true, version = version + 1 where id = '" + id + "'");
+        await().atMost(SOON).until(() -> old.state() == LockState.LOST);
+        try (LockHandle fresh = mine.acquire(REQUEST)) {
+            assertThat(fresh.fencingToken()).isGreaterThan(old.fencingToken());
+            assertThat(mine.find(REQUEST.name()).orElseThrow().nodeId()).isNotEqualTo(id);
+            assertThat(old.release()).isEqualTo(ReleaseOutcome.LOST);
+            assertThat(fresh.state()).isEqualTo(LockState.HELD);
+        }
+    }
+
+    @Test
+    void manyLocksAreKeptByOneStatementForEachBeat() throws Exception {
+        CountingDataSource counting = new CountingDataSource(database.dataSource());
+        LockService mine =
+                services.build(services.patientPoolOver(counting), builder -> builder.nodeLease(ofSeconds(12)));
+        List<LockHandle> locks = new ArrayList<>();
+        for (int i = 0; i < 1000; i++) {
+            locks.add(mine.tryAcquire(LockRequest.of("many " + i)).orElseThrow());
+        }
+        counting.reset();
+        await().atMost(SOON)
+                .until(() -> counting.sql().stream()
+                                .filter(sql -> sql.startsWith("update lock_node"))
+                                .count()
+                        >= 2);
+        // Every sixth beat, the rows of the node are read.
+        assertThat(counting.sql())
+                .allMatch(sql -> sql.startsWith("update lock_node") || sql.contains("node_id=? order by"));
+        assertThat(locks).allMatch(lock -> lock.state() == LockState.HELD);
+    }
+}

@@ -1,0 +1,573 @@
+package io.github.holdfast.service;
+
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.awaitility.Awaitility.await;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockHandles;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.test.CountingDataSource;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.OnEachDatabase;
+import io.github.holdfast.test.TestDatabase;
+import jakarta.persistence.EntityManager;
+import jakarta.persistence.EntityManagerFactory;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.hibernate.SessionFactory;
+import org.hibernate.cfg.AvailableSettings;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.dao.DataIntegrityViolationException;
+import org.springframework.jdbc.datasource.DataSourceTransactionManager;
+import org.springframework.orm.jpa.EntityManagerFactoryUtils;
+import org.springframework.orm.jpa.JpaTransactionManager;
+import org.springframework.orm.jpa.vendor.HibernateJpaDialect;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+/** Locks inside the callers' transactions: no commit without the lock, no release before the commit. */
+@OnEachDatabase
+class TransactionTest {
+
+    private static final Duration SOON = ofSeconds(20);
+    private static final LockRequest REQUEST = LockRequest.of("fenced").waitAtMost(SOON);
+
+    private Services services;
+    private Database database;
+    private CountingDataSource counting;
+    private HikariDataSource pool;
+    private EntityManagerFactory unit;
+    private JpaTransactionManager manager;
+    private TransactionTemplate transaction;
+    private LockService mine;
+    private LockService theirs;
+
+    @BeforeEach
+    void open(Database database) {
+        this.database = database;
+        services = Services.on(database);
+        Services.emptyTables(database);
+        if (database.queryForLong("select count(*) from information_schema.tables where lower(table_name) = 'stock'")
+                == 0) {
+            database.execute("create table stock (id int primary key, n bigint not null)");
+        }
+        database.execute("delete from stock", "insert into stock values (1, 0)");
+        counting = new CountingDataSource(database.dataSource());
+        pool = services.patientPoolOver(counting);
+        // As Spring's HibernateJpaVendorAdapter sets it: without, transactions cannot have an isolation level of their
+        // own.
+        unit = services.unit(pool, Map.of(AvailableSettings.CONNECTION_HANDLING, "DELAYED_ACQUISITION_AND_HOLD"));
+        manager = new JpaTransactionManager(unit);
+        manager.setJpaDialect(new HibernateJpaDialect());
+        transaction = new TransactionTemplate(manager);
+        mine = services.build(unit, builder -> builder.transactionManager(manager));
+        theirs = services.build(builder -> builder);
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        services.close();
+    }
+
+    private TransactionTemplate transaction(int propagation) {
+        TransactionTemplate template = new TransactionTemplate(manager);
+        template.setPropagationBehavior(propagation);
+        return template;
+    }
+
+    private EntityManager em() {
+        return Objects.requireNonNull(EntityManagerFactoryUtils.getTransactionalEntityManager(unit));
+    }
+
+    private void write(long value) {
+        em().createNativeQuery("update stock set n = " + value + " where id = 1")
+                .executeUpdate();
+    }
+
+    private long written() {
+        return database.queryForLong("select n from stock where id = 1");
+    }
+
+    private boolean isFree() {
+        return theirs.find(REQUEST.name()).isEmpty();
+    }
+
+    private void takeAway() {
+        database.execute(
+                "update distributed_lock set owner = 'thief', node_id = null, fencing_token = fencing_token + 1,"
+                        + " version = version + 1, expires_at = null where name = 'fenced'");
+    }
+
+    private static void sneakily(Callable<?> work) {
+        try {
+            work.call();
+        } catch (RuntimeException thrown) {
+            throw thrown;
+        } catch (Exception thrown) {
+            throw new IllegalStateException(thrown);
+        }
+    }
+
+    // Fenced commit
+
+    @Test
+    void aTransactionThatBeginsUnderALostLockDoesNotCommit() throws Exception {
+        LockHandle lock = mine.acquire(REQUEST);
+        assertThat(lock.isFenced()).isTrue();
+        takeAway();
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> transaction.executeWithoutResult(status -> write(1)))
+                .satisfies(lost -> assertThat(lost.lockName()).contains(REQUEST.name()));
+        assertThat(written()).isZero();
+        assertThatExceptionOfType(LockLostException.class)
+                .as("a second attempt neither")
+                .isThrownBy(() -> transaction.executeWithoutResult(status -> write(1)));
+        assertThat(written()).isZero();
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.LOST);
+        transaction.executeWithoutResult(status -> write(2));
+        assertThat(written()).isEqualTo(2);
+    }
+
+    @Test
+    void aLockThatIsLostDuringATransactionKeepsItFromCommitting() {
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> transaction.executeWithoutResult(status -> sneakily(() -> {
+                    LockHandle lock = mine.acquire(REQUEST);
+                    write(1);
+                    takeAway();
+                    return lock;
+                })));
+        assertThat(written()).isZero();
+    }
+
+    @Test
+    void aLockThatStandsLetsTheTransactionCommitWhateverTheLocalClockSays() throws Exception {
+        LockHandle lock = mine.acquire(REQUEST.lease(ofMillis(200)));
+        transaction.executeWithoutResult(status -> {
+            write(1);
+            await().atMost(SOON).until(() -> lock.state() == LockState.LOST);
+        });
+        assertThat(written()).isEqualTo(1);
+        lock.close();
+    }
+
+    @Test
+    void theGuardComesAfterAllOtherCallbacksAndTheirWrites() throws Exception {
+        List<String> order = new ArrayList<>();
+        try (LockHandle lock = mine.acquire(REQUEST)) {
+            transaction.executeWithoutResult(status -> {
+                TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+                    @Override
+                    public void beforeCommit(boolean readOnly) {
+                        order.add("callback");
+                        write(7);
+                        counting.reset();
+                    }
+                });
+                write(6);
+            });
+            assertThat(counting.sql().get(0)).contains("distributed_lock").startsWith("select");
+        }
+        assertThat(order).containsExactly("callback");
+        assertThat(written()).isEqualTo(7);
+    }
+
+    /** On MariaDB by one for each, because for several names it may lock the whole table. */
+    @Test
+    void aTransactionUnderSeveralLocksIsGuardedByOneStatement() throws Exception {
+        LockHandles locks = mine.acquireAll(List.of(LockRequest.of("a"), LockRequest.of("b"), LockRequest.of("c")));
+        counting.reset();
+        transaction.executeWithoutResult(status -> write(1));
+        assertThat(counting.sql()).hasSize(1 + (database.kind() == TestDatabase.MARIADB ? 3 : 1));
+        database.execute("update distributed_lock set fencing_token = fencing_token + 1 where name = 'b'");
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> transaction.executeWithoutResult(status -> write(2)))
+                .satisfies(lost -> assertThat(lost.lockName()).contains("b"));
+        assertThat(written()).isEqualTo(1);
+        locks.release();
+    }
+
+    @Test
+    void aTransactionWithoutALockCostsNothing() {
+        counting.reset();
+        transaction.executeWithoutResult(status -> write(1));
+        assertThat(counting.sql()).hasSize(1);
+    }
+
+    @Test
+    void aReadOnlyTransactionIsNotGuarded() throws Exception {
+        TransactionTemplate readOnly = new TransactionTemplate(manager);
+        readOnly.setReadOnly(true);
+        try (LockHandle lock = mine.acquire(REQUEST)) {
+            Object seen = readOnly.execute(
+                    status -> em().createNativeQuery("select n from stock").getSingleResult());
+            assertThat(((Number) Objects.requireNonNull(seen)).longValue()).isZero();
+        }
+    }
+
+    @Test
+    void aNewTransactionInsideIsGuardedByItself() throws Exception {
+        try (LockHandle lock = mine.acquire(REQUEST)) {
+            transaction.executeWithoutResult(outer -> {
+                transaction(TransactionDefinition.PROPAGATION_REQUIRES_NEW).executeWithoutResult(inner -> write(1));
+                outer.setRollbackOnly();
+            });
+            assertThat(written()).isEqualTo(1);
+            takeAway();
+            assertThatExceptionOfType(LockLostException.class)
+                    .isThrownBy(() -> transaction.executeWithoutResult(
+                            outer -> transaction(TransactionDefinition.PROPAGATION_REQUIRES_NEW)
+                                    .executeWithoutResult(inner -> write(2))));
+            assertThat(written()).isEqualTo(1);
+        } catch (LockLostException expected) {
+            assertThat(expected.lockName()).contains(REQUEST.name());
+        }
+    }
+
+    @Test
+    void withoutFenceNothingIsGuarded() throws Exception {
+        LockHandle lock = mine.acquire(REQUEST.withoutFence());
+        assertThat(lock.isFenced()).isFalse();
+        takeAway();
+        transaction.executeWithoutResult(status -> write(1));
+        assertThat(written()).isEqualTo(1);
+        lock.release();
+    }
+
+    @Test
+    void requireFenceIsRefusedWhereThereIsNone() throws Exception {
+        assertThatIllegalStateException()
+                .isThrownBy(() -> theirs.acquire(REQUEST.requireFence()))
+                .withMessageContaining("transactionManager");
+        TransactionTemplate foreign = new TransactionTemplate(new DataSourceTransactionManager(pool));
+        assertThatIllegalStateException()
+                .isThrownBy(() ->
+                        foreign.executeWithoutResult(status -> sneakily(() -> mine.acquire(REQUEST.requireFence()))))
+                .withMessageContaining("transaction");
+        mine.acquire(REQUEST.requireFence()).close();
+        assertThat(isFree()).isTrue();
+    }
+
+    @Test
+    void guardOnDemandSaysNowWhetherTheLockStandsAndKeepsItUntilTheEnd() throws Exception {
+        LockHandle lock = mine.acquire(REQUEST.lease(ofSeconds(60)));
+        assertThatIllegalStateException().isThrownBy(lock::guard);
+        transaction.executeWithoutResult(status -> {
+            lock.guard();
+            assertThatIllegalStateException().isThrownBy(() -> lock.renew(ofSeconds(60)));
+            assertThat(lock.state()).isEqualTo(LockState.HELD);
+        });
+        lock.renew(ofSeconds(60));
+        takeAway();
+        transaction.executeWithoutResult(status -> {
+            assertThatExceptionOfType(LockLostException.class).isThrownBy(lock::guard);
+            status.setRollbackOnly();
+        });
+        lock.release();
+        assertThatIllegalStateException().isThrownBy(lock::guard);
+    }
+
+    @Test
+    void aPlainEntityTransactionIsGuardedOnDemand() throws Exception {
+        LockHandle lock = theirs.acquire(REQUEST);
+        EntityManagerFactory plain = services.unit(pool);
+        LockService service = services.build(plain, builder -> builder);
+        LockHandle own = service.acquire(LockRequest.of("plain"));
+        plain.unwrap(SessionFactory.class).inTransaction(em -> {
+            em.createNativeMutationQuery("update stock set n = 1").executeUpdate();
+            own.guard(em);
+            assertThatIllegalStateException().isThrownBy(() -> lock.guard(em));
+        });
+        assertThat(written()).isEqualTo(1);
+        database.execute("update distributed_lock set fencing_token = fencing_token + 1 where name = 'plain'");
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> plain.unwrap(SessionFactory.class).inTransaction(em -> {
+                    em.createNativeMutationQuery("update stock set n = 2").executeUpdate();
+                    own.guard(em);
+                }));
+        assertThat(written()).isEqualTo(1);
+        own.release();
+        lock.release();
+    }
+
+    @Test
+    void aTakeoverWaitsForAGuardedTransactionToEnd() throws Exception {
+        LockHandle lock = mine.acquire(REQUEST.lease(ofMillis(300)));
+        CompletableFuture<LockHandle> taker = new CompletableFuture<>();
+        transaction.executeWithoutResult(status -> {
+            write(1);
+            lock.guard();
+            await().atMost(SOON).until(() -> lock.state() == LockState.LOST);
+            Thread thread = new Thread(() -> {
+                try {
+                    taker.complete(theirs.acquire(REQUEST));
+                } catch (Exception failed) {
+                    taker.completeExceptionally(failed);
+                }
+            });
+            thread.start();
+            await().during(ofMillis(400)).atMost(SOON).until(() -> !taker.isDone());
+        });
+        assertThat(written()).isEqualTo(1);
+        taker.get(20, TimeUnit.SECONDS).close();
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.LOST);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            ints = {
+                TransactionDefinition.ISOLATION_READ_COMMITTED,
+                TransactionDefinition.ISOLATION_REPEATABLE_READ,
+                TransactionDefinition.ISOLATION_SERIALIZABLE
+            })
+    void nestedAcquisitionsInsideATransactionDoNotDoomItsCommit(int isolation) throws Exception {
+        TransactionTemplate isolated = new TransactionTemplate(manager);
+        isolated.setIsolationLevel(isolation);
+        for (LockRequest request : List.of(REQUEST, REQUEST.owner("chosen").lease(ofSeconds(60)))) {
+            LockHandle outer = mine.acquire(request);
+            isolated.executeWithoutResult(status -> sneakily(() -> {
+                em().createNativeQuery("select n from stock").getResultList();
+                counting.reset();
+                try (LockHandle inner = mine.acquire(request)) {
+                    assertThat(inner.fencingToken()).isEqualTo(outer.fencingToken());
+                    assertThat(inner.holdCount()).isEqualTo(2);
+                }
+                assertThat(counting.sql()).isEmpty();
+                write(1);
+                return null;
+            }));
+            assertThat(outer.holdCount()).isEqualTo(1);
+            assertThat(outer.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        }
+    }
+
+    @Test
+    void aLockThatWasReleasedByForceKeepsTheHoldersTransactionFromCommitting() {
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> transaction.executeWithoutResult(status -> sneakily(() -> {
+                    LockHandle lock = mine.acquire(REQUEST);
+                    write(1);
+                    assertThat(theirs.admin().forceRelease(REQUEST.name(), "to see the commit fail"))
+                            .isPresent();
+                    return lock;
+                })));
+        assertThat(written()).isZero();
+    }
+
+    @Test
+    void aNewGrantInTheSameTransactionDoesNotMakeUpForALostOne() {
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> transaction.executeWithoutResult(status -> sneakily(() -> {
+                    LockHandle lost = mine.acquire(REQUEST.lease(ofMillis(100)));
+                    await().atMost(SOON).until(() -> lost.state() == LockState.LOST);
+                    theirs.acquire(REQUEST).close();
+                    write(1);
+                    assertThatExceptionOfType(LockLostException.class).isThrownBy(() -> mine.acquire(REQUEST));
+                    mine.acquire(REQUEST.owner("another"));
+                    return null;
+                })));
+        assertThat(written()).isZero();
+    }
+
+    @Test
+    void whatIsAcquiredInAnInnerTransactionAndStillHeldGuardsTheOuterOneToo() {
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> transaction.executeWithoutResult(outer -> {
+                    write(1);
+                    transaction(TransactionDefinition.PROPAGATION_REQUIRES_NEW)
+                            .executeWithoutResult(inner -> sneakily(() -> mine.acquire(REQUEST)));
+                    takeAway();
+                }));
+        assertThat(written()).isZero();
+    }
+
+    @Test
+    void aNestedRequestForAFenceIsHeeded() throws Exception {
+        LockHandle outer = mine.acquire(REQUEST.withoutFence());
+        LockHandle inner = mine.acquire(REQUEST.requireFence());
+        assertThat(outer.isFenced()).isTrue();
+        takeAway();
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> transaction.executeWithoutResult(status -> write(1)));
+        inner.release();
+        outer.release();
+    }
+
+    @Test
+    void whatWouldHaveFailedInTheCommitFailsAsItWouldHave() throws Exception {
+        database.execute("insert into lock_node (id, started_at, expires_at, ended, version)"
+                + " values ('there', current_timestamp, current_timestamp, true, 0)");
+        RuntimeException unlocked = catchThrowableOfType(
+                RuntimeException.class, () -> transaction.executeWithoutResult(status -> persistDuplicate()));
+        try (LockHandle lock = mine.acquire(REQUEST)) {
+            assertThatThrownBy(() -> transaction.executeWithoutResult(status -> persistDuplicate()))
+                    .isExactlyInstanceOf(unlocked.getClass());
+        }
+        assertThat(unlocked).isInstanceOf(DataIntegrityViolationException.class);
+    }
+
+    /** Fails when it is flushed. */
+    private void persistDuplicate() {
+        em().persist(new LockNode("there", Instant.EPOCH, Instant.EPOCH, true));
+    }
+
+    @Test
+    void transactionsThatFollowOneAnotherAreNotDisturbedByReleasesThatAreUnderWay() throws Exception {
+        for (int round = 0; round < 60; round++) {
+            long value = round;
+            LockRequest request = LockRequest.of("round " + round % 3).waitAtMost(SOON);
+            transaction.executeWithoutResult(status -> sneakily(() -> {
+                try (LockHandle lock = mine.acquire(request)) {
+                    write(value);
+                }
+                return null;
+            }));
+            assertThat(written()).isEqualTo(value);
+        }
+        await().atMost(SOON).until(() -> theirs.admin().held("", 10).isEmpty());
+    }
+
+    // Deferred release
+
+    @Test
+    void aLockReleasedInsideATransactionIsFreeOnlyAfterItHasEnded() {
+        for (boolean commit : List.of(true, false)) {
+            transaction.executeWithoutResult(status -> sneakily(() -> {
+                LockHandle lock = mine.acquire(REQUEST);
+                write(1);
+                assertThat(lock.release()).isEqualTo(ReleaseOutcome.DEFERRED);
+                assertThat(lock.state()).isEqualTo(LockState.RELEASED);
+                assertThat(theirs.tryAcquire(LockRequest.of(REQUEST.name()))).isEmpty();
+                if (!commit) {
+                    status.setRollbackOnly();
+                }
+                return null;
+            }));
+            await().atMost(SOON).until(this::isFree);
+        }
+    }
+
+    @Test
+    void aLockThatWasAcquiredBeforeIsReleasedAfterTheTransactionToo() throws Exception {
+        LockHandle lock = mine.acquire(REQUEST);
+        transaction.executeWithoutResult(status -> {
+            assertThat(lock.release()).isEqualTo(ReleaseOutcome.DEFERRED);
+            assertThat(isFree()).isFalse();
+        });
+        await().atMost(SOON).until(this::isFree);
+    }
+
+    @Test
+    void acquiringAgainInTheSameTransactionTakesTheReleaseBackWithoutAStatement() {
+        transaction.executeWithoutResult(status -> sneakily(() -> {
+            long token = 0;
+            for (int round = 0; round < 3; round++) {
+                if (round > 0) {
+                    counting.reset();
+                }
+                try (LockHandle lock = mine.acquire(REQUEST)) {
+                    assertThat(round == 0 || lock.fencingToken() == token).isTrue();
+                    token = lock.fencingToken();
+                }
+            }
+            assertThat(counting.sql()).isEmpty();
+            assertThat(isFree()).isFalse();
+            return null;
+        }));
+        await().atMost(SOON).until(this::isFree);
+    }
+
+    @Test
+    void acquiringAgainRightAfterTheCommitWorks() throws Exception {
+        for (int round = 0; round < 20; round++) {
+            transaction.executeWithoutResult(status -> sneakily(() -> {
+                mine.acquire(REQUEST).close();
+                return null;
+            }));
+            mine.tryAcquire(LockRequest.of(REQUEST.name())).orElseThrow().close();
+        }
+        await().atMost(SOON).until(this::isFree);
+    }
+
+    @Test
+    void theReleaseWaitsForSuspendedTransactionsToo() throws Exception {
+        LockHandle lock = mine.acquire(REQUEST);
+        transaction.executeWithoutResult(outer -> {
+            transaction(TransactionDefinition.PROPAGATION_REQUIRES_NEW).executeWithoutResult(inner -> {
+                assertThat(lock.release()).isEqualTo(ReleaseOutcome.DEFERRED);
+            });
+            await().during(ofMillis(300)).atMost(SOON).until(() -> !isFree());
+        });
+        await().atMost(SOON).until(this::isFree);
+    }
+
+    @Test
+    void aParticipatingTransactionEndsWithTheOuterOne() throws Exception {
+        transaction.executeWithoutResult(outer -> {
+            transaction.executeWithoutResult(inner -> sneakily(() -> {
+                mine.acquire(REQUEST).close();
+                return null;
+            }));
+            assertThat(isFree()).isFalse();
+        });
+        await().atMost(SOON).until(this::isFree);
+    }
+
+    @Test
+    void aReleaseByAnotherThreadWaitsForTheTransactionToo() throws Exception {
+        LockHandle lock = mine.acquire(REQUEST);
+        transaction.executeWithoutResult(status -> {
+            assertThat(CompletableFuture.supplyAsync(lock::release).join()).isEqualTo(ReleaseOutcome.DEFERRED);
+            assertThat(isFree()).isFalse();
+        });
+        await().atMost(SOON).until(this::isFree);
+    }
+
+    @Test
+    void aTransactionOfAnotherManagerDefersTheReleaseButIsNotFenced() throws Exception {
+        TransactionTemplate foreign = new TransactionTemplate(new DataSourceTransactionManager(pool));
+        foreign.executeWithoutResult(status -> sneakily(() -> {
+            LockHandle lock = mine.acquire(REQUEST);
+            assertThat(lock.isFenced()).isFalse();
+            assertThat(lock.release()).isEqualTo(ReleaseOutcome.DEFERRED);
+            assertThat(isFree()).isFalse();
+            return null;
+        }));
+        await().atMost(SOON).until(this::isFree);
+    }
+
+    @Test
+    void closeSaysNothingOfALossIfATransactionHasCommittedWhileTheLockStood() throws Exception {
+        LockHandle lock = mine.acquire(REQUEST);
+        transaction.executeWithoutResult(status -> write(1));
+        takeAway();
+        lock.close();
+        LockHandle other = mine.acquire(LockRequest.of("other"));
+        database.execute("update distributed_lock set fencing_token = fencing_token + 1 where name = 'other'");
+        assertThatThrownBy(other::close).isInstanceOf(LockLostException.class);
+    }
+}
