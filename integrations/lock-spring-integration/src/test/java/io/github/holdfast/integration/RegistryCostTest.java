@@ -4,11 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
-<<<<<<<< HEAD:integrations/lock-spring-integration/src/test/java/io/github/holdfast/integration/RegistryCostContract.java
-import io.github.holdfast.test.ProjectDirectory;
-========
 import io.github.holdfast.test.OnEachDatabase;
->>>>>>>> b855273 (Run each former contract as one class on each database (#42)):integrations/lock-spring-integration/src/test/java/io/github/holdfast/integration/RegistryCostTest.java
+import io.github.holdfast.test.ProjectDirectory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
