@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
+import ch.qos.logback.classic.spi.ILoggingEvent;
 import io.github.holdfast.election.ElectionRequest;
 import io.github.holdfast.election.LeaderCallbacks;
 import io.github.holdfast.election.LeaderElection;
@@ -308,9 +309,16 @@ class ElectionTest extends TwoServicesContract {
             }
         });
         diary.awaitCalls(1);
-        election.resign();
-        diary.awaitCalls(3);
-        election.close();
+        try (CapturedLog log = CapturedLog.of(LeaderElection.class)) {
+            election.resign();
+            diary.awaitCalls(3);
+            election.close();
+            assertThat(log.lines())
+                    .singleElement()
+                    .extracting(ILoggingEvent::getFormattedMessage)
+                    .asString()
+                    .contains("onRevoked");
+        }
         assertThat(diary.causes()).containsOnly(RevocationCause.RESIGNED);
     }
 
