@@ -171,6 +171,53 @@ class HistoryCheckerTest {
     }
 
     @Test
+    void aShareThatJoinedOneWhoseLockWasDeletedIsExemptedLikeThat() {
+        recording
+                .sharedBy("row-1", 1, 101, 0, 5)
+                .fault(Action.DELETE_ROWS, 1)
+                .acquired(2, 7, 2, 3, 9)
+                .sharedBy("row-1", 1, 102, 4, 8)
+                .add(
+                        1,
+                        Action.READ,
+                        Phase.OK,
+                        6,
+                        7,
+                        facts -> facts.token(102).holds(5).value(6));
+        assertExempted(Map.of(Action.DELETE_ROWS, 3));
+    }
+
+    @Test
+    void aShareOfItsOwnAfterADeletionIsNotExempted() {
+        recording
+                .sharedBy("row-1", 1, 101, 0, 3)
+                .fault(Action.DELETE_ROWS, 1)
+                .acquired(2, 7, 3, 4, 9)
+                .sharedBy("row-2", 1, 102, 5, 8);
+        assertBroken(Promise.ONE_HOLDER);
+    }
+
+    @Test
+    void aShareOfAnotherWorkerIsNotExemptedThoughItsRowHasTheSameOwner() {
+        recording
+                .sharedBy("row-1", 1, 101, 0, 3)
+                .fault(Action.DELETE_ROWS, 1)
+                .acquired(2, 7, 3, 4, 9)
+                .sharedBy("row-1", 3, 301, 5, 8);
+        assertBroken(Promise.ONE_HOLDER);
+    }
+
+    @Test
+    void aShareThatJoinedOneThatWasReleasedByForceIsNotExempted() {
+        recording
+                .sharedBy("row-1", 1, 101, 0, 3)
+                .fault(Action.FORCE_RELEASE, 1)
+                .acquired(2, 7, 3, 4, 9)
+                .sharedBy("row-1", 1, 102, 5, 8);
+        assertBroken(Promise.ONE_HOLDER);
+    }
+
+    @Test
     void aShareThatNobodyHasIsLeft() {
         recording.add(0, Action.SHARE_ROW, Phase.FAIL, CALM + 3, CALM + 3, facts -> facts.token(4));
         assertBroken(Promise.NOTHING_LEFT_BY_THE_DEAD);

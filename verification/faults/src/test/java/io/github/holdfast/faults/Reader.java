@@ -30,7 +30,7 @@ record Reader(Client client, TransactionTemplate transaction, Counter counter, R
                 acquire,
                 Action.SHARE,
                 Phase.OK,
-                facts.validUntil(client.believed(share).validUntil()));
+                facts.owner(share.owner()).validUntil(client.believed(share).validUntil()));
         for (int i = random.nextInt(5); i > 0; i--) {
             switch (random.nextInt(4)) {
                 case 0, 1 -> read(share, facts);

@@ -92,6 +92,17 @@ final class Recording {
                 facts -> facts.token(id).validUntil(nanos(validUntil)));
     }
 
+    /** A share with the row of that owner, which those who join it have too. */
+    Recording sharedBy(String owner, int worker, long id, double from, double validUntil) {
+        return add(
+                worker,
+                Action.SHARE,
+                Phase.OK,
+                from,
+                from,
+                facts -> facts.owner(owner).token(id).validUntil(nanos(validUntil)));
+    }
+
     Recording rowLocked(int worker, double from, double to, Phase release) {
         add(worker, Action.ROW_ACQUIRE, Phase.OK, from, from, facts -> facts);
         return add(worker, Action.ROW_RELEASE, release, to, to, facts -> facts);
