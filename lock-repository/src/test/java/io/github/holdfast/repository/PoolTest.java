@@ -39,38 +39,41 @@ class PoolTest {
 
     private static final int WAIT_MILLIS = 300;
 
+    /** Where a new connection is opened, which takes its time on a busy machine. */
+    private static final int PATIENT_MILLIS = 60_000;
+
     /** A pool with one connection. */
     enum Pool {
         HIKARI {
             @Override
-            DataSource over(DataSource database) {
+            DataSource over(DataSource database, int waitMillis) {
                 HikariConfig config = new HikariConfig();
                 config.setDataSource(database);
                 config.setMaximumPoolSize(1);
-                config.setConnectionTimeout(WAIT_MILLIS);
+                config.setConnectionTimeout(waitMillis);
                 return new HikariDataSource(config);
             }
         },
         HIKARI_BEHIND_LAZY_CONNECTIONS {
             @Override
-            DataSource over(DataSource database) {
-                return new LazyConnectionDataSourceProxy(HIKARI.over(database));
+            DataSource over(DataSource database, int waitMillis) {
+                return new LazyConnectionDataSourceProxy(HIKARI.over(database, waitMillis));
             }
         },
         HIKARI_BEHIND_ANOTHER_DATA_SOURCE {
             @Override
-            DataSource over(DataSource database) {
-                return new DelegatingDataSource(HIKARI.over(database));
+            DataSource over(DataSource database, int waitMillis) {
+                return new DelegatingDataSource(HIKARI.over(database, waitMillis));
             }
         },
         TOMCAT {
             @Override
-            DataSource over(DataSource database) {
+            DataSource over(DataSource database, int waitMillis) {
                 PoolProperties properties = new PoolProperties();
                 properties.setDataSource(database);
                 properties.setMaxActive(1);
                 properties.setInitialSize(1);
-                properties.setMaxWait(WAIT_MILLIS);
+                properties.setMaxWait(waitMillis);
                 properties.setTestOnBorrow(true);
                 properties.setValidationQuery("select 1");
                 properties.setValidationInterval(0);
@@ -79,19 +82,19 @@ class PoolTest {
         },
         DBCP {
             @Override
-            DataSource over(DataSource database) {
+            DataSource over(DataSource database, int waitMillis) {
                 PoolableConnectionFactory connections =
                         new PoolableConnectionFactory(new DataSourceConnectionFactory(database), null);
                 GenericObjectPool<PoolableConnection> pool = new GenericObjectPool<>(connections);
                 connections.setPool(pool);
                 pool.setMaxTotal(1);
-                pool.setMaxWait(Duration.ofMillis(WAIT_MILLIS));
+                pool.setMaxWait(Duration.ofMillis(waitMillis));
                 pool.setTestOnBorrow(true);
                 return new PoolingDataSource<>(pool);
             }
         };
 
-        abstract DataSource over(DataSource database);
+        abstract DataSource over(DataSource database, int waitMillis);
     }
 
     @ParameterizedTest
@@ -99,7 +102,7 @@ class PoolTest {
     void poolTellsThatAllConnectionsAreInUseFromADatabaseThatIsDown(Pool kind, Database database) throws Exception {
         LockSchema.on(database.dataSource()).createIfMissing();
         FaultyDataSource faulty = new FaultyDataSource(database.dataSource());
-        DataSource pool = kind.over(faulty);
+        DataSource pool = kind.over(faulty, WAIT_MILLIS);
         try (AutoCloseable closed = closing(pool);
                 EntityManagerFactory unit = PersistenceUnit.directlyOn(pool, Map.of())) {
             LockStore store = LockStore.open(unit);
@@ -120,7 +123,7 @@ class PoolTest {
     void poolGivesAConnectionThatOnlyReadsToNobodyAgain(Pool kind, Database database) throws Exception {
         LockSchema.on(database.dataSource()).createIfMissing();
         OldPrimary primary = new OldPrimary(database.dataSource());
-        DataSource pool = kind.over(primary.dataSource());
+        DataSource pool = kind.over(primary.dataSource(), PATIENT_MILLIS);
         try (AutoCloseable closed = closing(pool);
                 EntityManagerFactory unit = PersistenceUnit.directlyOn(pool, Map.of())) {
             LockStore store = LockStore.open(unit);

@@ -77,7 +77,7 @@ class LockDataSourceTest {
     private HikariDataSource lockPool(Consumer<HikariConfig> customizer) {
         return database.pool(pool -> {
             pool.setMaximumPoolSize(3);
-            pool.setConnectionTimeout(2000);
+            pool.setConnectionTimeout(60_000);
             customizer.accept(pool);
         });
     }

@@ -117,8 +117,8 @@ class LogEventTest {
     @Test
     void aServiceThatIsReady() {
         services.build(
-                services.poolOver(database.dataSource()),
-                builder -> builder.lockDataSource(services.poolOver(database.dataSource())));
+                services.patientPoolOver(database.dataSource()),
+                builder -> builder.lockDataSource(services.patientPoolOver(database.dataSource())));
 
         assertThat(awaitLogged(LogEvent.SERVICE_STARTED))
                 .containsEntry("holdfast.version", "unknown")

@@ -65,7 +65,7 @@ class RowLockProcessTest {
         services = Services.on(database);
         Services.emptyTables(database);
         pool = database.pool(config -> {
-            config.setConnectionTimeout(1000);
+            config.setConnectionTimeout(60_000);
             config.setMaximumPoolSize(5);
             if (database.kind().isH2()) {
                 config.setExceptionOverrideClassName(EvictClosed.class.getName());

@@ -1,13 +1,15 @@
 package io.github.holdfast.service;
 
-import static java.time.Duration.ofSeconds;
-
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.repository.PersistenceUnit;
 import io.github.holdfast.service.engine.ServiceSettings;
 import io.github.holdfast.test.Database;
+import io.github.holdfast.test.FaultyDataSource;
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -50,6 +52,24 @@ public final class Services implements AutoCloseable {
                 .collect(Collectors.toSet());
     }
 
+    /**
+     * Acquires for a short time. The lease must not be over before the database has answered, which takes long on a busy machine. Then
+     * it is acquired for longer.
+     */
+    static LockHandle acquireBriefly(LockService service, LockRequest request) throws InterruptedException {
+        Duration lease = Duration.ofMillis(100);
+        while (true) {
+            try {
+                return service.acquire(request.lease(lease));
+            } catch (LockLostException over) {
+                if (lease.toSeconds() > 60) {
+                    throw over;
+                }
+                lease = lease.multipliedBy(2);
+            }
+        }
+    }
+
     /** A service with a pool of ten connections. */
     public LockService open() {
         return open(config -> {});
@@ -60,7 +80,7 @@ public final class Services implements AutoCloseable {
     }
 
     /** A service on a pool over a data source that may be down for long. */
-    public LockService openOver(DataSource source) {
+    public LockService openOver(FaultyDataSource source) {
         return build(poolOver(source), builder -> builder);
     }
 
@@ -94,20 +114,24 @@ public final class Services implements AutoCloseable {
         return builder.adjusted(settings);
     }
 
-    /** A pool over a data source that may be down for long. */
-    public HikariDataSource poolOver(DataSource source) {
-        return poolOver(source, ofSeconds(1));
+    /** A pool over a data source that may be down for long. Then, and only then, a caller waits for a second. */
+    public HikariDataSource poolOver(FaultyDataSource faults) {
+        return poolOver(faults, faults);
+    }
+
+    /** The same, if something else is between them. */
+    public HikariDataSource poolOver(DataSource source, FaultyDataSource faults) {
+        return opened(database.pool(source, faults, pool -> {
+            pool.setConnectionTimeout(1000);
+            pool.setMaximumPoolSize(5);
+        }));
     }
 
     /** A pool over a data source to which one can connect, in the time that a loaded machine takes to connect to PostgreSQL. */
     public HikariDataSource patientPoolOver(DataSource source) {
-        return poolOver(source, ofSeconds(5));
-    }
-
-    private HikariDataSource poolOver(DataSource source, Duration connectionTimeout) {
         return opened(database.pool(pool -> {
             pool.setDataSource(source);
-            pool.setConnectionTimeout(connectionTimeout.toMillis());
+            pool.setConnectionTimeout(60_000);
             pool.setMaximumPoolSize(5);
         }));
     }

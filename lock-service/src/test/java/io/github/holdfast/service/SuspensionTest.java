@@ -55,7 +55,7 @@ class SuspensionTest {
         faults = new FaultyDataSource(database.dataSource());
         counting = new CountingDataSource(faults);
         mine = services.build(
-                services.poolOver(counting),
+                services.poolOver(counting, faults),
                 builder -> builder.adjusted(ticker.inSettings())
                         .listener(new LockListener() {
                             @Override

@@ -71,10 +71,7 @@ class TaskTest {
         faults = new FaultyDataSource(database.dataSource());
         mine = services.build(LockServiceBuilder::withoutHousekeeping);
         theirs = services.build(LockServiceBuilder::withoutHousekeeping);
-        HikariDataSource impatient = database.pool(pool -> {
-            pool.setDataSource(faults);
-            pool.setConnectionTimeout(250);
-        });
+        HikariDataSource impatient = database.pool(faults, faults, pool -> pool.setConnectionTimeout(250));
         faulty = services.build(impatient, LockServiceBuilder::withoutHousekeeping);
     }
 

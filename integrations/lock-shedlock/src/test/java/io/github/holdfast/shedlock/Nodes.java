@@ -3,7 +3,9 @@ package io.github.holdfast.shedlock;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.service.LockService;
+import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
+import io.github.holdfast.test.FaultyDataSource;
 import jakarta.persistence.EntityManagerFactory;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -37,10 +39,17 @@ final class Nodes implements AutoCloseable {
     }
 
     /** On a pool over a data source whose connections can break. */
-    Node openOver(DataSource source) {
-        return openOn(opened(database.pool(pool -> {
-            pool.setDataSource(source);
+    Node openOver(FaultyDataSource faults) {
+        return openOn(opened(database.pool(faults, faults, pool -> {
             pool.setConnectionTimeout(500);
+            pool.setMaximumPoolSize(5);
+        })));
+    }
+
+    /** On a pool over a data source whose connections do not break. */
+    Node openOver(CountingDataSource counting) {
+        return openOn(opened(database.pool(pool -> {
+            pool.setDataSource(counting);
             pool.setMaximumPoolSize(5);
         })));
     }

@@ -309,7 +309,7 @@ class LockLossTest {
     @Test
     void aFailureOfTheDatabaseIsNoAnswer() throws Exception {
         FaultyDataSource faults = new FaultyDataSource(database.dataSource());
-        try (Node failing = Node.over(database, faults)) {
+        try (Node failing = Node.over(database, faults, settings -> settings)) {
             DistributedLock lock = failing.lock(key);
             DistributedLock leased = failing.lock("leased " + key);
             leased.lock(Way.TTL);

@@ -6,6 +6,7 @@ import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
 import io.github.holdfast.test.Database;
+import io.github.holdfast.test.FaultyDataSource;
 import jakarta.persistence.EntityManagerFactory;
 import java.util.function.UnaryOperator;
 import javax.sql.DataSource;
@@ -54,17 +55,14 @@ final class Node implements AutoCloseable {
 
     /** A node whose pool takes its connections from this source. */
     static Node over(Database database, DataSource source) {
-        return over(database, source, settings -> settings);
+        LockSchema.on(database.dataSource()).createIfMissing();
+        return new Node(database.pool(pool -> pool.setDataSource(source)), settings -> settings);
     }
 
-    static Node over(Database database, DataSource source, UnaryOperator<LockServiceBuilder> settings) {
+    /** A node whose database may be down for long. */
+    static Node over(Database database, FaultyDataSource faults, UnaryOperator<LockServiceBuilder> settings) {
         LockSchema.on(database.dataSource()).createIfMissing();
-        return new Node(
-                database.pool(pool -> {
-                    pool.setDataSource(source);
-                    pool.setConnectionTimeout(2000);
-                }),
-                settings);
+        return new Node(database.pool(faults, faults, pool -> pool.setConnectionTimeout(2000)), settings);
     }
 
     LockService locks() {

@@ -783,7 +783,7 @@ class WakeUpTest {
     }
 
     private LockEngine engineOver(DataSource connections, Ticker ticker) {
-        EntityManagerFactory unit = services.unit(services.poolOver(connections));
+        EntityManagerFactory unit = services.unit(services.patientPoolOver(connections));
         ServiceSettings settings = new ServiceSettings(
                 "",
                 ofSeconds(30),

@@ -54,8 +54,7 @@ class LockObservationsTest {
         LockSchema.on(database.dataSource()).createIfMissing();
         database.execute("delete from distributed_lock", "delete from lock_holder", "delete from lock_run");
         faults = new FaultyDataSource(database.dataSource());
-        pool = database.pool(config -> {
-            config.setDataSource(faults);
+        pool = database.pool(faults, faults, config -> {
             config.setMaximumPoolSize(5);
             config.setConnectionTimeout(1000);
         });

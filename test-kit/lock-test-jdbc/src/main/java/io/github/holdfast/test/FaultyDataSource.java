@@ -150,6 +150,10 @@ public final class FaultyDataSource extends InterceptedDataSource {
         down = false;
     }
 
+    synchronized boolean isDown() {
+        return down;
+    }
+
     /** Counts a step and returns its fault, if any. */
     synchronized @Nullable Fault step(InterceptedConnection.Call call) {
         steps++;

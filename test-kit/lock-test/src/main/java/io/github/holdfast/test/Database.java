@@ -122,13 +122,35 @@ public final class Database implements AutoCloseable {
      * @return the pool; the caller closes it, and {@link #close()} closes forgotten pools
      */
     public HikariDataSource pool(Consumer<HikariConfig> customizer) {
+        return added(new HikariDataSource(config(customizer)));
+    }
+
+    /**
+     * Opens a pool over a data source of this database that may be down for long. Its callers wait for the connection timeout only
+     * while it is down. Otherwise they are patient, so a short timeout does not fail on a busy machine. The pool belongs to the
+     * database and is closed with it.
+     *
+     * @param source what the pool connects to
+     * @param faults what can be down; the source itself, or what is beneath it
+     * @param customizer changes settings, such as the connection timeout
+     * @return the pool
+     */
+    public HikariDataSource pool(DataSource source, FaultyDataSource faults, Consumer<HikariConfig> customizer) {
+        Consumer<HikariConfig> overSource = config -> config.setDataSource(source);
+        return added(new PatientPool(config(overSource.andThen(customizer)), faults));
+    }
+
+    private HikariConfig config(Consumer<HikariConfig> customizer) {
         HikariConfig config = new HikariConfig();
         config.setJdbcUrl(url());
         config.setUsername(user());
         config.setPassword(password());
         config.setMinimumIdle(1);
         customizer.accept(config);
-        HikariDataSource pool = new HikariDataSource(config);
+        return config;
+    }
+
+    private HikariDataSource added(HikariDataSource pool) {
         pools.add(pool);
         return pool;
     }
