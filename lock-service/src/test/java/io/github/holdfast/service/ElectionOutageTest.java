@@ -31,8 +31,8 @@ import org.junit.jupiter.api.Test;
 @OnEachDatabase({TestDatabase.H2_TCP, TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL})
 class ElectionOutageTest {
 
-    private static final Duration NODE_LEASE = ofSeconds(3);
-    private static final Duration SOON = ofSeconds(30);
+    private static final Duration NODE_LEASE = ofSeconds(9);
+    private static final Duration SOON = ofSeconds(60);
     private static final Duration MEASURED = ofSeconds(6);
     private static final ElectionRequest REQUEST = ElectionRequest.of("outage").retryAfterEnd(ZERO);
 
@@ -81,26 +81,30 @@ class ElectionOutageTest {
         await().pollInterval(ofMillis(5)).atMost(SOON).until(election::isLeader);
     }
 
+    /** What was sent in a while. */
+    private record Sent(List<String> sql, double seconds) {}
+
     /** Counts what is sent in a while, beginning when little was sent for a second. */
-    private static List<String> sent(CountingDataSource counting, int atMostAtFirst) {
+    private static Sent sent(CountingDataSource counting, int atMostAtFirst) {
         await().atMost(SOON).until(() -> {
             counting.reset();
-            await().during(ofSeconds(1)).atMost(ofSeconds(5)).until(() -> true);
+            await().during(ofSeconds(1)).atMost(SOON).until(() -> true);
             return counting.statements() <= atMostAtFirst;
         });
         counting.reset();
         long start = System.nanoTime();
         await().pollInterval(ofMillis(200)).atMost(SOON).until(() -> System.nanoTime() - start >= MEASURED.toNanos());
-        return counting.sql();
+        List<String> sql = counting.sql();
+        return new Sent(sql, (System.nanoTime() - start) / 1e9);
     }
 
     @Test
     void leadingCostsNoStatement() {
         CountingDataSource counting = new CountingDataSource(database.dataSource());
         LeaderElection election = led(over(counting), REQUEST, new ElectionDiary());
-        List<String> sent = sent(counting, 0);
+        Sent sent = sent(counting, 0);
         assertThat(election.isLeader()).isTrue();
-        assertThat(sent).isEmpty();
+        assertThat(sent.sql()).isEmpty();
     }
 
     @Test
@@ -110,14 +114,18 @@ class ElectionOutageTest {
                 services.patientPoolOver(counting),
                 builder -> builder.nodeLease(NODE_LEASE).withoutHousekeeping());
         LeaderElection election = led(service, REQUEST, new ElectionDiary());
-        List<String> sent = sent(counting, 3);
+        // As many beats as it takes to see what a beat costs, however slow the machine is.
+        counting.reset();
+        await().atMost(SOON).until(() -> beats(counting) >= 3);
+        List<String> sent = counting.sql();
         assertThat(election.isLeader()).isTrue();
         // A reconciliation follows each sixth heartbeat, and reads the locks of the node.
-        assertThat(sent)
-                .filteredOn(sql -> sql.contains("update"))
-                .hasSizeBetween(3, 9)
-                .allMatch(sql -> sql.contains("lock_node"));
-        assertThat(sent).hasSizeLessThan(14);
+        assertThat(sent).filteredOn(sql -> sql.contains("update")).allMatch(sql -> sql.contains("lock_node"));
+        assertThat(sent).hasSizeLessThan(8);
+    }
+
+    private static long beats(CountingDataSource counting) {
+        return counting.sql().stream().filter(sql -> sql.contains("update")).count();
     }
 
     @Test
@@ -138,16 +146,16 @@ class ElectionOutageTest {
         CountingDataSource counting = new CountingDataSource(database.dataSource());
         LeaderElection election = over(counting).election(REQUEST.lookEvery(ofSeconds(2)));
         election.start();
-        List<String> sent = sent(counting, 2);
+        Sent sent = sent(counting, 2);
         assertCost("looks every 2 s", sent, 1);
-        assertThat(sent).isNotEmpty();
+        await().atMost(SOON).until(() -> !counting.sql().isEmpty());
     }
 
-    private void assertCost(String what, List<String> sent, int perSecond) {
+    private void assertCost(String what, Sent sent, int perSecond) {
         System.out.printf(
                 "%s: a candidate that %s sends %.1f statements/s%n",
-                database.kind(), what, sent.size() / (double) MEASURED.toSeconds());
-        assertThat(sent).hasSizeLessThanOrEqualTo((int) (perSecond * MEASURED.toSeconds()));
+                database.kind(), what, sent.sql().size() / sent.seconds());
+        assertThat(sent.sql()).hasSizeLessThanOrEqualTo((int) (perSecond * sent.seconds()));
     }
 
     @Test

@@ -1,6 +1,7 @@
 package io.github.holdfast.service;
 
 import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -32,11 +33,11 @@ import org.junit.jupiter.api.Test;
 class ElectionProcessTest {
 
     private static final int ROUNDS = Integer.getInteger("holdfast.election.rounds", 4);
-    private static final Duration NODE_LEASE = ofSeconds(2);
-    private static final Duration SOON = ofSeconds(60);
+    private static final Duration NODE_LEASE = ofSeconds(5);
+    private static final Duration SOON = ofMinutes(3);
 
     /** Longer than a takeover takes on a busy machine. */
-    private static final Duration LONG = ofSeconds(10);
+    private static final Duration LONG = ofSeconds(20);
 
     private final List<Candidate> candidates = new ArrayList<>();
     private final List<Candidate> former = new ArrayList<>();

@@ -26,14 +26,14 @@ class FairProcessTest {
     private static final String NAME = "fair";
 
     /** So long that nobody loses the lock on a machine that stands still for seconds. */
-    private static final Duration NODE_LEASE = ofSeconds(20);
+    private static final Duration NODE_LEASE = ofSeconds(40);
 
     private static final Duration SHORT = ofSeconds(12);
     private static final Duration LONG = ofMinutes(3);
-    private static final Duration SOON = ofSeconds(30);
+    private static final Duration SOON = ofSeconds(90);
 
     /** A dead process keeps its place for four seconds, and others may look a second later. The rest is for a busy machine. */
-    private static final Duration PASSED_OVER = ofSeconds(15);
+    private static final Duration PASSED_OVER = ofSeconds(35);
 
     private final List<JavaProcess> workers = new ArrayList<>();
     private Database database;

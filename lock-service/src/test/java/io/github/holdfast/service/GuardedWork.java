@@ -1,6 +1,5 @@
 package io.github.holdfast.service;
 
-import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 
 import io.github.holdfast.lock.LockRequest;
@@ -16,8 +15,8 @@ record GuardedWork(int commits, Acquire acquire, Kept kept, Fence fence, Isolati
 
     static final String LOCK = "ledger";
 
-    static final Duration LEASE = ofMillis(500);
-    static final Duration NODE_LEASE = ofSeconds(1);
+    static final Duration LEASE = ofSeconds(2);
+    static final Duration NODE_LEASE = ofSeconds(3);
 
     /** When the lock is acquired. */
     enum Acquire {

@@ -124,7 +124,7 @@ class LeastPrivilegeTest {
 
     @Test
     void locksAreAcquiredKeptRenewedAndReleased() throws Exception {
-        LockService mine = service(builder -> builder.nodeLease(ofSeconds(5)).application("least privilege"));
+        LockService mine = service(builder -> builder.nodeLease(ofSeconds(8)).application("least privilege"));
         LockService theirs = service(LockServiceBuilder::withoutHousekeeping);
         LockHandle lock = mine.acquire(REQUEST);
         LockHandle nested = mine.acquire(REQUEST);
@@ -133,9 +133,10 @@ class LeastPrivilegeTest {
         LockHandle chosen = mine.acquire(LockRequest.of("chosen").owner("me"));
         leased.renew(ofSeconds(90));
         lock.renew(ofSeconds(5));
-        await().during(ofSeconds(6))
+        // A beat may be late on a busy machine, and then the lock is suspect for a moment.
+        await().during(ofSeconds(9))
                 .atMost(SOON)
-                .until(() -> lock.state() == LockState.HELD
+                .until(() -> lock.state() != LockState.LOST
                         && theirs.tryAcquire(LockRequest.of(REQUEST.name())).isEmpty());
         assertThat(theirs.find(REQUEST.name())).isPresent();
         assertThat(theirs.admin().held("", 10)).hasSize(3);
@@ -167,7 +168,7 @@ class LeastPrivilegeTest {
 
     @Test
     void aLockIsReleasedByForceAndItsHolderTold() throws Exception {
-        LockService mine = service(builder -> builder.nodeLease(ofSeconds(6)).withoutHousekeeping());
+        LockService mine = service(builder -> builder.nodeLease(ofSeconds(8)).withoutHousekeeping());
         LockService theirs = service(LockServiceBuilder::withoutHousekeeping);
         LockHandle lock = mine.acquire(REQUEST);
         assertThat(theirs.admin().forceRelease(REQUEST.name(), "for the test")).isPresent();

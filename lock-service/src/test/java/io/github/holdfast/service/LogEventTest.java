@@ -46,7 +46,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 @OnDatabase(TestDatabase.H2_TCP)
 class LogEventTest {
 
-    private static final Duration SOON = ofSeconds(20);
+    private static final Duration SOON = ofSeconds(60);
     private static final Path SOURCES = Path.of("src", "main", "java");
     private static final Path DOCS = ProjectDirectory.resolve("docs/observability.md");
 
@@ -135,7 +135,7 @@ class LogEventTest {
         FaultyDataSource faults = new FaultyDataSource(database.dataSource());
         LockService mine = services.build(
                 services.poolOver(faults),
-                builder -> builder.nodeLease(ofSeconds(2)).withoutHousekeeping());
+                builder -> builder.nodeLease(ofSeconds(8)).withoutHousekeeping());
         LockService theirs = services.open();
         LockHandle lock = mine.acquire(LockRequest.of("order:1"));
 

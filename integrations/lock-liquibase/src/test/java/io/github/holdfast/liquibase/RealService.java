@@ -13,7 +13,7 @@ import org.hibernate.jpa.HibernatePersistenceConfiguration;
 /** A lock service of Holdfast on the same tables. */
 final class RealService implements AutoCloseable {
 
-    static final Duration NODE_LEASE = Duration.ofSeconds(4);
+    static final Duration NODE_LEASE = Duration.ofSeconds(10);
 
     private final EntityManagerFactory unit;
     private final LockService locks;

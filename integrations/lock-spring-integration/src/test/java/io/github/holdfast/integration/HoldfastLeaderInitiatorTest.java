@@ -58,8 +58,8 @@ class HoldfastLeaderInitiatorTest {
     }
 
     private static ConfigurableApplicationContext application(Database database, String id) {
-        // A heartbeat each second, so that a forced release is noticed soon.
-        return Application.start(database, Electing.class, "candidate.id=" + id, "holdfast.node-lease=3s");
+        // A heartbeat each three seconds, so that a forced release is noticed soon.
+        return Application.start(database, Electing.class, "candidate.id=" + id, "holdfast.node-lease=9s");
     }
 
     private static void awaitTold(String... told) {

@@ -51,8 +51,8 @@ class LeaderInitiatorTest {
     }
 
     private static ConfigurableApplicationContext application(Database database, String id) {
-        // A heartbeat each second, so that a forced release is noticed soon.
-        return Application.start(database, Electing.class, "candidate.id=" + id, "holdfast.node-lease=3s");
+        // A heartbeat each three seconds, so that a forced release is noticed soon.
+        return Application.start(database, Electing.class, "candidate.id=" + id, "holdfast.node-lease=9s");
     }
 
     private static void awaitEvents(String... events) {

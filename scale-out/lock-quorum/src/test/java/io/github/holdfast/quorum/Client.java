@@ -16,10 +16,10 @@ import org.hibernate.jpa.HibernatePersistenceConfiguration;
 /** A client with a service on each database, as if in a process of its own. */
 final class Client implements AutoCloseable {
 
-    static final Duration NODE_LEASE = Duration.ofSeconds(4);
+    static final Duration NODE_LEASE = Duration.ofSeconds(10);
 
     /** For tests that wait until a member is lost. */
-    static final Duration SHORT_NODE_LEASE = Duration.ofSeconds(2);
+    static final Duration SHORT_NODE_LEASE = Duration.ofSeconds(5);
 
     private static final HealingPauses SOON = new HealingPauses(Duration.ofMillis(250), Duration.ofSeconds(1));
 
