@@ -1,6 +1,5 @@
 package io.github.holdfast.service;
 
-import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -33,10 +32,10 @@ import org.junit.jupiter.api.Test;
 @OnEachDatabase
 class LeavingWaiterTest {
 
-    private static final Duration SOON = ofSeconds(20);
+    private static final Duration SOON = ofSeconds(60);
 
     /** Much less than the write lasts. */
-    private static final long AT_ONCE_MILLIS = 5_000;
+    private static final long AT_ONCE_MILLIS = 30_000;
 
     private static final int HANDING_OVER = 4;
     private static final int HAND_OVERS = 1_000;
@@ -102,7 +101,7 @@ class LeavingWaiterTest {
     @Test
     void whoseTimeIsOverLeavesAndWhatItWasGrantedIsGivenBack() throws Exception {
         LockHandle first = mine.acquire(request("late"));
-        HandOffThread waiter = waiting(request("late").waitAtMost(ofMillis(500)));
+        HandOffThread waiter = waiting(request("late").waitAtMost(ofSeconds(5)));
         Future<ReleaseOutcome> release = releasing(first);
         assertEndsAtOnce(waiter, LockNotAcquiredException.class);
         assertThat(theirs.find("late")).as("granted to it").isPresent();

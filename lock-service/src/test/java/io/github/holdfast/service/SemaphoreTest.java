@@ -225,7 +225,7 @@ class SemaphoreTest extends TwoServicesContract {
 
     @Test
     void permitsEndWithTheirLease() throws Exception {
-        LockHandle brief = acquire(mine, REQUEST.lease(ofMillis(300)));
+        LockHandle brief = acquire(mine, REQUEST.lease(ofSeconds(2)));
         List<LockLost> losses = new CopyOnWriteArrayList<>();
         brief.onLost(losses::add);
         LockHandle other = acquire(mine, REQUEST);
@@ -309,7 +309,7 @@ class SemaphoreTest extends TwoServicesContract {
     void housekeepingGivesBackThePermitsOfDeadHolders() throws Exception {
         LockHandle alive = acquire(mine, REQUEST.limit(4));
         LockHandle lease = acquire(mine, WITH_LEASE);
-        LockHandle brief = acquire(mine, REQUEST.lease(ofMillis(300)));
+        LockHandle brief = acquire(mine, REQUEST.lease(ofSeconds(2)));
         LockHandle left = acquire(mine, REQUEST.lease(ofMinutes(1)));
         database.execute(
                 "update lock_holder set node_id = 'absent', expires_at = null where owner = '" + left.owner() + "'");

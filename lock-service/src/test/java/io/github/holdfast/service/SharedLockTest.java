@@ -418,7 +418,7 @@ class SharedLockTest extends TwoServicesContract {
     @Test
     void aDeadShareEndsWithItsOwnLeaseAlthoughOthersLive() throws Exception {
         LockHandle alive = tryAcquire(mine, SHARED_BY_LEASE);
-        LockHandle brief = tryAcquire(mine, SHARED.notReentrant().lease(ofMillis(1500)));
+        LockHandle brief = tryAcquire(mine, SHARED.notReentrant().lease(ofSeconds(3)));
         Future<LockHandle> waiting = onAnotherThread(() -> theirs.acquire(ALONE.waitAtMost(SOON)));
         awaitWanted();
         await().atMost(SOON).until(() -> brief.state() == LockState.LOST);
@@ -463,7 +463,7 @@ class SharedLockTest extends TwoServicesContract {
 
     @Test
     void theLockOfADeadHolderIsShared() throws Exception {
-        LockHandle dead = tryAcquire(mine, ALONE.lease(ofMillis(1500)));
+        LockHandle dead = tryAcquire(mine, ALONE.lease(ofSeconds(3)));
         LockHandle share = theirs.acquire(SHARED.waitAtMost(SOON));
         assertThat(share.fencingToken()).isGreaterThan(dead.fencingToken());
         assertThat(dead.release()).isEqualTo(ReleaseOutcome.LOST);

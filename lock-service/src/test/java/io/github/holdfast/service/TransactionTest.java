@@ -53,7 +53,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 @OnEachDatabase
 class TransactionTest {
 
-    private static final Duration SOON = ofSeconds(20);
+    private static final Duration SOON = ofSeconds(60);
     private static final LockRequest REQUEST = LockRequest.of("fenced").waitAtMost(SOON);
 
     private Services services;
@@ -166,7 +166,7 @@ class TransactionTest {
 
     @Test
     void aLockThatStandsLetsTheTransactionCommitWhateverTheLocalClockSays() throws Exception {
-        LockHandle lock = mine.acquire(REQUEST.lease(ofMillis(200)));
+        LockHandle lock = Services.acquireBriefly(mine, REQUEST);
         transaction.executeWithoutResult(status -> {
             write(1);
             await().atMost(SOON).until(() -> lock.state() == LockState.LOST);
@@ -316,7 +316,7 @@ class TransactionTest {
 
     @Test
     void aTakeoverWaitsForAGuardedTransactionToEnd() throws Exception {
-        LockHandle lock = mine.acquire(REQUEST.lease(ofMillis(300)));
+        LockHandle lock = Services.acquireBriefly(mine, REQUEST);
         CompletableFuture<LockHandle> taker = new CompletableFuture<>();
         transaction.executeWithoutResult(status -> {
             write(1);
@@ -333,7 +333,7 @@ class TransactionTest {
             await().during(ofMillis(400)).atMost(SOON).until(() -> !taker.isDone());
         });
         assertThat(written()).isEqualTo(1);
-        taker.get(20, TimeUnit.SECONDS).close();
+        taker.get(60, TimeUnit.SECONDS).close();
         assertThat(lock.release()).isEqualTo(ReleaseOutcome.LOST);
     }
 
@@ -382,7 +382,7 @@ class TransactionTest {
     void aNewGrantInTheSameTransactionDoesNotMakeUpForALostOne() {
         assertThatExceptionOfType(LockLostException.class)
                 .isThrownBy(() -> transaction.executeWithoutResult(status -> sneakily(() -> {
-                    LockHandle lost = mine.acquire(REQUEST.lease(ofMillis(100)));
+                    LockHandle lost = mine.acquire(REQUEST.lease(ofSeconds(2)));
                     await().atMost(SOON).until(() -> lost.state() == LockState.LOST);
                     theirs.acquire(REQUEST).close();
                     write(1);

@@ -50,7 +50,7 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class TaskTest {
 
-    private static final Duration SOON = ofSeconds(20);
+    private static final Duration SOON = ofSeconds(60);
 
     /** So long that no test meets its end. */
     private static final Duration PERIOD = ofDays(365);
@@ -243,7 +243,7 @@ class TaskTest {
         assertThatThrownBy(() -> mine.task(yearly("forced"))
                         .runIfDue(lock -> theirs.admin().forceRelease("forced", "for the test")))
                 .isInstanceOf(LockLostException.class);
-        TaskRequest leased = yearly("leased").lease(ofMillis(300));
+        TaskRequest leased = yearly("leased").lease(ofSeconds(3));
         assertThatThrownBy(() -> mine.task(leased)
                         .runIfDue(lock -> await().atMost(SOON).until(() -> lock.state() == LockState.LOST)))
                 .isInstanceOf(LockLostException.class);
@@ -279,7 +279,7 @@ class TaskTest {
     @Test
     void runsOfAKilledProcessAreFoundToBeLostByHousekeepingAndByTheNextRun() throws Exception {
         // Long enough for a loaded machine to renew it.
-        try (JavaProcess worker = NodeWorker.start(database, ofSeconds(5))) {
+        try (JavaProcess worker = NodeWorker.start(database, ofSeconds(10))) {
             for (String name : List.of("swept", "retried")) {
                 worker.send("run " + name);
                 worker.awaitLine(("running " + name)::equals, SOON);

@@ -157,7 +157,7 @@ class LiquibaseRunTest {
 
     @Test
     void aRunThatIsLongerThanTheLeaseKeepsTheLock() throws Exception {
-        LiquibaseLock shortLease = lock.lease(ofSeconds(2));
+        LiquibaseLock shortLease = lock.lease(ofSeconds(8));
         Gate gate = new Gate();
         Future<?> run = threads.submit(() -> apply(shortLease, STEPS));
         gate.awaitTheMiddle();
@@ -165,8 +165,8 @@ class LiquibaseRunTest {
         try (Run other = Run.under(shortLease, pool)) {
             LockService waiting = other.lock();
             await().pollInterval(ofMillis(100))
-                    .during(ofSeconds(6))
-                    .atMost(ofSeconds(30))
+                    .during(ofSeconds(10))
+                    .atMost(ofSeconds(60))
                     .until(() -> !waiting.acquireLock());
         }
         assertThat(row().look().token()).isEqualTo(token);
@@ -190,7 +190,7 @@ class LiquibaseRunTest {
 
     @Test
     void aRunThatLosesItsLockIsAborted() throws Exception {
-        LiquibaseLock shortLease = lock.lease(ofSeconds(2));
+        LiquibaseLock shortLease = lock.lease(ofSeconds(8));
         CompletableFuture<Void> lost = new CompletableFuture<>();
         Pause.inTheMiddle(running -> {
             try (RealService real = RealService.on(database)) {
@@ -226,7 +226,7 @@ class LiquibaseRunTest {
             return;
         }
         String sleep = database.kind() == TestDatabase.POSTGRESQL ? "select pg_sleep(100)" : "select sleep(100)";
-        LiquibaseLock shortLease = lock.lease(ofSeconds(2));
+        LiquibaseLock shortLease = lock.lease(ofSeconds(8));
         Gate gate = new Gate();
         Pause.inTheMiddle(running -> {
             gate.reachTheMiddle();
@@ -309,7 +309,7 @@ class LiquibaseRunTest {
 
     @Test
     void locksAreListedAndReleasedByForceWithARecord() throws Exception {
-        try (Run holder = Run.under(lock.lease(ofSeconds(3)), pool);
+        try (Run holder = Run.under(lock.lease(ofSeconds(8)), pool);
                 Run operator = Run.under(lock, pool);
                 RealService real = RealService.on(database)) {
             assertThat(operator.lock().listLocks()).isEmpty();
@@ -355,7 +355,7 @@ class LiquibaseRunTest {
 
     @Test
     void aRunWhoseConnectionIsClosedGivesTheLockBack() throws Exception {
-        try (Run run = Run.under(lock.lease(ofSeconds(2)), pool)) {
+        try (Run run = Run.under(lock.lease(ofSeconds(8)), pool)) {
             run.lock().waitForLock();
         }
         await().atMost(SOON).until(() -> leaseThreads().isEmpty());

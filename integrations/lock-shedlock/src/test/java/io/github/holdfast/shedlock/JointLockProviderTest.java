@@ -1,7 +1,6 @@
 package io.github.holdfast.shedlock;
 
 import static java.time.Duration.ZERO;
-import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -84,7 +83,7 @@ class JointLockProviderTest extends ProviderContract {
 
     @Test
     void bothStayUnavailableForAtLeastThatLong() {
-        Duration atLeast = ofSeconds(3);
+        Duration atLeast = ofSeconds(5);
         long before = System.nanoTime();
         taken(both, LONG, atLeast).unlock();
         assertRefused(former);
@@ -99,7 +98,7 @@ class JointLockProviderTest extends ProviderContract {
 
     @Test
     void bothAreFreeAfterAtMostThatLong() {
-        SimpleLock expired = taken(both, ofMillis(500), ZERO);
+        SimpleLock expired = taken(both, ofSeconds(2), ZERO);
         awaited(former).unlock();
         awaited(next).unlock();
         expired.unlock();
@@ -108,8 +107,8 @@ class JointLockProviderTest extends ProviderContract {
 
     @Test
     void anExtensionExtendsBoth() {
-        SimpleLock lock = taken(both, ofSeconds(3), ZERO).extend(LONG, ZERO).orElseThrow();
-        await().during(ofSeconds(4))
+        SimpleLock lock = taken(both, ofSeconds(5), ZERO).extend(LONG, ZERO).orElseThrow();
+        await().during(ofSeconds(6))
                 .atMost(SOON)
                 .until(() -> lock(former).isEmpty() && lock(next).isEmpty());
         lock.unlock();
@@ -135,7 +134,7 @@ class JointLockProviderTest extends ProviderContract {
     void aFormerProviderThatCannotExtendIsEnough() {
         LockProvider notExtensible = configuration -> former.lock(configuration);
         LockProvider plain = HoldfastLockProvider.of(one.locks()).togetherWith(notExtensible);
-        SimpleLock lock = taken(plain, LONG, ofSeconds(3));
+        SimpleLock lock = taken(plain, LONG, ofSeconds(5));
         assertRefused(former);
         assertRefused(next);
         lock.unlock();

@@ -83,7 +83,7 @@ class LockProviderTest extends ProviderContract {
 
     @Test
     void anUnlockedLockStaysUnavailableForAtLeastThatLong() {
-        Duration atLeast = ofSeconds(3);
+        Duration atLeast = ofSeconds(5);
         long before = System.nanoTime();
         taken(provider, LONG, atLeast).unlock();
         assertRefused(provider);
@@ -94,7 +94,7 @@ class LockProviderTest extends ProviderContract {
 
     @Test
     void aLockIsFreeAfterAtMostThatLongAndALateUnlockDoesNotTakeItFromTheNextHolder() {
-        Duration atMost = ofMillis(500);
+        Duration atMost = ofSeconds(2);
         long before = System.nanoTime();
         SimpleLock expired = taken(provider, atMost, ZERO);
         SimpleLock next = awaited(others);
@@ -107,9 +107,9 @@ class LockProviderTest extends ProviderContract {
 
     @Test
     void anExtendedLockIsHeldLonger() {
-        SimpleLock lock = taken(provider, ofSeconds(3), ZERO);
+        SimpleLock lock = taken(provider, ofSeconds(5), ZERO);
         SimpleLock extended = lock.extend(LONG, ZERO).orElseThrow();
-        await().during(ofSeconds(4)).atMost(SOON).until(() -> lock(others).isEmpty());
+        await().during(ofSeconds(6)).atMost(SOON).until(() -> lock(others).isEmpty());
         SimpleLock twice = extended.extend(LONG, ZERO).orElseThrow();
         twice.unlock();
         assertFree(others);
@@ -128,7 +128,7 @@ class LockProviderTest extends ProviderContract {
 
     @Test
     void anExpiredLockCannotBeExtended() {
-        SimpleLock expired = taken(provider, ofMillis(500), ZERO);
+        SimpleLock expired = taken(provider, ofSeconds(2), ZERO);
         SimpleLock next = awaited(others);
         assertThat(expired.extend(LONG, ZERO)).isEmpty();
         assertRefused(provider);
@@ -147,7 +147,7 @@ class LockProviderTest extends ProviderContract {
 
     @Test
     void anExtensionCanProlongTheTimeThatTheLockIsUnavailable() {
-        Duration atLeast = ofSeconds(3);
+        Duration atLeast = ofSeconds(5);
         long before = System.nanoTime();
         taken(provider).extend(LONG, atLeast).orElseThrow().unlock();
         assertRefused(provider);
@@ -165,7 +165,7 @@ class LockProviderTest extends ProviderContract {
 
     @Test
     void whatTheGrantSaysOfThatTimeStays() {
-        Duration atLeast = ofSeconds(3);
+        Duration atLeast = ofSeconds(5);
         long before = System.nanoTime();
         taken(provider, LONG, atLeast).extend(LONG, ZERO).orElseThrow().unlock();
         assertThat(other.locks().find(name)).as("held").isEmpty();
@@ -234,7 +234,7 @@ class LockProviderTest extends ProviderContract {
 
     @Test
     void aLockThatIsKeptAliveStaysUnavailableForAtLeastThatLong() {
-        Duration atLeast = ofSeconds(3);
+        Duration atLeast = ofSeconds(5);
         long before = System.nanoTime();
         taken(provider.keepAlive(), LONG, atLeast).unlock();
         assertRefused(others);
@@ -244,7 +244,7 @@ class LockProviderTest extends ProviderContract {
 
     @Test
     void aTransactionAfterTheLossOfTheLockDoesNotCommit() {
-        SimpleLock expired = taken(provider, ofMillis(500), ZERO);
+        SimpleLock expired = taken(provider, ofSeconds(2), ZERO);
         SimpleLock next = awaited(others);
         assertThatThrownBy(() -> one.transaction().executeWithoutResult(status -> {}))
                 .isInstanceOf(LockLostException.class);
@@ -255,14 +255,14 @@ class LockProviderTest extends ProviderContract {
 
     @Test
     void aDetachedLockDoesNotFenceTransactions() {
-        SimpleLock expired = taken(provider.detached(), ofMillis(500), ZERO);
+        SimpleLock expired = taken(provider.detached(), ofSeconds(2), ZERO);
         SimpleLock next = awaited(others);
         one.transaction().executeWithoutResult(status -> {});
         expired.unlock();
         next.unlock();
 
         one.transaction().executeWithoutResult(status -> {
-            taken(provider.detached(), ofMillis(500), ZERO).unlock();
+            taken(provider.detached(), ofSeconds(2), ZERO).unlock();
             inAnotherThread(() -> awaited(others).unlock());
         });
     }

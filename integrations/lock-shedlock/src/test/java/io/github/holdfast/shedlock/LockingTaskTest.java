@@ -1,7 +1,6 @@
 package io.github.holdfast.shedlock;
 
 import static java.time.Duration.ZERO;
-import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -77,7 +76,7 @@ class LockingTaskTest extends ProviderContract {
 
     @Test
     void aFailedTaskKeepsTheLockUnavailableForAtLeastThatLong() {
-        Duration atLeast = ofSeconds(3);
+        Duration atLeast = ofSeconds(5);
         long before = System.nanoTime();
         assertThatThrownBy(() -> executor.executeWithLock(
                         (Runnable) () -> {
@@ -106,11 +105,11 @@ class LockingTaskTest extends ProviderContract {
         executor.executeWithLock(
                 (Runnable) () -> {
                     LockExtender.extendActiveLock(LONG, ZERO);
-                    await().during(ofSeconds(4))
+                    await().during(ofSeconds(6))
                             .atMost(SOON)
                             .until(() -> lock(others).isEmpty());
                 },
-                configuration(ofSeconds(3), ZERO));
+                configuration(ofSeconds(5), ZERO));
         assertFree(others);
     }
 
@@ -125,7 +124,7 @@ class LockingTaskTest extends ProviderContract {
                                 next.unlock();
                             }
                         },
-                        configuration(ofMillis(500), ZERO)))
+                        configuration(ofSeconds(2), ZERO)))
                 .isInstanceOf(LockLostException.class);
         one.transaction().executeWithoutResult(status -> {});
     }
@@ -136,7 +135,7 @@ class LockingTaskTest extends ProviderContract {
         ScheduledExecutorService thread = Executors.newSingleThreadScheduledExecutor();
         try {
             LockProvider keeping = new KeepAliveLockProvider(HoldfastLockProvider.of(one.locks()), thread);
-            SimpleLock lock = taken(keeping, ofSeconds(30), ofSeconds(3));
+            SimpleLock lock = taken(keeping, ofSeconds(30), ofSeconds(5));
             assertRefused(others);
             lock.unlock();
             awaited(others).unlock();

@@ -35,7 +35,10 @@ import org.springframework.integration.support.locks.DistributedLock;
 class LockLossTest {
 
     /** Ends within the test. */
-    private static final Duration SHORT = Duration.ofMillis(300);
+    private static final Duration SHORT = Duration.ofSeconds(2);
+
+    /** A machine that stands still for some seconds does not end it. */
+    private static final Duration NODE_LEASE = Duration.ofSeconds(8);
 
     private Database database;
     private Node node;
@@ -48,8 +51,7 @@ class LockLossTest {
         database = onDatabase;
         database.execute("create table work_done (task varchar(100) not null)");
         node = Node.on(database);
-        // A heartbeat every 333 ms.
-        other = Node.on(database, settings -> settings.nodeLease(Duration.ofSeconds(1)));
+        other = Node.on(database, settings -> settings.nodeLease(NODE_LEASE));
     }
 
     @AfterAll
@@ -170,7 +172,7 @@ class LockLossTest {
 
     @Test
     void renewalsKeepALease() throws Exception {
-        Duration ttl = Duration.ofSeconds(2);
+        Duration ttl = Duration.ofSeconds(8);
         DistributedLock lock = lockedFor(ttl);
         Future<Boolean> waiting = worker.start(() -> {
             other.lock(key).lock();
@@ -209,8 +211,8 @@ class LockLossTest {
     void withoutATimeToLiveNothingHasToRenewALock() throws Exception {
         DistributedLock held = other.lock(key);
         worker.lock(held);
-        // Three times the lease of the node.
-        await().during(Duration.ofSeconds(3))
+        // Longer than the lease of the node.
+        await().during(NODE_LEASE.plusSeconds(1))
                 .atMost(LONG)
                 .until(() -> !node.lock(key).tryLock());
         worker.call(() -> {
@@ -288,7 +290,7 @@ class LockLossTest {
     @Test
     void aLockThatWasLostInAnOutageIsNotReenteredWhenTheDatabaseIsBack() throws Exception {
         FaultyDataSource faults = new FaultyDataSource(database.dataSource());
-        try (Node failing = Node.over(database, faults, settings -> settings.nodeLease(Duration.ofSeconds(1)))) {
+        try (Node failing = Node.over(database, faults, settings -> settings.nodeLease(Duration.ofSeconds(3)))) {
             DistributedLock lock = failing.lock(key);
             lock.lock();
             faults.down();

@@ -188,7 +188,7 @@ class TransitionTest {
 
     @Test
     void aLostFormerLockIsReportedByANestedAcquisitionAndTheUnlock() throws Exception {
-        try (FormerNode expiring = FormerNode.on(database, Duration.ofMillis(200))) {
+        try (FormerNode expiring = FormerNode.on(database, Duration.ofSeconds(2))) {
             DistributedLock lock = nodeOfTransition
                     .registry()
                     .togetherWith(expiring.registry())
@@ -205,13 +205,13 @@ class TransitionTest {
 
     @Test
     void aRenewalRenewsBoth() throws Exception {
-        try (FormerNode expiring = FormerNode.on(database, Duration.ofSeconds(3))) {
+        try (FormerNode expiring = FormerNode.on(database, Duration.ofSeconds(8))) {
             RenewableLockRegistry<DistributedLock> registry =
                     nodeOfTransition.registry().togetherWith(expiring.registry());
             DistributedLock lock = registry.obtain(key);
-            lock.lock(Duration.ofSeconds(3));
+            lock.lock(Duration.ofSeconds(8));
             registry.renewLock(key, Duration.ofMinutes(1));
-            await().during(Duration.ofSeconds(4))
+            await().during(Duration.ofSeconds(9))
                     .atMost(LONG)
                     .until(() -> !isFreeFor(former.registry()) && !isFreeFor(node.registry()));
             registry.renewLock(key);

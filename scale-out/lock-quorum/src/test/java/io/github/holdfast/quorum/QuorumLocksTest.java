@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Test;
 @SuppressWarnings("LockNotBeforeTry") // what a test has locked ends with the test
 class QuorumLocksTest {
 
-    private static final Duration LONG = Duration.ofSeconds(20);
+    private static final Duration LONG = Duration.ofSeconds(60);
     private static final Duration SHORT = Duration.ofMillis(300);
 
     private static List<Database> databases = List.of();
@@ -96,7 +96,7 @@ class QuorumLocksTest {
             assertThatThrownBy(
                             () -> other.locks().acquire(LockRequest.of("wait").waitAtMost(wait)))
                     .isInstanceOf(LockNotAcquiredException.class);
-            assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(wait, wait.plusSeconds(3));
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(wait, wait.plusSeconds(30));
             assertThat(lock.state()).isEqualTo(LockState.HELD);
         }
     }
@@ -127,14 +127,14 @@ class QuorumLocksTest {
 
     @Test
     void aLeaseEndsUnlessItIsRenewed() throws Exception {
-        Duration lease = Duration.ofSeconds(1);
+        Duration lease = Duration.ofSeconds(5);
         LockHandle lock = one.locks().acquire(LockRequest.of("lease").lease(lease));
         List<LockLost> told = new CopyOnWriteArrayList<>();
         lock.onLost(told::add);
-        lock.renew(Duration.ofSeconds(2));
-        assertThat(lock.remaining()).isGreaterThan(lease).isLessThanOrEqualTo(Duration.ofSeconds(2));
-        lock.ensureValidFor(Duration.ofSeconds(3));
-        assertThat(lock.remaining()).isGreaterThan(Duration.ofSeconds(2));
+        lock.renew(Duration.ofSeconds(8));
+        assertThat(lock.remaining()).isGreaterThan(lease).isLessThanOrEqualTo(Duration.ofSeconds(8));
+        lock.ensureValidFor(Duration.ofSeconds(12));
+        assertThat(lock.remaining()).isGreaterThan(Duration.ofSeconds(9));
         assertThatThrownBy(() -> other.locks().acquire(shortly("lease"))).isInstanceOf(LockNotAcquiredException.class);
 
         try (LockHandle next = other.locks().acquire(LockRequest.of("lease"))) {
@@ -177,13 +177,13 @@ class QuorumLocksTest {
     @Test
     void aNestedRequestNeedsALeaseIfTheHoldHasOne() throws Exception {
         try (LockHandle outer =
-                one.locks().acquire(LockRequest.of("nested lease").lease(Duration.ofSeconds(2)))) {
+                one.locks().acquire(LockRequest.of("nested lease").lease(Duration.ofSeconds(10)))) {
             assertThatThrownBy(() -> one.locks().tryAcquire(LockRequest.of("nested lease")))
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("with a lease");
             try (LockHandle inner =
-                    one.locks().acquire(LockRequest.of("nested lease").lease(Duration.ofSeconds(9)))) {
-                assertThat(inner.remaining()).isGreaterThan(Duration.ofSeconds(8));
+                    one.locks().acquire(LockRequest.of("nested lease").lease(Duration.ofSeconds(60)))) {
+                assertThat(inner.remaining()).isGreaterThan(Duration.ofSeconds(50));
             }
             assertThat(outer.state()).isEqualTo(LockState.HELD);
         }
@@ -302,7 +302,7 @@ class QuorumLocksTest {
         assertThatThrownBy(builder::build)
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("the same database");
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(LONG.dividedBy(2));
     }
 
     @Test

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 /** Locks that are lost, and members that can grant none, on three databases in memory. */
 class QuorumLossTest {
 
-    private static final Duration LONG = Duration.ofSeconds(20);
+    private static final Duration LONG = Duration.ofSeconds(60);
 
     private static List<Database> databases = List.of();
     private static Client one;
@@ -119,7 +119,7 @@ class QuorumLossTest {
 
     @Test
     void theAcquiringThreadIsInterruptedByALossIfItWantsTo() throws Exception {
-        LockRequest request = LockRequest.of("interrupt").lease(Duration.ofSeconds(1));
+        LockRequest request = LockRequest.of("interrupt").lease(Duration.ofSeconds(2));
         LockHandle detached = one.locks().acquire(request.interruptOnLoss()).detach();
         await().atMost(LONG).until(() -> detached.state() == LockState.LOST);
         assertThat(Thread.currentThread().isInterrupted()).isFalse();
@@ -132,7 +132,7 @@ class QuorumLossTest {
 
     @Test
     void aThreadThatHasLostTheLockAcquiresItAnew() throws Exception {
-        LockRequest request = LockRequest.of("lost and acquired anew").lease(Duration.ofSeconds(1));
+        LockRequest request = LockRequest.of("lost and acquired anew").lease(Duration.ofSeconds(2));
         LockHandle lost = one.locks().acquire(request);
         await().atMost(LONG).until(() -> lost.state() == LockState.LOST);
 
