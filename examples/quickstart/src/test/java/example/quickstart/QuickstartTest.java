@@ -57,7 +57,7 @@ class QuickstartTest {
             main.kill();
 
             for (ProcessHandle worker : workers) {
-                worker.onExit().get(10, TimeUnit.SECONDS);
+                worker.onExit().get(60, TimeUnit.SECONDS);
             }
         }
     }

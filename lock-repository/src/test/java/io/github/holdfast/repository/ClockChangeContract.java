@@ -148,7 +148,7 @@ abstract class ClockChangeContract {
             await().until(() -> clock().isAfter(change.getInstant().plusSeconds(1)));
             Instant unlocked = clock();
             holder.commit();
-            assertThat(waiting.get(20, TimeUnit.SECONDS)).isTrue();
+            assertThat(waiting.get(60, TimeUnit.SECONDS)).isTrue();
 
             LockSnapshot seen = application.read("job");
             assertThat(seen.dbNow()).isBetween(unlocked, clock());
@@ -157,7 +157,7 @@ abstract class ClockChangeContract {
                     .isBetween(unlocked.plus(LEASE), seen.dbNow().plus(LEASE));
             assertThat(seen.row().availableAt())
                     .isBetween(unlocked.plus(LEASE), seen.dbNow().plus(LEASE));
-            assertThatTheChangeWasInTheWay(change, naive.get(20, TimeUnit.SECONDS));
+            assertThatTheChangeWasInTheWay(change, naive.get(60, TimeUnit.SECONDS));
         }
     }
 

@@ -44,7 +44,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ErrorClassificationTest {
 
     private static final Duration LEASE = Duration.ofSeconds(30);
-    private static final Duration LONG = Duration.ofSeconds(20);
+    private static final Duration LONG = Duration.ofSeconds(60);
 
     /** While it waits for a row, H2 notices neither a timeout nor that it was cancelled. */
     private static final String SLOW_ON_H2 = "select sum(x) from system_range(1, 1000000000)";
@@ -125,7 +125,7 @@ class ErrorClassificationTest {
 
             assertFailure(failure, Failure.BUSY, new Codes("50200", "57014", "1969", "0"));
             assertThat(waited)
-                    .isBetween(database.kind().isH2() ? waitOfH2 : Duration.ofSeconds(1), Duration.ofSeconds(10));
+                    .isBetween(database.kind().isH2() ? waitOfH2 : Duration.ofSeconds(1), Duration.ofSeconds(50));
             other.commit();
         }
         assertUnchanged(row);
@@ -178,7 +178,7 @@ class ErrorClassificationTest {
             Future<?> statement = threads.start(() -> database.kind().isH2()
                     ? sumOnSession(application, session)
                     : grantOnSession(application, row, session));
-            String cancel = TestSql.cancelStatement(database.kind(), session.get(20, TimeUnit.SECONDS));
+            String cancel = TestSql.cancelStatement(database.kind(), session.get(60, TimeUnit.SECONDS));
             Awaitility.await().pollInSameThread().until(() -> {
                 administrator.execute(cancel);
                 return statement.isDone();
@@ -264,9 +264,9 @@ class ErrorClassificationTest {
                 TestThreads threads = new TestThreads()) {
             CompletableFuture<Object> session = new CompletableFuture<>();
             Future<Boolean> waiting = threads.start(() -> grantOnSession(victim, row, session));
-            Object number = session.get(20, TimeUnit.SECONDS);
+            Object number = session.get(60, TimeUnit.SECONDS);
             Awaitility.await()
-                    .atMost(Duration.ofSeconds(20))
+                    .atMost(Duration.ofSeconds(60))
                     .until(() -> database.queryForLong(TestSql.waitsForRow(database.kind(), number)) == 1);
             administrator.execute(TestSql.endSession(database.kind(), number));
 
@@ -522,7 +522,7 @@ class ErrorClassificationTest {
 
     private static void await(CyclicBarrier barrier) {
         try {
-            barrier.await(20, TimeUnit.SECONDS);
+            barrier.await(60, TimeUnit.SECONDS);
         } catch (InterruptedException | BrokenBarrierException | TimeoutException e) {
             throw new AssertionError(e);
         }

@@ -382,7 +382,7 @@ class LockNodeRepositoryTest {
             assertThatThrownBy(() -> beaten.get(300, TimeUnit.MILLISECONDS)).isInstanceOf(TimeoutException.class);
             marking.commit();
 
-            assertThat(beaten.get(20, TimeUnit.SECONDS)).isTrue();
+            assertThat(beaten.get(60, TimeUnit.SECONDS)).isTrue();
         }
     }
 
@@ -396,8 +396,8 @@ class LockNodeRepositoryTest {
                 Future<Boolean> beaten = threads.start(() -> beat(node, 0));
                 Future<Integer> ended = threads.start(() -> end(node.id()));
 
-                assertThat(ended.get(20, TimeUnit.SECONDS)).isEqualTo(1);
-                boolean wasFirst = beaten.get(20, TimeUnit.SECONDS);
+                assertThat(ended.get(60, TimeUnit.SECONDS)).isEqualTo(1);
+                boolean wasFirst = beaten.get(60, TimeUnit.SECONDS);
                 LockNode after = node(node.id());
                 assertThat(after.isEnded()).isTrue();
                 assertThat(after.version()).isEqualTo(wasFirst ? 2 : 1);
@@ -416,7 +416,7 @@ class LockNodeRepositoryTest {
             assertThatThrownBy(() -> ended.get(300, TimeUnit.MILLISECONDS)).isInstanceOf(TimeoutException.class);
             beating.commit();
 
-            assertThat(ended.get(20, TimeUnit.SECONDS)).isFalse();
+            assertThat(ended.get(60, TimeUnit.SECONDS)).isFalse();
         }
         assertThat(read("node").isAlive()).isTrue();
     }
@@ -431,7 +431,7 @@ class LockNodeRepositoryTest {
             assertThatThrownBy(() -> beaten.get(300, TimeUnit.MILLISECONDS)).isInstanceOf(TimeoutException.class);
             ending.commit();
 
-            assertThat(beaten.get(20, TimeUnit.SECONDS)).isFalse();
+            assertThat(beaten.get(60, TimeUnit.SECONDS)).isFalse();
         }
         assertThat(node("node").isEnded()).isTrue();
     }

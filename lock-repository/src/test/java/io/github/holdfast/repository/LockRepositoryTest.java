@@ -633,7 +633,7 @@ class LockRepositoryTest {
             assertThatThrownBy(() -> found.get(300, TimeUnit.MILLISECONDS)).isInstanceOf(TimeoutException.class);
             other.commit();
 
-            assertThat(found.get(20, TimeUnit.SECONDS))
+            assertThat(found.get(60, TimeUnit.SECONDS))
                     .get()
                     .extracting(LockEntity::version)
                     .isEqualTo(row.version() + 1);
@@ -655,7 +655,7 @@ class LockRepositoryTest {
                         .isInstanceOf(TimeoutException.class);
                 return waiting;
             });
-            write.get(20, TimeUnit.SECONDS);
+            write.get(60, TimeUnit.SECONDS);
         }
     }
 

@@ -341,7 +341,7 @@ class LockTableRepositoryTest {
                 await().until(other::isDone);
                 return other;
             });
-            assertThat(meanwhile.get(20, TimeUnit.SECONDS)).isEmpty();
+            assertThat(meanwhile.get(60, TimeUnit.SECONDS)).isEmpty();
         }
         assertThat(names(table -> table.lockThoseFree(names))).containsExactly("a");
     }

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 class OverdueStatementsTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(1);
-    private static final Duration SOON = Duration.ofSeconds(20);
+    private static final Duration SOON = Duration.ofSeconds(60);
 
     private final AtomicLong clock = new AtomicLong();
     private final OverdueStatements overdue = new OverdueStatements(clock::get);

@@ -38,7 +38,7 @@ class BrokenDriverTest {
     /** So that neither the end of a lease nor a look of the node at its rows frees anything. */
     private static final Duration LONG = ofMinutes(5);
 
-    private static final Duration SOON = ofSeconds(20);
+    private static final Duration SOON = ofSeconds(60);
 
     /** What JDBC does not allow. */
     enum Thrown implements Supplier<Throwable> {

@@ -358,7 +358,7 @@ class CrashPointTest {
         long done = System.nanoTime();
         await().until(() -> System.nanoTime() - done > LATE.toNanos());
         late.answer();
-        return task.get(20, TimeUnit.SECONDS);
+        return task.get(60, TimeUnit.SECONDS);
     }
 
     private static LockStoreException catchStoreFailure(org.junit.jupiter.api.function.Executable work) {

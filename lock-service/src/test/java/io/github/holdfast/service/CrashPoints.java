@@ -42,7 +42,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 abstract class CrashPoints {
 
-    static final Duration SOON = ofSeconds(20);
+    static final Duration SOON = ofSeconds(60);
 
     /** So long that no test meets its end: what is free soon is so without it. */
     static final Duration LONG = ofMinutes(30);

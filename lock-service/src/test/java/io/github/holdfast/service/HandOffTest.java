@@ -223,7 +223,7 @@ class HandOffTest {
         HandOffThread last = waiting(timed, request);
         ticker.advance(ofMillis(1));
         second.close();
-        LockHandle third = other.get(20, TimeUnit.SECONDS);
+        LockHandle third = other.get(60, TimeUnit.SECONDS);
         assertThat(third.fencingToken()).isEqualTo(second.fencingToken() + 1);
         third.close();
         ticker.advance(ofSeconds(1));

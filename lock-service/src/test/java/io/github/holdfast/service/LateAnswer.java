@@ -99,7 +99,7 @@ final class LateAnswer {
     }
 
     private static void await(CountDownLatch latch) throws InterruptedException {
-        if (!latch.await(20, TimeUnit.SECONDS)) {
+        if (!latch.await(60, TimeUnit.SECONDS)) {
             throw new IllegalStateException("It took too long");
         }
     }

@@ -45,7 +45,7 @@ class LeastPrivilegeTest {
 
     private static final String USER = "holdfast_app";
     private static final Path DOCUMENT = ProjectDirectory.resolve("docs/operations.md");
-    private static final Duration SOON = ofSeconds(20);
+    private static final Duration SOON = ofSeconds(60);
     private static final LockRequest REQUEST = LockRequest.of("least privilege").waitAtMost(SOON);
 
     private Database database;

@@ -35,7 +35,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 @OnDatabase(TestDatabase.H2_TCP)
 class ListenerTest {
 
-    private static final Duration SOON = ofSeconds(20);
+    private static final Duration SOON = ofSeconds(60);
 
     private final List<String> told = new CopyOnWriteArrayList<>();
     private final List<String> begun = new CopyOnWriteArrayList<>();
@@ -207,7 +207,7 @@ class ListenerTest {
                             () -> racer.tryAcquire(LockRequest.of("race")).ifPresent(LockHandle::release)));
                 }
                 for (Future<?> racer : racers) {
-                    racer.get(20, TimeUnit.SECONDS);
+                    racer.get(60, TimeUnit.SECONDS);
                 }
                 return told.contains("overtaken race");
             });

@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Test;
 class LockAdminTest {
 
     private static final Duration LEASE = ofSeconds(60);
-    private static final Duration SOON = ofSeconds(20);
+    private static final Duration SOON = ofSeconds(60);
 
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private Database database;
@@ -100,8 +100,8 @@ class LockAdminTest {
         assertThat(waiters).allSatisfy(waiter -> assertThat(waiter.holder()).startsWith(admin.process() + "/"));
         assertThat(waiters.get(0).waited()).isGreaterThan(waiters.get(1).waited());
         lock.release();
-        first.get(20, TimeUnit.SECONDS);
-        second.get(20, TimeUnit.SECONDS);
+        first.get(60, TimeUnit.SECONDS);
+        second.get(60, TimeUnit.SECONDS);
         assertThat(admin.waiters()).isEmpty();
     }
 
@@ -266,7 +266,7 @@ class LockAdminTest {
             assertThat(theirs.admin().waiting()).isZero();
         }
         for (Future<?> waiter : waiters) {
-            waiter.get(20, TimeUnit.SECONDS);
+            waiter.get(60, TimeUnit.SECONDS);
         }
         assertThat(mine.admin().waiting()).isZero();
     }

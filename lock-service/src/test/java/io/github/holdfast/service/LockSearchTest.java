@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 @OnEachDatabase
 class LockSearchTest {
 
-    private static final Duration SOON = ofSeconds(20);
+    private static final Duration SOON = ofSeconds(60);
     private static final LockFilter ALL = LockFilter.all();
 
     private Services services;

@@ -83,7 +83,7 @@ class ManyWaitersTest {
         // Each thread attempts once more after others can see it. Until then, it may need a connection.
         await().atMost(SOON).until(() -> {
             counting.reset();
-            await().during(ofSeconds(1)).atMost(ofSeconds(5)).until(() -> true);
+            await().during(ofSeconds(1)).atMost(SOON).until(() -> true);
             return counting.statements() <= 30;
         });
         return waiting;

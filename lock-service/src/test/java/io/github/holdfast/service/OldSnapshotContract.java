@@ -33,7 +33,7 @@ import org.springframework.dao.ConcurrencyFailureException;
  */
 abstract class OldSnapshotContract {
 
-    private static final Duration SOON = ofSeconds(20);
+    private static final Duration SOON = ofSeconds(60);
 
     /** What the transaction writes. */
     private enum Write {

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.BeforeEach;
 /** Empty tables, services on them, and the page of runbooks. */
 abstract class OnRunbookPage {
 
-    static final Duration SOON = ofSeconds(20);
+    static final Duration SOON = ofSeconds(60);
     static final LockRequest REQUEST = LockRequest.of(Runbook.LOCK).waitAtMost(SOON);
 
     Database database;

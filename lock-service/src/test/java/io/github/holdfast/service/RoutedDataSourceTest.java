@@ -92,7 +92,7 @@ class RoutedDataSourceTest {
         AtomicReference<@Nullable LockLost> told = new AtomicReference<>();
         LockHandle lock = first.acquire(REQUEST);
         lock.onLost(told::set);
-        await().atMost(ofSeconds(20)).until(() -> told.get() != null);
+        await().atMost(ofSeconds(60)).until(() -> told.get() != null);
         assertThat(lock.state()).isEqualTo(LockState.LOST);
     }
 }

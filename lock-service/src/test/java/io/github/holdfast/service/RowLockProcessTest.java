@@ -44,11 +44,11 @@ import org.springframework.transaction.support.TransactionTemplate;
 @OnEachDatabase({TestDatabase.H2_TCP, TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL})
 class RowLockProcessTest {
 
-    private static final Duration SOON = ofSeconds(20);
+    private static final Duration SOON = ofSeconds(60);
     private static final Duration ROUNDS = ofMinutes(3);
 
     /** What a busy machine, and two statements that wait one after the other, may add to a wait. */
-    private static final Duration LONGEST_DELAY = ofSeconds(5);
+    private static final Duration LONGEST_DELAY = ofSeconds(30);
 
     private static final LockRequest REQUEST = LockRequest.of("row").rowLock().waitAtMost(SOON);
 
@@ -106,7 +106,7 @@ class RowLockProcessTest {
             assertThat(waiter).isNotDone();
             long start = System.nanoTime();
             worker.kill();
-            Duration freedAfter = Duration.ofNanos(waiter.get(20, TimeUnit.SECONDS) - start);
+            Duration freedAfter = Duration.ofNanos(waiter.get(60, TimeUnit.SECONDS) - start);
             System.out.println(
                     database.kind().label() + ": kill -9 (" + command + ") freed a waiter after " + freedAfter);
         }

@@ -37,7 +37,7 @@ abstract class ShareHistoryContract {
 
     private static final int THREADS = 4;
     private static final Duration LENGTH = ofSeconds(4);
-    private static final Duration SOON = ofSeconds(20);
+    private static final Duration SOON = ofSeconds(60);
 
     /** Renewals begin when less than this is left of the lease. */
     private static final Duration LATE = ofMillis(60);

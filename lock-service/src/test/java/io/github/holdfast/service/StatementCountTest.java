@@ -217,12 +217,12 @@ class StatementCountTest {
         try (LeaderElection leading = theirs.election(request);
                 LeaderElection waiting = others.election(request)) {
             leading.start();
-            await().atMost(ofSeconds(20)).until(leading::isLeader);
+            await().atMost(ofSeconds(60)).until(leading::isLeader);
             counting.reset();
             assertThat(mine.admin().elections("", 100)).hasSize(1);
             row("list of elections, one with a leader, nobody waits", counting, 2, 2);
             waiting.start();
-            await().atMost(ofSeconds(20))
+            await().atMost(ofSeconds(60))
                     .until(() -> !others.admin().waitingNodes("election").isEmpty());
             counting.reset();
             assertThat(mine.admin().elections("", 100))
@@ -240,7 +240,7 @@ class StatementCountTest {
     /** Awaits these statements and commits, and those of the look for a waiter. */
     private void awaitLook(int statements, int commits, CountingDataSource counting) {
         int looks = isH2 ? 0 : 1;
-        await().atMost(ofSeconds(20)).until(() -> counting.commits() == commits + looks);
+        await().atMost(ofSeconds(60)).until(() -> counting.commits() == commits + looks);
         assertThat(counting.sql()).hasSize(statements + looks);
         counting.reset();
     }

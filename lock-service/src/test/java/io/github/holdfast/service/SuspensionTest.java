@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Test;
 @OnEachDatabase
 class SuspensionTest {
 
-    private static final Duration SOON = ofSeconds(20);
+    private static final Duration SOON = ofSeconds(60);
 
     private final FakeTicker ticker = new FakeTicker();
     private final Queue<LossCause> losses = new ConcurrentLinkedQueue<>();
@@ -161,7 +161,7 @@ class SuspensionTest {
         soon().until(() -> looks.statements() == 1);
         awaitAnotherLook();
         late.answer();
-        assertThat(renewal.get(20, TimeUnit.SECONDS)).isBetween(ofMinutes(80), ofMinutes(90));
+        assertThat(renewal.get(60, TimeUnit.SECONDS)).isBetween(ofMinutes(80), ofMinutes(90));
         lock.close();
     }
 

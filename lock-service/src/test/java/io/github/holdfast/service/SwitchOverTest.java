@@ -46,7 +46,7 @@ import org.springframework.jdbc.datasource.DelegatingDataSource;
 @TestInstance(Lifecycle.PER_CLASS) // One server of its own, which nobody else wants to write on.
 class SwitchOverTest {
 
-    private static final Duration SOON = ofSeconds(20);
+    private static final Duration SOON = ofSeconds(60);
 
     private static final LockRequest BY_LEASE = LockRequest.of("by lease").lease(ofMinutes(10));
 

@@ -98,7 +98,7 @@ class SynchronousReplicationTest {
             return false;
         }
         long unused = waitingCommits("count(pg_cancel_backend(pid))");
-        commit.get(20, TimeUnit.SECONDS);
+        commit.get(60, TimeUnit.SECONDS);
         return true;
     }
 

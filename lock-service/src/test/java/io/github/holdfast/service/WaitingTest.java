@@ -334,7 +334,7 @@ class WaitingTest {
     private static <T> T inAnotherThread(java.util.concurrent.Callable<T> work) throws Exception {
         ExecutorService other = Executors.newSingleThreadExecutor();
         try {
-            return other.submit(work).get(30, TimeUnit.SECONDS);
+            return other.submit(work).get(60, TimeUnit.SECONDS);
         } finally {
             other.shutdown();
         }

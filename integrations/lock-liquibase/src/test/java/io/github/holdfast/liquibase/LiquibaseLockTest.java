@@ -62,7 +62,7 @@ class LiquibaseLockTest {
         lock.protect(gone);
         forgotten.add(new WeakReference<>(gone));
         gone = null;
-        await().until(() -> {
+        await().atMost(Duration.ofSeconds(60)).until(() -> {
             System.gc();
             return forgotten.get(0).get() == null;
         });

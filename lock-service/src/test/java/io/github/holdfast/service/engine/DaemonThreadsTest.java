@@ -20,7 +20,7 @@ class DaemonThreadsTest {
         TENANT.set("of the first request");
         try {
             DaemonThreads.named("daemon").newThread(tenant).start();
-            assertThat(tenant.get(10, TimeUnit.SECONDS)).isNull();
+            assertThat(tenant.get(60, TimeUnit.SECONDS)).isNull();
         } finally {
             TENANT.remove();
         }
@@ -34,7 +34,7 @@ class DaemonThreadsTest {
         try (URLClassLoader ofTheRequest = new URLClassLoader(new URL[0], before)) {
             Thread.currentThread().setContextClassLoader(ofTheRequest);
             DaemonThreads.named("daemon").newThread(loader).start();
-            assertThat(loader.get(10, TimeUnit.SECONDS)).isSameAs(LockService.class.getClassLoader());
+            assertThat(loader.get(60, TimeUnit.SECONDS)).isSameAs(LockService.class.getClassLoader());
         } finally {
             Thread.currentThread().setContextClassLoader(before);
         }

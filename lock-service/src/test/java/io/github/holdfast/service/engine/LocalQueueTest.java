@@ -96,7 +96,7 @@ class LocalQueueTest {
         queue.released("report");
         await().until(() -> first.getState() == Thread.State.WAITING);
         queue.released("order");
-        first.join(10_000);
+        first.join(60_000);
         assertThat(first.isAlive()).isFalse();
     }
 

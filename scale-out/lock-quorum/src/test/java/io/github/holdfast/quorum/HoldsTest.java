@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 /** Holds when they are lost, and when the process has no threads left. */
 class HoldsTest {
 
-    private static final Duration LONG = Duration.ofSeconds(20);
+    private static final Duration LONG = Duration.ofSeconds(60);
 
     private final List<Database> databases = Stream.generate(() -> Database.create(TestDatabase.H2_MEMORY))
             .limit(3)

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 /** Which questions a member is asked that leaves others unanswered. */
 class MemberTest {
 
-    private static final Duration LONG = Duration.ofSeconds(20);
+    private static final Duration LONG = Duration.ofSeconds(60);
 
     private final List<Database> databases = Stream.generate(() -> Database.create(TestDatabase.H2_MEMORY))
             .limit(3)

@@ -140,7 +140,7 @@ class QuorumFailureTest extends TestOfServers {
         long start = System.nanoTime();
         LockHandle leased = one.locks().acquire(LockRequest.of("leased").lease(lease));
         LockHandle next = other.locks().acquire(LockRequest.of("leased").waitAtMost(LONG));
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(lease, lease.multipliedBy(4));
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(lease, lease.plusSeconds(30));
         assertThat(leased.state()).isEqualTo(LockState.LOST);
         assertThat(next.state()).isEqualTo(LockState.HELD);
     }
@@ -174,7 +174,7 @@ class QuorumFailureTest extends TestOfServers {
                 for (Future<Long> turn : turns) {
                     first = Math.min(first, turn.get(LONG.toSeconds() + 10, TimeUnit.SECONDS));
                 }
-                assertThat(Duration.ofNanos(first)).isLessThan(Duration.ofSeconds(5));
+                assertThat(Duration.ofNanos(first)).isLessThan(LONG.dividedBy(2));
             }
         } finally {
             threads.shutdownNow();

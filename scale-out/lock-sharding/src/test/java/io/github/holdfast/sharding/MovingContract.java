@@ -124,7 +124,7 @@ abstract class MovingContract extends TwoShards {
             assertThat(waiting).isNotDone();
             assertThat(a.locks().find(name)).as("the waiter has the first").isPresent();
             onB.close();
-            assertThat(waiting.get(20, SECONDS).release()).isEqualTo(ReleaseOutcome.RELEASED);
+            assertThat(waiting.get(60, SECONDS).release()).isEqualTo(ReleaseOutcome.RELEASED);
         }
     }
 
@@ -141,7 +141,7 @@ abstract class MovingContract extends TwoShards {
         await().atMost(SOON)
                 .until(() -> a.locks().find(name).orElseThrow().expiresIn().compareTo(little) < 0);
         held.close();
-        assertThat(waiting.get(20, SECONDS).remaining()).isBetween(little, lease);
+        assertThat(waiting.get(60, SECONDS).remaining()).isBetween(little, lease);
         ReleaseOutcome unused = waiting.get().release();
     }
 

@@ -74,7 +74,7 @@ abstract class MovingTroubleContract extends TwoShards {
                     .untilAsserted(() -> assertThat(b.locks().find(name)).isEmpty());
             assertThat(waiting).isNotDone();
             onA.close();
-            assertThat(waiting.get(20, SECONDS).fencingToken())
+            assertThat(waiting.get(60, SECONDS).fencingToken())
                     .isGreaterThan((name.startsWith("x:") ? onA : onB).fencingToken());
             ReleaseOutcome unused = waiting.get().release();
         }
@@ -90,7 +90,7 @@ abstract class MovingTroubleContract extends TwoShards {
             try (LockHandle onA = othersA.locks().acquire(lock(name).waitAtMost(SOON))) {
                 onB.close();
                 assertThatExceptionOfType(ExecutionException.class)
-                        .isThrownBy(() -> waiting.get(20, SECONDS))
+                        .isThrownBy(() -> waiting.get(60, SECONDS))
                         .withCauseInstanceOf(LockNotAcquiredException.class);
                 assertThat(b.locks().find(name)).isEmpty();
                 assertThat(onA.state()).isEqualTo(LockState.HELD);
@@ -145,7 +145,7 @@ abstract class MovingTroubleContract extends TwoShards {
 
     private static <T> T outcome(Future<T> future) {
         try {
-            return future.get(20, SECONDS);
+            return future.get(60, SECONDS);
         } catch (Exception failed) {
             throw new AssertionError(failed);
         }

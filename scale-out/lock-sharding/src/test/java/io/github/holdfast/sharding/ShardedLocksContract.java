@@ -130,7 +130,7 @@ abstract class ShardedLocksContract extends TwoShards {
             assertThatExceptionOfType(InterruptedException.class)
                     .isThrownBy(() ->
                             locks.acquireAll(List.of(lock("a:7"), lock("b:7").waitForever())));
-            interrupt.get(20, SECONDS);
+            interrupt.get(60, SECONDS);
             assertThat(locks.held("", 10)).extracting(LockInfo::owner).containsExactly(held.owner());
         }
     }
@@ -138,8 +138,8 @@ abstract class ShardedLocksContract extends TwoShards {
     /** The other node frees the first lock late, and never the second. */
     @Test
     void oneDeadlineIsForAllLocks() throws Exception {
-        Duration wait = ofSeconds(8);
-        Duration firstLease = ofSeconds(4);
+        Duration wait = ofSeconds(14);
+        Duration firstLease = ofSeconds(12);
         LockHandle first = otherLocks.acquire(lock("a:8").lease(firstLease));
         try (LockHandle second = otherLocks.acquire(lock("b:8"))) {
             long start = System.nanoTime();

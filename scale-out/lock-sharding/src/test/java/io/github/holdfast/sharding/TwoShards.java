@@ -21,7 +21,7 @@ import org.junit.jupiter.api.TestInstance.Lifecycle;
 @TestInstance(Lifecycle.PER_CLASS)
 abstract class TwoShards {
 
-    static final Duration SOON = ofSeconds(20);
+    static final Duration SOON = ofSeconds(60);
 
     final Nodes nodes = new Nodes();
     final ExecutorService threads = Executors.newCachedThreadPool();

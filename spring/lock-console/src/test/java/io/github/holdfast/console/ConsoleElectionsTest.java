@@ -28,7 +28,7 @@ import org.springframework.web.context.support.AnnotationConfigWebApplicationCon
 @TestInstance(Lifecycle.PER_CLASS)
 class ConsoleElectionsTest {
 
-    private static final Duration SOON = Duration.ofSeconds(20);
+    private static final Duration SOON = Duration.ofSeconds(60);
     private static final String STATE = "/holdfast/state";
     private static final ElectionRequest REPORTS =
             ElectionRequest.of("reports").candidate("<b>:8080").retryAfterEnd(Duration.ofMinutes(5));

@@ -46,7 +46,7 @@ import org.springframework.web.context.support.AnnotationConfigWebApplicationCon
 @TestInstance(Lifecycle.PER_CLASS)
 class ConsoleOverHttpTest {
 
-    private static final Duration SOON = Duration.ofSeconds(20);
+    private static final Duration SOON = Duration.ofSeconds(60);
     private static final Principal ALICE = () -> "alice";
 
     private final List<AnnotationConfigWebApplicationContext> applications = new ArrayList<>();

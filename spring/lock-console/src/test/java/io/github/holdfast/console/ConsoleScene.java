@@ -27,7 +27,7 @@ final class ConsoleScene implements AutoCloseable {
     static final String SCRIPT = "<script>document.title = 'harmed'</script>";
     static final String LONGEST_NAME = "import:" + "x".repeat(248);
 
-    private static final Duration SOON = Duration.ofSeconds(20);
+    private static final Duration SOON = Duration.ofSeconds(60);
 
     private final LockService shop;
     private final LockService billing;

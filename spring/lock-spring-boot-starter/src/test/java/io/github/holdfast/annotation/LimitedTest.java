@@ -46,7 +46,7 @@ import org.springframework.context.annotation.AnnotationConfigApplicationContext
 @TestInstance(Lifecycle.PER_CLASS)
 class LimitedTest {
 
-    private static final Duration SOON = Duration.ofSeconds(20);
+    private static final Duration SOON = Duration.ofSeconds(60);
     private static final SemaphoreRequest ONE = SemaphoreRequest.of("one").limit(1);
     private static final SemaphoreRequest BOTH =
             SemaphoreRequest.of("both permits").limit(1);

@@ -205,7 +205,7 @@ class LockedTest {
         Thread completing = new Thread(() -> work.complete("done"));
         completing.start();
         completing.join();
-        looked.toCompletableFuture().get(10, TimeUnit.SECONDS);
+        looked.toCompletableFuture().get(60, TimeUnit.SECONDS);
         assertThat(afterwards.get()).as("free before anybody goes on").isEmpty();
         assertThat(returned).isCompletedWithValue("done");
     }

@@ -197,7 +197,7 @@ class ScheduledLockTest {
     /** One thread calls both in turn: when one was called ten times, so was the other. */
     @Test
     void theSchedulerCallsTheProxy() {
-        await().atMost(Duration.ofSeconds(20)).until(() -> jobs.ticks() > 10);
+        await().atMost(Duration.ofSeconds(60)).until(() -> jobs.ticks() > 10);
         assertThat(jobs.scheduledRuns()).isEqualTo(1);
         assertThat(runs("scheduled")).extracting(RunInfo::status).containsExactly(LockRun.Status.SUCCEEDED);
     }
@@ -210,7 +210,7 @@ class ScheduledLockTest {
         begun.await();
         assertThat(runs("async")).extracting(RunInfo::status).containsExactly(LockRun.Status.RUNNING);
         end.countDown();
-        await().atMost(Duration.ofSeconds(20)).until(() -> runs("async").get(0).status() == LockRun.Status.SUCCEEDED);
+        await().atMost(Duration.ofSeconds(60)).until(() -> runs("async").get(0).status() == LockRun.Status.SUCCEEDED);
     }
 
     @Test

@@ -34,7 +34,7 @@ import tools.jackson.databind.json.JsonMapper;
 @OnDatabase(TestDatabase.H2_TCP)
 class DashboardTest {
 
-    private static final Duration SOON = Duration.ofSeconds(20);
+    private static final Duration SOON = Duration.ofSeconds(60);
     private static final Pattern METRIC = Pattern.compile("holdfast_\\w+");
     private static final Pattern LABELS = Pattern.compile("by \\(([^)]*)\\)|[{,]\\s*(\\w+)\\s*(?:=|!=)");
     private static final Pattern MEANING = Pattern.compile("_(count|sum|max)$");

@@ -27,7 +27,7 @@ import org.springframework.web.context.support.AnnotationConfigWebApplicationCon
 @TestInstance(Lifecycle.PER_CLASS)
 class ElectionsOverHttpTest {
 
-    private static final Duration SOON = Duration.ofSeconds(20);
+    private static final Duration SOON = Duration.ofSeconds(60);
     private static final String ELECTIONS = "/actuator/locks/elections";
     private static final String WAITING = "/actuator/locks/waiting";
     private static final Principal ALICE = () -> "alice";

@@ -73,8 +73,9 @@ class LockShutdownTest {
         LockHandle handle = locks.acquire(LockRequest.of("own thread"));
 
         CompletableFuture<Void> closing = CompletableFuture.runAsync(context::close, THREADS);
-        await().until(() ->
-                CompletableFuture.supplyAsync(() -> !isLockable(locks), THREADS).get());
+        await().atMost(LONG)
+                .until(() -> CompletableFuture.supplyAsync(() -> !isLockable(locks), THREADS)
+                        .get());
 
         assertThat(closing).isNotDone();
         assertThat(handle.state()).isEqualTo(LockState.HELD);

@@ -34,7 +34,7 @@ import org.springframework.web.context.support.AnnotationConfigWebApplicationCon
 @TestInstance(Lifecycle.PER_CLASS)
 class LocksOverHttpTest {
 
-    private static final Duration SOON = Duration.ofSeconds(20);
+    private static final Duration SOON = Duration.ofSeconds(60);
 
     private Database database;
     private AnnotationConfigWebApplicationContext context;

@@ -189,7 +189,7 @@ class FaultyDataSourceTest {
                 awaitStep();
                 faulty.down();
                 holder.rollback();
-                assertThat(failure.get(20, TimeUnit.SECONDS)).hasCauseInstanceOf(SQLException.class);
+                assertThat(failure.get(60, TimeUnit.SECONDS)).hasCauseInstanceOf(SQLException.class);
                 staysBroken(waiter);
             }
             assertThat(rows()).isEqualTo(1);

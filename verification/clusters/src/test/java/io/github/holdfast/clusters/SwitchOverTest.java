@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
  */
 class SwitchOverTest {
 
-    private static final Duration SOON = ofSeconds(20);
+    private static final Duration SOON = ofSeconds(60);
 
     @Test
     void locksGoOnWhenThePrimaryHasBecomeAStandby() throws Exception {

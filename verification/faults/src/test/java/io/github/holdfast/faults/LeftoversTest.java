@@ -15,6 +15,7 @@ import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManagerFactory;
 import java.sql.Connection;
+import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
@@ -81,7 +82,8 @@ class LeftoversTest {
     @Test
     void aThread() throws Exception {
         CountDownLatch isOver = new CountDownLatch(1);
-        Thread forgotten = new Thread(() -> await().until(() -> isOver.getCount() == 0), "forgotten");
+        Thread forgotten = new Thread(
+                () -> await().atMost(Duration.ofSeconds(60)).until(() -> isOver.getCount() == 0), "forgotten");
         forgotten.start();
         assertThat(leftovers.ofOpenService(ZERO)).contains("1 threads forgotten");
         isOver.countDown();
@@ -105,7 +107,7 @@ class LeftoversTest {
                 }
             });
             waiting.start();
-            await().until(() -> locks.admin().waiting() == 1);
+            await().atMost(Duration.ofSeconds(60)).until(() -> locks.admin().waiting() == 1);
             assertThat(leftovers.ofOpenService(ZERO)).anyMatch(text -> text.startsWith("in the queue"));
             waiting.interrupt();
             waiting.join();
