@@ -1,6 +1,5 @@
 package io.github.holdfast.service;
 
-import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -40,10 +39,10 @@ import org.junit.jupiter.api.TestInstance.Lifecycle;
 @TestInstance(Lifecycle.PER_CLASS) // Two services for all tests.
 class UnknownCommitTest {
 
-    private static final Duration SOON = ofSeconds(20);
+    private static final Duration SOON = ofSeconds(60);
 
     private static final LockRequest BY_NODE = LockRequest.of("ledger").waitAtMost(SOON);
-    private static final LockRequest BY_LEASE = BY_NODE.lease(ofMillis(500));
+    private static final LockRequest BY_LEASE = BY_NODE.lease(ofSeconds(3));
 
     private Ledger ledger;
     private FaultyDataSource faults;
@@ -137,9 +136,10 @@ class UnknownCommitTest {
         assertHasNoAnswer(() ->
                 mine.inTransaction(em -> mine.underLock(BY_LEASE, lock -> postWithoutAnswer(em, lock, Fault.DELAYED))));
         CompletableFuture<Void> next = CompletableFuture.runAsync(() -> post(theirs, BY_NODE));
+        await().atMost(SOON).until(() -> theirs.locks().find(BY_LEASE.name()).isEmpty());
         assertThatNobodyReads();
         land();
-        next.get(20, TimeUnit.SECONDS);
+        next.get(60, TimeUnit.SECONDS);
         assertThatNothingIsLost(2);
     }
 
@@ -151,7 +151,7 @@ class UnknownCommitTest {
         assertThat(lock.release()).isEqualTo(ReleaseOutcome.UNRESOLVED);
         assertThat(hasRead.getCount()).isEqualTo(1);
         land();
-        next.get(20, TimeUnit.SECONDS);
+        next.get(60, TimeUnit.SECONDS);
         assertThatNothingIsLost(2);
     }
 
@@ -194,10 +194,10 @@ class UnknownCommitTest {
             isUnanswered.countDown();
             untilItIsDecided(() -> post(mine, BY_NODE));
         });
-        assertThat(isUnanswered.await(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(isUnanswered.await(60, TimeUnit.SECONDS)).isTrue();
         assertThatNobodyReads();
         land();
-        retried.get(20, TimeUnit.SECONDS);
+        retried.get(60, TimeUnit.SECONDS);
         assertThatNothingIsLost(2);
     }
 
@@ -207,9 +207,9 @@ class UnknownCommitTest {
         assertHasNoAnswer(() ->
                 mine.inTransaction(em -> mine.underLock(unfenced, lock -> postWithoutAnswer(em, lock, Fault.DELAYED))));
         CompletableFuture<Void> next = CompletableFuture.runAsync(() -> post(theirs, unfenced));
-        assertThat(hasRead.await(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(hasRead.await(60, TimeUnit.SECONDS)).isTrue();
         land();
-        next.get(20, TimeUnit.SECONDS);
+        next.get(60, TimeUnit.SECONDS);
         assertThat(ledger.amount()).isEqualTo(1);
     }
 }
