@@ -1,5 +1,7 @@
 package io.github.holdfast.repository;
 
+import static io.github.holdfast.test.TestDatabase.MARIADB;
+import static io.github.holdfast.test.TestDatabase.MYSQL;
 import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -9,7 +11,6 @@ import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.repository.LockStore.WakeUpChannel;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
-import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManagerFactory;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -47,8 +48,7 @@ import org.junit.jupiter.api.Test;
  *
  * <p>The system property {@code holdfast.test.ring-seconds} says for how long (4).
  */
-// Those that have bells.
-@OnEachDatabase({TestDatabase.MARIADB, TestDatabase.MYSQL})
+@OnEachDatabase({MARIADB, MYSQL}) // Those that have bells.
 class MysqlBellTest {
 
     private static final Duration DURATION = ofSeconds(Long.getLong("holdfast.test.ring-seconds", 4));

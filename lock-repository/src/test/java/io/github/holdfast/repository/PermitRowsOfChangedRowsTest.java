@@ -1,11 +1,13 @@
 package io.github.holdfast.repository;
 
+import static io.github.holdfast.test.TestDatabase.MARIADB;
+import static io.github.holdfast.test.TestDatabase.MYSQL;
+
 import com.zaxxer.hikari.HikariConfig;
 import io.github.holdfast.test.OnEachDatabase;
-import io.github.holdfast.test.TestDatabase;
 
 /** {@link PermitRowsTest} where the driver counts the rows that a statement changes, not those that it finds. */
-@OnEachDatabase({TestDatabase.MARIADB, TestDatabase.MYSQL})
+@OnEachDatabase({MARIADB, MYSQL})
 class PermitRowsOfChangedRowsTest extends PermitRowsTest {
 
     @Override

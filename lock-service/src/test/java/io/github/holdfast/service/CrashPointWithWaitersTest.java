@@ -1,5 +1,9 @@
 package io.github.holdfast.service;
 
+import static io.github.holdfast.test.TestDatabase.MARIADB;
+import static io.github.holdfast.test.TestDatabase.MYSQL;
+import static io.github.holdfast.test.TestDatabase.POSTGRESQL;
+
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
 import io.github.holdfast.test.TestDatabase;
@@ -10,7 +14,7 @@ import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
 
 /** {@link CrashPointTest} while another node waits for each of its locks, so that each release wakes somebody. */
-@OnEachDatabase({TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL})
+@OnEachDatabase({POSTGRESQL, MARIADB, MYSQL})
 class CrashPointWithWaitersTest extends CrashPointTest {
 
     /** How the tests name their locks, without their numbers. */

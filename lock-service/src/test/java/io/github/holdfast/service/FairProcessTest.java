@@ -1,5 +1,7 @@
 package io.github.holdfast.service;
 
+import static io.github.holdfast.test.TestDatabase.MYSQL;
+import static io.github.holdfast.test.TestDatabase.POSTGRESQL;
 import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -10,7 +12,6 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.OnEachDatabase;
-import io.github.holdfast.test.TestDatabase;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,8 +20,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Three processes wait for a lock as fair requests, in a known order. The first one is killed or frozen. */
-// It takes a minute and a half on each. FairTest passes over a node that is not heard of on every database.
-@OnEachDatabase({TestDatabase.POSTGRESQL, TestDatabase.MYSQL})
+@OnEachDatabase({POSTGRESQL, MYSQL}) // A minute and a half on each.
 class FairProcessTest {
 
     private static final String NAME = "fair";

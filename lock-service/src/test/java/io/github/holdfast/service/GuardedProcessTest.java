@@ -1,5 +1,9 @@
 package io.github.holdfast.service;
 
+import static io.github.holdfast.test.TestDatabase.H2_TCP;
+import static io.github.holdfast.test.TestDatabase.MARIADB;
+import static io.github.holdfast.test.TestDatabase.MYSQL;
+import static io.github.holdfast.test.TestDatabase.POSTGRESQL;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.holdfast.service.GuardedWork.Acquire;
@@ -7,7 +11,6 @@ import io.github.holdfast.service.GuardedWork.Fence;
 import io.github.holdfast.service.GuardedWork.Figures;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
-import io.github.holdfast.test.TestDatabase;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -21,7 +24,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * Two processes update one row under one lock. Both are frozen between their reads and writes for longer than the lease, and
  * the lock is taken from them there.
  */
-@OnEachDatabase({TestDatabase.H2_TCP, TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL})
+@OnEachDatabase({H2_TCP, POSTGRESQL, MARIADB, MYSQL})
 @TestInstance(Lifecycle.PER_CLASS) // Two processes for all tests.
 class GuardedProcessTest {
 

@@ -1,8 +1,10 @@
 package io.github.holdfast.service;
 
+import static io.github.holdfast.test.TestDatabase.H2_FILE;
+import static io.github.holdfast.test.TestDatabase.H2_TCP;
+
 import io.github.holdfast.test.OnEachDatabase;
-import io.github.holdfast.test.TestDatabase;
 
 /** {@link LockServiceTest} in the modes of H2 that most other tests leave out. */
-@OnEachDatabase({TestDatabase.H2_FILE, TestDatabase.H2_TCP})
+@OnEachDatabase({H2_FILE, H2_TCP})
 class H2ModesTest extends LockServiceTest {}

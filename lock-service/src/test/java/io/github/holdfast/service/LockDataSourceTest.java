@@ -1,5 +1,9 @@
 package io.github.holdfast.service;
 
+import static io.github.holdfast.test.TestDatabase.H2_TCP;
+import static io.github.holdfast.test.TestDatabase.MARIADB;
+import static io.github.holdfast.test.TestDatabase.MYSQL;
+import static io.github.holdfast.test.TestDatabase.POSTGRESQL;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -23,7 +27,6 @@ import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
 import io.github.holdfast.test.FaultyDataSource.Fault;
 import io.github.holdfast.test.OnEachDatabase;
-import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManagerFactory;
 import java.sql.Connection;
 import java.time.Duration;
@@ -42,8 +45,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
 
 /** Connections that only lock operations use: what they are good for, and that none of them is kept or changed. */
-// Connections are to a server.
-@OnEachDatabase({TestDatabase.H2_TCP, TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL})
+@OnEachDatabase({H2_TCP, POSTGRESQL, MARIADB, MYSQL}) // Where connections are to a server.
 class LockDataSourceTest {
 
     private static final Duration NODE_LEASE = ofSeconds(8);

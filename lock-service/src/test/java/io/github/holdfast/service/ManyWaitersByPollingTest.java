@@ -1,10 +1,11 @@
 package io.github.holdfast.service;
 
+import static io.github.holdfast.test.TestDatabase.MYSQL;
+
 import io.github.holdfast.test.OnEachDatabase;
-import io.github.holdfast.test.TestDatabase;
 
 /** {@link ManyWaitersTest} where waiters poll although they could be woken. */
-@OnEachDatabase(TestDatabase.MYSQL)
+@OnEachDatabase(MYSQL)
 class ManyWaitersByPollingTest extends ManyWaitersTest {
 
     @Override

@@ -1,5 +1,9 @@
 package io.github.holdfast.service;
 
+import static io.github.holdfast.test.TestDatabase.H2_TCP;
+import static io.github.holdfast.test.TestDatabase.MARIADB;
+import static io.github.holdfast.test.TestDatabase.MYSQL;
+import static io.github.holdfast.test.TestDatabase.POSTGRESQL;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
@@ -13,7 +17,6 @@ import io.github.holdfast.service.engine.Pauses;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.OnEachDatabase;
-import io.github.holdfast.test.TestDatabase;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -22,7 +25,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** A process that holds locks for as long as it lives is killed, ends in good order, or is frozen and goes on. */
-@OnEachDatabase({TestDatabase.H2_TCP, TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL})
+@OnEachDatabase({H2_TCP, POSTGRESQL, MARIADB, MYSQL})
 class NodeProcessTest {
 
     /** A machine that stands still for some seconds does not end it. */

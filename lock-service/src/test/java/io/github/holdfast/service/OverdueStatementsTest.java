@@ -1,5 +1,8 @@
 package io.github.holdfast.service;
 
+import static io.github.holdfast.test.TestDatabase.MARIADB;
+import static io.github.holdfast.test.TestDatabase.MYSQL;
+import static io.github.holdfast.test.TestDatabase.POSTGRESQL;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -11,7 +14,6 @@ import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
 import io.github.holdfast.test.Proxy;
-import io.github.holdfast.test.TestDatabase;
 import java.sql.Connection;
 import java.time.Duration;
 import java.util.Set;
@@ -21,8 +23,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A foreign session has the row of a lock locked, and the server would let a statement wait for it for long. */
-// They let a statement wait for longer than the test.
-@OnEachDatabase({TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL})
+@OnEachDatabase({POSTGRESQL, MARIADB, MYSQL}) // Those that let a statement wait for long.
 class OverdueStatementsTest {
 
     private static final LockRequest REQUEST = LockRequest.of("overdue");

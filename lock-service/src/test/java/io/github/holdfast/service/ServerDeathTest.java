@@ -1,5 +1,9 @@
 package io.github.holdfast.service;
 
+import static io.github.holdfast.test.TestDatabase.H2_TCP;
+import static io.github.holdfast.test.TestDatabase.MARIADB;
+import static io.github.holdfast.test.TestDatabase.MYSQL;
+import static io.github.holdfast.test.TestDatabase.POSTGRESQL;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
@@ -43,8 +47,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The server ends the connections of a service that holds locks, or it crashes and comes back, soon or late. */
-// H2 in memory and in a file dies with its process.
-@OnEachDatabase({TestDatabase.H2_TCP, TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL})
+@OnEachDatabase({H2_TCP, POSTGRESQL, MARIADB, MYSQL}) // A server that can die.
 @TestInstance(Lifecycle.PER_CLASS) // One server of its own for all tests that kill it.
 class ServerDeathTest {
 

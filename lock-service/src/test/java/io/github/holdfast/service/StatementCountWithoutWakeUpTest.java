@@ -1,10 +1,12 @@
 package io.github.holdfast.service;
 
+import static io.github.holdfast.test.TestDatabase.MYSQL;
+import static io.github.holdfast.test.TestDatabase.POSTGRESQL;
+
 import io.github.holdfast.test.OnEachDatabase;
-import io.github.holdfast.test.TestDatabase;
 
 /** {@link StatementCountTest} when waiting threads only poll, on databases that could wake them. */
-@OnEachDatabase({TestDatabase.POSTGRESQL, TestDatabase.MYSQL})
+@OnEachDatabase({POSTGRESQL, MYSQL})
 class StatementCountWithoutWakeUpTest extends StatementCountTest {
 
     @Override

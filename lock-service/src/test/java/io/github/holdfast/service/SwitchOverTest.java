@@ -1,5 +1,8 @@
 package io.github.holdfast.service;
 
+import static io.github.holdfast.test.TestDatabase.MARIADB;
+import static io.github.holdfast.test.TestDatabase.MYSQL;
+import static io.github.holdfast.test.TestDatabase.POSTGRESQL;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
@@ -41,8 +44,7 @@ import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 
 /** The server only reads for a while, or the connections that there are lead to one that does, as after a planned switch-over. */
-// They can be told to only read.
-@OnEachDatabase({TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL})
+@OnEachDatabase({POSTGRESQL, MARIADB, MYSQL}) // Those that can be told to only read.
 @TestInstance(Lifecycle.PER_CLASS) // One server of its own, which nobody else wants to write on.
 class SwitchOverTest {
 

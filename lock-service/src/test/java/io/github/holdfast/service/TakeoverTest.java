@@ -1,5 +1,9 @@
 package io.github.holdfast.service;
 
+import static io.github.holdfast.test.TestDatabase.H2_TCP;
+import static io.github.holdfast.test.TestDatabase.MARIADB;
+import static io.github.holdfast.test.TestDatabase.MYSQL;
+import static io.github.holdfast.test.TestDatabase.POSTGRESQL;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -35,7 +39,7 @@ import org.junit.jupiter.api.Test;
  * A heartbeat is under way when the lease of its node ends: decided before, committed after, while somebody else takes the
  * node's lock over. If it is committed the holder has been told that it goes on holding the lock, so nobody else may.
  */
-@OnEachDatabase({TestDatabase.H2_TCP, TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL})
+@OnEachDatabase({H2_TCP, POSTGRESQL, MARIADB, MYSQL})
 class TakeoverTest {
 
     private static final int ROUNDS = 100;

@@ -1,5 +1,7 @@
 package io.github.holdfast.service;
 
+import static io.github.holdfast.test.TestDatabase.MYSQL;
+import static io.github.holdfast.test.TestDatabase.POSTGRESQL;
 import static java.time.Duration.ofMinutes;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -7,7 +9,6 @@ import io.github.holdfast.test.Database;
 import io.github.holdfast.test.JavaHome;
 import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.OnEachDatabase;
-import io.github.holdfast.test.TestDatabase;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -17,8 +18,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /** Virtual threads, in a process of their own, because the tests run on older JDKs too. */
-// Two drivers are enough: what matters happens in the process.
-@OnEachDatabase({TestDatabase.POSTGRESQL, TestDatabase.MYSQL})
+@OnEachDatabase({POSTGRESQL, MYSQL}) // What matters happens in the process.
 class VirtualThreadTest {
 
     /** Before 24 every {@code synchronized} of a driver pins (https://openjdk.org/jeps/491). */

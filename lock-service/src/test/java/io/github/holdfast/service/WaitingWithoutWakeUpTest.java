@@ -1,10 +1,12 @@
 package io.github.holdfast.service;
 
+import static io.github.holdfast.test.TestDatabase.MARIADB;
+import static io.github.holdfast.test.TestDatabase.POSTGRESQL;
+
 import io.github.holdfast.test.OnEachDatabase;
-import io.github.holdfast.test.TestDatabase;
 
 /** {@link WaitingTest} when waiting threads only poll, on databases that could wake them. */
-@OnEachDatabase({TestDatabase.POSTGRESQL, TestDatabase.MARIADB})
+@OnEachDatabase({POSTGRESQL, MARIADB})
 class WaitingWithoutWakeUpTest extends WaitingTest {
 
     @Override

@@ -1,5 +1,9 @@
 package io.github.holdfast.task;
 
+import static io.github.holdfast.test.TestDatabase.H2_TCP;
+import static io.github.holdfast.test.TestDatabase.MARIADB;
+import static io.github.holdfast.test.TestDatabase.MYSQL;
+import static io.github.holdfast.test.TestDatabase.POSTGRESQL;
 import static java.time.Duration.ZERO;
 import static java.time.Duration.ofDays;
 import static java.time.Duration.ofMillis;
@@ -27,7 +31,6 @@ import io.github.holdfast.test.FaultyDataSource;
 import io.github.holdfast.test.FaultyDataSource.Fault;
 import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.OnEachDatabase;
-import io.github.holdfast.test.TestDatabase;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -46,7 +49,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /** Tasks that run once in a while: which run when, and what is written down of them. */
-@OnEachDatabase({TestDatabase.H2_TCP, TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL})
+@OnEachDatabase({H2_TCP, POSTGRESQL, MARIADB, MYSQL})
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class TaskTest {
 

@@ -1,5 +1,9 @@
 package io.github.holdfast.liquibase;
 
+import static io.github.holdfast.test.TestDatabase.H2_TCP;
+import static io.github.holdfast.test.TestDatabase.MARIADB;
+import static io.github.holdfast.test.TestDatabase.MYSQL;
+import static io.github.holdfast.test.TestDatabase.POSTGRESQL;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
@@ -21,7 +25,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Processes that apply a changelog at their start. One of them is killed in the middle, or has a wrong clock. */
-@OnEachDatabase({TestDatabase.H2_TCP, TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL})
+@OnEachDatabase({H2_TCP, POSTGRESQL, MARIADB, MYSQL})
 class LiquibaseProcessTest {
 
     private static final Duration SOON = Duration.ofMinutes(2);

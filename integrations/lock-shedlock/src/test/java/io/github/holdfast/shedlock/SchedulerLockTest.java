@@ -1,5 +1,7 @@
 package io.github.holdfast.shedlock;
 
+import static io.github.holdfast.test.TestDatabase.MYSQL;
+import static io.github.holdfast.test.TestDatabase.POSTGRESQL;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static java.util.stream.Collectors.counting;
@@ -11,7 +13,6 @@ import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
-import io.github.holdfast.test.TestDatabase;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,8 +36,7 @@ import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 
 /** Two applications with the starter and this module, and with ShedLock's own annotations: each period has one run. */
-// Their clock is another process's.
-@OnEachDatabase({TestDatabase.POSTGRESQL, TestDatabase.MYSQL})
+@OnEachDatabase({POSTGRESQL, MYSQL}) // Those whose clock is another process's.
 class SchedulerLockTest {
 
     /** How long both are watched. */

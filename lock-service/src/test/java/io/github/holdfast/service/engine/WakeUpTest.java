@@ -2,6 +2,9 @@ package io.github.holdfast.service.engine;
 
 import static io.github.holdfast.service.engine.ServiceSettings.WakeUp.WHERE_POSSIBLE;
 import static io.github.holdfast.service.engine.ServiceSettings.Writers.AS_THE_DATABASE_ALLOWS;
+import static io.github.holdfast.test.TestDatabase.MARIADB;
+import static io.github.holdfast.test.TestDatabase.MYSQL;
+import static io.github.holdfast.test.TestDatabase.POSTGRESQL;
 import static java.time.Duration.ofDays;
 import static java.time.Duration.ofHours;
 import static java.time.Duration.ofMillis;
@@ -57,8 +60,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Who waits is woken by the release on another node, and finds the lock by itself when it is not. */
-// They can wake a session.
-@OnEachDatabase({TestDatabase.POSTGRESQL, TestDatabase.MARIADB, TestDatabase.MYSQL})
+@OnEachDatabase({POSTGRESQL, MARIADB, MYSQL}) // Those that wake sessions.
 class WakeUpTest {
 
     private static final int ROUNDS = 20;

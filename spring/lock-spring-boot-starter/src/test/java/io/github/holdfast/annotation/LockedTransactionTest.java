@@ -1,5 +1,8 @@
 package io.github.holdfast.annotation;
 
+import static io.github.holdfast.test.TestDatabase.H2_MEMORY;
+import static io.github.holdfast.test.TestDatabase.MYSQL;
+import static io.github.holdfast.test.TestDatabase.POSTGRESQL;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -11,7 +14,6 @@ import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
-import io.github.holdfast.test.TestDatabase;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
@@ -34,7 +36,7 @@ import org.springframework.transaction.annotation.EnableTransactionManagement;
  * The lock and the permits are taken before the transaction begins and given back after its commit, wherever the annotations
  * stand, and whatever order the transactions have.
  */
-@OnEachDatabase({TestDatabase.H2_MEMORY, TestDatabase.POSTGRESQL, TestDatabase.MYSQL})
+@OnEachDatabase({H2_MEMORY, POSTGRESQL, MYSQL})
 @TestInstance(Lifecycle.PER_CLASS)
 class LockedTransactionTest {
 

@@ -1,5 +1,7 @@
 package io.github.holdfast.annotation;
 
+import static io.github.holdfast.test.TestDatabase.MYSQL;
+import static io.github.holdfast.test.TestDatabase.POSTGRESQL;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
@@ -12,7 +14,6 @@ import io.github.holdfast.test.Database;
 import io.github.holdfast.test.JavaHome;
 import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.OnEachDatabase;
-import io.github.holdfast.test.TestDatabase;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -26,8 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 /** Two applications schedule one task; one of them is killed twice in the middle of a run. What happened is read from the history. */
-// It is promised for servers.
-@OnEachDatabase({TestDatabase.POSTGRESQL, TestDatabase.MYSQL})
+@OnEachDatabase({POSTGRESQL, MYSQL}) // Those that it is promised for.
 class ScheduledLockProcessTest {
 
     /** How long both are watched. */

@@ -34,8 +34,8 @@ record Mutation(
 
     private static final String SUFFIX = ".patch";
 
-    private static final Pattern HEADER = Pattern.compile(
-            "# (.+)\n# -pl (\\S+) -Dtest=([\\w$]+#\\w+)(?: -Dholdfast.test.databases=(\\w+))?\n"
+    private static final Pattern HEADER =
+            Pattern.compile("# (.+)\n# -pl (\\S+) -Dtest=([\\w$]+#\\w+)(?: -Dholdfast.test.databases=(\\w+))?\n"
                     + "--- a/(\\S+/src/main/\\S+)\n\\+\\+\\+ b/\\5\n@@ ");
 
     /** All patches, in the order of their names. */

@@ -19,10 +19,10 @@ class MutationPatchTest {
 
     private static final Pattern TEST = Pattern.compile("(\\w+)(?:\\$(\\w+))?#(\\w+)");
 
-    private static final Pattern DATABASES = Pattern.compile("\n@OnEachDatabase(?:\\(([^)]+)\\))?\n");
+    private static final Pattern DATABASES = Pattern.compile("\n@OnEachDatabase(?:\\(([^)]+)\\))?");
 
     /** What the annotation means without kinds. */
-    private static final String DEFAULT = ".H2_MEMORY, .POSTGRESQL, .MARIADB, .MYSQL";
+    private static final String DEFAULT = "H2_MEMORY, POSTGRESQL, MARIADB, MYSQL";
 
     static List<Mutation> mutations() {
         return Mutation.all();
@@ -53,7 +53,7 @@ class MutationPatchTest {
                 .isEqualTo(!mutation.database().isEmpty());
         if (!mutation.database().isEmpty()) {
             assertThat(databases.group(1) == null ? DEFAULT : databases.group(1))
-                    .containsIgnoringCase("." + mutation.database());
+                    .containsIgnoringCase(mutation.database());
         }
     }
 
