@@ -30,7 +30,7 @@ class SemaphoreHistoryTest extends ShareHistoryContract {
     @Override
     LockHandle acquire(LockService service, String name, int weight, Use use) throws InterruptedException {
         SemaphoreRequest request =
-                SemaphoreRequest.of(name).limit(limit()).permits(weight).waitAtMost(ofSeconds(20));
+                SemaphoreRequest.of(name).limit(limit()).permits(weight).waitAtMost(ofSeconds(60));
         return service.semaphore(use.lease().map(request::lease).orElse(request))
                 .acquire();
     }

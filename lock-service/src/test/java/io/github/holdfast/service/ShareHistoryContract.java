@@ -9,6 +9,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.PausingDataSource;
@@ -138,7 +139,8 @@ abstract class ShareHistoryContract {
 
         void release() {
             isHolding();
-            assertThat(handle.release()).isIn(ReleaseOutcome.RELEASED, ReleaseOutcome.LOST);
+            // On a busy machine, a release may be repeated in the background.
+            assertThat(handle.release()).isIn(ReleaseOutcome.RELEASED, ReleaseOutcome.LOST, ReleaseOutcome.UNRESOLVED);
         }
     }
 
@@ -370,6 +372,8 @@ abstract class ShareHistoryContract {
                 holder.holdFor(ofMillis(400));
             } catch (LockLostException late) {
                 assertThat(holder.isHolding()).isFalse();
+            } catch (LockStoreException busy) {
+                FairContract.assertBusy(busy);
             }
         }
 

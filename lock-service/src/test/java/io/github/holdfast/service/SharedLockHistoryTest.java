@@ -44,7 +44,7 @@ class SharedLockHistoryTest extends ShareHistoryContract {
 
     @Override
     LockHandle acquire(LockService service, String name, int weight, Use use) throws InterruptedException {
-        LockRequest all = LockRequest.of(name).waitAtMost(ofSeconds(20));
+        LockRequest all = LockRequest.of(name).waitAtMost(ofSeconds(60));
         LockRequest request = weight == ALL ? all : all.shared();
         // A thread whose share is dead does not know yet, and would re-enter it.
         return service.acquire(use.lease().map(request::lease).orElse(request)).detach();
