@@ -121,7 +121,7 @@ class DashboardTest {
                 EntityManagerFactory unit = beans.entityManagerFactory(pool);
                 LockService locks = LockService.builder(unit)
                         .withoutHousekeeping()
-                        .nodeLease(Duration.ofSeconds(2))
+                        .nodeLease(Duration.ofSeconds(6))
                         .listener(meters)
                         .build()) {
             meters.observe(locks);

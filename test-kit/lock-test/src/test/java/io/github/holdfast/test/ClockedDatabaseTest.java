@@ -28,7 +28,7 @@ class ClockedDatabaseTest {
             clocked.database()
                     .queryForString(kind == TestDatabase.POSTGRESQL ? "select pg_sleep(1)" : "select sleep(1)");
             assertThat(Duration.between(before, now(clocked.database())))
-                    .isBetween(Duration.ofMillis(990), Duration.ofSeconds(10));
+                    .isBetween(Duration.ofMillis(990), Duration.ofSeconds(60));
 
             for (int hour = 0; hour < 2; hour++) {
                 LocalDateTime other = LocalDateTime.parse("2027-11-07T05:59:50").plusHours(hour);
@@ -73,16 +73,16 @@ class ClockedDatabaseTest {
             try (JavaProcess worker = JavaProcess.of(Worker.class)
                     .env(FakeTime.environment(offset))
                     .start()) {
-                Instant clock = Instant.parse(worker.awaitLine(line -> true, Duration.ofSeconds(30)));
-                assertThat(clock).isCloseTo(Instant.now().plus(offset), within(20, ChronoUnit.SECONDS));
-                long waited = Long.parseLong(worker.awaitLine(line -> true, Duration.ofSeconds(30)));
-                assertThat(waited).isBetween(295L, 5000L);
+                Instant clock = Instant.parse(worker.awaitLine(line -> true, Duration.ofSeconds(60)));
+                assertThat(clock).isCloseTo(Instant.now().plus(offset), within(60, ChronoUnit.SECONDS));
+                long waited = Long.parseLong(worker.awaitLine(line -> true, Duration.ofSeconds(60)));
+                assertThat(waited).isBetween(295L, 60_000L);
             }
         }
     }
 
     private static void shows(ClockedDatabase clocked, LocalDateTime utc) {
-        assertThat(now(clocked.database())).isCloseTo(utc.toInstant(ZoneOffset.UTC), within(5, ChronoUnit.SECONDS));
+        assertThat(now(clocked.database())).isCloseTo(utc.toInstant(ZoneOffset.UTC), within(60, ChronoUnit.SECONDS));
     }
 
     private static Instant now(Database database) {

@@ -18,7 +18,7 @@ final class HistoryChecker {
      * A checker.
      *
      * @param freeWithin how long after the faults a lock may still be held by what they have left: the lease, the lock delay, and
-     *     a second
+     *     what a busy machine adds
      */
     HistoryChecker(Duration freeWithin) {
         this.freeWithin = freeWithin;
