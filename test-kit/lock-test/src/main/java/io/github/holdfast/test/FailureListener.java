@@ -49,8 +49,7 @@ public final class FailureListener implements LauncherSessionListener {
         OPEN_SESSIONS.decrementAndGet();
     }
 
-    /** Prints what fails. */
-    static final class Printer implements TestExecutionListener {
+    private static final class Printer implements TestExecutionListener {
 
         private final PrintStream console;
         private @Nullable TestPlan plan;
