@@ -3,8 +3,10 @@ package io.github.holdfast.repository;
 import io.github.holdfast.test.TestDatabase;
 import java.time.ZoneId;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 
 /** H2 has no time zone of its own, and its clock is that of the process. */
+@Tag("outage")
 class ClockChangeTest {
 
     @Nested

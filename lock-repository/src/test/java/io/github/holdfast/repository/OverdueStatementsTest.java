@@ -17,9 +17,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The repetition of a cancellation, and the threads, on a clock that the test moves. */
+@Tag("outage")
 class OverdueStatementsTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(1);

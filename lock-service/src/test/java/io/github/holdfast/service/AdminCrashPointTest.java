@@ -31,11 +31,13 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The connection breaks in what operators do, in the runs of tasks, and while a service is built and closed. */
+@Tag("crash-point")
 @OnEachDatabase
 class AdminCrashPointTest extends CrashPoints {
 

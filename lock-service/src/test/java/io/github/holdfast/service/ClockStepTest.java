@@ -26,12 +26,14 @@ import java.util.List;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Another machine becomes the database, whose clock is ahead. That is the same as if all instants in the tables were earlier by so
  * much, which can be done here on every database and to the millisecond.
  */
+@Tag("outage")
 @OnEachDatabase
 class ClockStepTest {
 

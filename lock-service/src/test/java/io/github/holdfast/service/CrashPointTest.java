@@ -28,6 +28,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,6 +38,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * The connection breaks at each statement and each commit of each operation. Afterwards either the caller holds the lock,
  * or it is free within its lease; and the count of a chosen owner is never too low.
  */
+@Tag("crash-point")
 @OnEachDatabase
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class CrashPointTest {

@@ -12,8 +12,10 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 
 /** {@link CrashPointTest} while another node waits for each of its locks, so that each release wakes somebody. */
+@Tag("crash-point")
 @OnEachDatabase({POSTGRESQL, MARIADB, MYSQL})
 class CrashPointWithWaitersTest extends CrashPointTest {
 

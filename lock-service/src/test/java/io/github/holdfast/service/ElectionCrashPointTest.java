@@ -7,9 +7,11 @@ import io.github.holdfast.election.LeaderElection;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.test.OnEachDatabase;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The connection breaks in what is asked of an election. Afterwards, nobody leads who does not know it. */
+@Tag("crash-point")
 @OnEachDatabase
 class ElectionCrashPointTest extends CrashPoints {
 

@@ -28,9 +28,11 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What elections cost, and what becomes of them when the database or their service goes away. */
+@Tag("outage")
 @OnEachDatabase({H2_TCP, POSTGRESQL, MARIADB, MYSQL})
 class ElectionOutageTest {
 

@@ -26,12 +26,14 @@ import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Two processes take part in an election, while the leader resigns, is killed, frozen, or cut off from the database. The system property
  * {@code holdfast.election.rounds} says how often.
  */
+@Tag("process")
 @OnEachDatabase({H2_TCP, POSTGRESQL, MARIADB, MYSQL})
 class ElectionProcessTest {
 

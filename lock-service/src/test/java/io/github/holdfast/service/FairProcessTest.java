@@ -17,9 +17,11 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Three processes wait for a lock as fair requests, in a known order. The first one is killed or frozen. */
+@Tag("process")
 @OnEachDatabase({POSTGRESQL, MYSQL}) // A minute and a half on each.
 class FairProcessTest {
 

@@ -17,10 +17,12 @@ import java.util.Collections;
 import java.util.List;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Two processes whose threads all want the same name, all the time. {@link WaitingTest} has those of one process. */
+@Tag("process")
 @OnEachDatabase({H2_TCP, POSTGRESQL, MARIADB, MYSQL})
 class FairnessTest {
 

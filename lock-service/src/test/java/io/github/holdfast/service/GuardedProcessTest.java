@@ -14,6 +14,7 @@ import io.github.holdfast.test.OnEachDatabase;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
@@ -24,6 +25,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * Two processes update one row under one lock. Both are frozen between their reads and writes for longer than the lease, and
  * the lock is taken from them there.
  */
+@Tag("process")
 @OnEachDatabase({H2_TCP, POSTGRESQL, MARIADB, MYSQL})
 @TestInstance(Lifecycle.PER_CLASS) // Two processes for all tests.
 class GuardedProcessTest {

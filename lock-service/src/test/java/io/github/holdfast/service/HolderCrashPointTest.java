@@ -19,11 +19,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The connection breaks in what a holder does with its handle, and in what does several things at once. */
+@Tag("crash-point")
 @OnEachDatabase
 class HolderCrashPointTest extends CrashPoints {
 

@@ -29,10 +29,12 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /** What a user of {@link LockService} relies on, between two services on one database. */
+@Tag("every-database")
 @OnEachDatabase
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class LockServiceTest {

@@ -20,9 +20,11 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What many threads cost that wait, and that each of them gets its lock. */
+@Tag("long")
 @OnEachDatabase
 class ManyWaitersTest {
 

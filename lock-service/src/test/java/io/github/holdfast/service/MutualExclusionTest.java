@@ -16,9 +16,11 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** At most one owner at a time: shown by counters that lose counts when two increment them at once. */
+@Tag("every-database")
 @OnEachDatabase
 class MutualExclusionTest {
 

@@ -12,11 +12,13 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.test.OnEachDatabase;
 import java.util.concurrent.Callable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The connection breaks in what is done with a lock that lives as long as its node, and while one is taken from a dead holder. */
+@Tag("crash-point")
 @OnEachDatabase
 class NodeCrashPointTest extends CrashPoints {
 

@@ -22,9 +22,11 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A process that holds locks for as long as it lives is killed, ends in good order, or is frozen and goes on. */
+@Tag("process")
 @OnEachDatabase({H2_TCP, POSTGRESQL, MARIADB, MYSQL})
 class NodeProcessTest {
 

@@ -31,9 +31,11 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The database is down, or the tables are not there. */
+@Tag("outage")
 @OnEachDatabase({H2_TCP, POSTGRESQL, MARIADB, MYSQL})
 class OutageTest {
 

@@ -18,11 +18,13 @@ import java.sql.Connection;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A foreign session has the row of a lock locked, and the server would let a statement wait for it for long. */
+@Tag("outage")
 @OnEachDatabase({POSTGRESQL, MARIADB, MYSQL}) // Those that let a statement wait for long.
 class OverdueStatementsTest {
 

@@ -20,11 +20,13 @@ import io.github.holdfast.test.TestDatabase;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Several processes, one of which is killed, or has a wrong clock, or another time zone. */
+@Tag("process")
 @OnEachDatabase({H2_TCP, POSTGRESQL, MARIADB, MYSQL}) // For several processes.
 class ProcessTest {
 

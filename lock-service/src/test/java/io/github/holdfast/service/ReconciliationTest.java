@@ -36,9 +36,11 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Rows that a living node holds for nobody, because an answer was lost, are freed; those that somebody holds are not. */
+@Tag("outage")
 @OnEachDatabase
 class ReconciliationTest {
 

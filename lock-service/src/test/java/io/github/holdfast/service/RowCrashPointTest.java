@@ -13,11 +13,13 @@ import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.test.OnEachDatabase;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The connection breaks in what is done with a row lock, of a caller's transaction or with one of its own. */
+@Tag("crash-point")
 @OnEachDatabase
 class RowCrashPointTest extends CrashPoints {
 

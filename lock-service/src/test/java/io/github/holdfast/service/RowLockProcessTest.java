@@ -37,6 +37,7 @@ import java.util.concurrent.TimeUnit;
 import org.hibernate.cfg.AvailableSettings;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -44,6 +45,7 @@ import org.springframework.orm.jpa.JpaTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 /** Row locks of several processes, of processes that are killed, and on connections that break. */
+@Tag("process")
 @OnEachDatabase({H2_TCP, POSTGRESQL, MARIADB, MYSQL})
 class RowLockProcessTest {
 

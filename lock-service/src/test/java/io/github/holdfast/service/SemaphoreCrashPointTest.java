@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -28,6 +29,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * The connection breaks in what is done with the permits of a semaphore. Afterwards, an acquisition that succeeded has one row, one
  * that failed soon has none, and no more permits are granted than the limit says.
  */
+@Tag("crash-point")
 @OnEachDatabase
 class SemaphoreCrashPointTest extends CrashPoints {
 

@@ -7,8 +7,10 @@ import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.test.OnEachDatabase;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
+import org.junit.jupiter.api.Tag;
 
 /** The permits of a semaphore never exceed its limit. */
+@Tag("long")
 @OnEachDatabase
 class SemaphoreHistoryTest extends ShareHistoryContract {
 

@@ -40,6 +40,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
@@ -47,6 +48,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The server ends the connections of a service that holds locks, or it crashes and comes back, soon or late. */
+@Tag("outage")
 @OnEachDatabase({H2_TCP, POSTGRESQL, MARIADB, MYSQL}) // A server that can die.
 @TestInstance(Lifecycle.PER_CLASS) // One server of its own for all tests that kill it.
 class ServerDeathTest {

@@ -373,7 +373,7 @@ abstract class ShareHistoryContract {
             } catch (LockLostException late) {
                 assertThat(holder.isHolding()).isFalse();
             } catch (LockStoreException busy) {
-                FairContract.assertBusy(busy);
+                FairTest.assertBusy(busy);
             }
         }
 

@@ -23,6 +23,7 @@ import io.github.holdfast.test.OnEachDatabase;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -31,6 +32,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * The connection breaks in what is done with a shared lock. Afterwards, an acquisition that succeeded has one row, one that failed soon
  * has none, and nobody has the lock alone while somebody shares it.
  */
+@Tag("crash-point")
 @OnEachDatabase
 class SharedLockCrashPointTest extends CrashPoints {
 

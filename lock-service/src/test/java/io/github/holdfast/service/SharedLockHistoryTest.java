@@ -10,8 +10,10 @@ import io.github.holdfast.test.OnEachDatabase;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
 
 /** Whoever has a lock alone has all of it, and whoever shares it has one part. So nobody shares what somebody has alone. */
+@Tag("long")
 @OnEachDatabase
 class SharedLockHistoryTest extends ShareHistoryContract {
 

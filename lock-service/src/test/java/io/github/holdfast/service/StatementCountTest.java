@@ -26,9 +26,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What each operation costs in statements and commits; the table in {@code docs/performance.md} is this one. */
+@Tag("every-database")
 @OnEachDatabase
 class StatementCountTest {
 

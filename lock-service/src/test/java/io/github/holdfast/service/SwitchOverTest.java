@@ -38,12 +38,14 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 
 /** The server only reads for a while, or the connections that there are lead to one that does, as after a planned switch-over. */
+@Tag("outage")
 @OnEachDatabase({POSTGRESQL, MARIADB, MYSQL}) // Those that can be told to only read.
 @TestInstance(Lifecycle.PER_CLASS) // One server of its own, which nobody else wants to write on.
 class SwitchOverTest {

@@ -26,6 +26,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -36,6 +37,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * primary alone, and the client is told success
  * (https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION).
  */
+@Tag("outage")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class SynchronousReplicationTest {
 

@@ -16,6 +16,7 @@ import jakarta.persistence.EntityManager;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -27,6 +28,7 @@ import org.springframework.transaction.support.TransactionTemplate;
  * The connection breaks in a caller's transaction under a lock: what is acknowledged is there, what failed before its commit was
  * sent is not, and the lock is free after it.
  */
+@Tag("crash-point")
 @OnEachDatabase
 class TransactionCrashPointTest extends CrashPoints {
 

@@ -22,6 +22,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -30,6 +31,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * its attempts, its place, its mark, its node, its looks, and what it listens with. The thread is served all the same, and leaves
  * nothing.
  */
+@Tag("crash-point")
 @OnEachDatabase
 class WaiterCrashPointTest {
 

@@ -25,6 +25,7 @@ import java.util.stream.LongStream;
 import net.javacrumbs.shedlock.core.LockAssert;
 import net.javacrumbs.shedlock.spring.annotation.EnableSchedulerLock;
 import net.javacrumbs.shedlock.spring.annotation.SchedulerLock;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -36,6 +37,7 @@ import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 
 /** Two applications with the starter and this module, and with ShedLock's own annotations: each period has one run. */
+@Tag("process")
 @OnEachDatabase({POSTGRESQL, MYSQL}) // Those whose clock is another process's.
 class SchedulerLockTest {
 

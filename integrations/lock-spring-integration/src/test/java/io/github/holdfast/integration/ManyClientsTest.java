@@ -17,11 +17,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Lock;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
 
 /** Many clients want one lock at the same moment. */
+@Tag("process")
 @OnEachDatabase
 @TestInstance(Lifecycle.PER_CLASS)
 class ManyClientsTest {

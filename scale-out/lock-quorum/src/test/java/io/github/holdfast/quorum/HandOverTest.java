@@ -25,12 +25,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Three clients hand a lock over on five databases of four kinds, while random members are away. A checker sees each holder and each
  * token. {@code -Dholdfast.quorum.handovers=1000} makes it longer.
  */
+@Tag("outage")
 class HandOverTest {
 
     private static final int HAND_OVERS = Integer.getInteger("holdfast.quorum.handovers", 60);

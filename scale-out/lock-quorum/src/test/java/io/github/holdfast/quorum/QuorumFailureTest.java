@@ -23,9 +23,11 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Servers of several kinds that are killed, restarted and set back, clocks that are apart, and clients that are in each other's way. */
+@Tag("outage")
 class QuorumFailureTest extends TestOfServers {
 
     @Test

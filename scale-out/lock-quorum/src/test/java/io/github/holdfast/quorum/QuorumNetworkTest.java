@@ -17,9 +17,11 @@ import io.github.holdfast.test.TestDatabase;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Networks that freeze, break, or are slow, in front of servers of several kinds. */
+@Tag("outage")
 class QuorumNetworkTest extends TestOfServers {
 
     private static final Duration MEMBER_TIMEOUT = Duration.ofMillis(500);

@@ -3,8 +3,10 @@ package io.github.holdfast.sharding;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 
 /** {@link ShardFailureContract} for each kind of server. The other shard is in this process. */
+@Tag("outage")
 class ShardFailureTest {
 
     @Nested

@@ -23,10 +23,12 @@ import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 /** Two applications schedule one task; one of them is killed twice in the middle of a run. What happened is read from the history. */
+@Tag("process")
 @OnEachDatabase({POSTGRESQL, MYSQL}) // Those that it is promised for.
 class ScheduledLockProcessTest {
 

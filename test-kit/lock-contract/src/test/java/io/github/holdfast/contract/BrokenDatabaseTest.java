@@ -9,10 +9,12 @@ import io.github.holdfast.test.TestDatabase;
 import java.util.Objects;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The contract fails, and says why, on a database that does not keep to it. */
+@Tag("outage")
 @OnDatabase(TestDatabase.H2_MEMORY)
 class BrokenDatabaseTest {
 

@@ -10,6 +10,7 @@ import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.platform.commons.support.AnnotationSupport;
 import org.junit.platform.commons.support.ReflectionSupport;
 import org.junit.platform.engine.ConfigurationParameters;
@@ -54,6 +55,9 @@ public final class EachDatabaseEngine implements TestEngine {
 
     /** The configuration parameter with the name of the kind. */
     private static final String KIND = "holdfast.test.kind";
+
+    /** The system property with the kinds that most classes are run on. */
+    private static final String USUAL = "holdfast.test.usual-databases";
 
     /** Called by JUnit. */
     public EachDatabaseEngine() {}
@@ -104,9 +108,7 @@ public final class EachDatabaseEngine implements TestEngine {
                                     .add(each)));
         }
         selected.forEach((type, selectors) -> {
-            OnEachDatabase annotation =
-                    AnnotationSupport.findAnnotation(type, OnEachDatabase.class).orElseThrow();
-            for (TestDatabase kind : annotation.value()) {
+            for (TestDatabase kind : kinds(type)) {
                 Run run = new Run(id, type, kind);
                 TestDescriptor tests = jupiter()
                         .discover(
@@ -119,6 +121,21 @@ public final class EachDatabaseEngine implements TestEngine {
             }
         });
         return root;
+    }
+
+    private static List<TestDatabase> kinds(Class<?> type) {
+        List<TestDatabase> all = List.of(AnnotationSupport.findAnnotation(type, OnEachDatabase.class)
+                .orElseThrow()
+                .value());
+        Set<String> usual = Set.of(System.getProperty(USUAL, "").split(","));
+        boolean isEverywhere = AnnotationSupport.findRepeatableAnnotations(type, Tag.class).stream()
+                .anyMatch(tag -> tag.value().equals(OnEachDatabase.EVERYWHERE));
+        if (isEverywhere || usual.contains("")) {
+            return all;
+        }
+        List<TestDatabase> some =
+                all.stream().filter(kind -> usual.contains(kind.key())).toList();
+        return some.isEmpty() ? all.subList(0, 1) : some;
     }
 
     /** Returns the selector, or those of all classes with the annotation instead of one that looks for classes. */

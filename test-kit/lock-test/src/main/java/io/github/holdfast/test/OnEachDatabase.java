@@ -6,10 +6,14 @@ import java.lang.annotation.Inherited;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
- * Runs a top-level test class once on each kind of database. Each run is as if the class were alone and had {@link OnDatabase}: it
+ * Runs a top-level test class once on each kind of database. The system property {@code holdfast.test.usual-databases} restricts
+ * this to some kinds, or to the first if it names none of the class. Classes with the tag {@link #EVERYWHERE} ignore it.
+ *
+ * <p> Each run is as if the class were alone and had {@link OnDatabase}: it
  * has a separate database, its own {@code @BeforeAll} and {@code @AfterAll}, and is skipped or fails if its server cannot start.
  *
  * <pre>{@code
@@ -32,7 +36,11 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @ExtendWith(OnDatabaseExtension.class)
+@Tag("each-database")
 public @interface OnEachDatabase {
+
+    /** The tag of a class that runs on all its kinds in each build. */
+    String EVERYWHERE = "every-database";
 
     /**
      * Returns the kinds of database. The default is one of each. Tests that break connections or start other processes need

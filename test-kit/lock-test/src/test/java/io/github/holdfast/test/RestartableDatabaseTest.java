@@ -11,11 +11,13 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
+@Tag("outage")
 class RestartableDatabaseTest {
 
     private static final Duration LONG = Duration.ofMinutes(3);

@@ -11,9 +11,11 @@ import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Somebody else than the lock service ends a commit's wait for the synchronous standby of PostgreSQL: an administrator. */
+@Tag("cluster")
 class CancelledWaitTest {
 
     private static final Duration SOON = ofSeconds(30);

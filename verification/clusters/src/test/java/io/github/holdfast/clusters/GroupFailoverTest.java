@@ -15,6 +15,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The primary of a group of MySQL is killed, and another member becomes the primary. */
+@Tag("cluster")
 @Tag("nightly")
 class GroupFailoverTest {
 

@@ -37,6 +37,7 @@ import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
@@ -49,6 +50,7 @@ import org.slf4j.LoggerFactory;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 
 /** Locks through PgBouncer. */
+@Tag("cluster")
 @OnDatabase(TestDatabase.POSTGRESQL)
 @TestInstance(Lifecycle.PER_CLASS)
 class PgBouncerTest {

@@ -3,6 +3,7 @@ package io.github.holdfast.clusters;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
 
+@Tag("cluster")
 class StandbyReturnsTest {
 
     @Nested

@@ -16,12 +16,14 @@ import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Proxy;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Another server writes now, and the one that a pool's connections lead to only reads. What is asked for meanwhile fails; as soon as new
  * connections lead to the other one, everything goes on.
  */
+@Tag("cluster")
 class SwitchOverTest {
 
     private static final Duration SOON = ofSeconds(60);

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -27,6 +28,7 @@ import org.junit.jupiter.params.provider.MethodSource;
         named = "faults.database",
         matches = ".+",
         disabledReason = "no database was named: see docs/testing.md")
+@Tag("long")
 @Execution(ExecutionMode.CONCURRENT)
 class FaultTest {
 

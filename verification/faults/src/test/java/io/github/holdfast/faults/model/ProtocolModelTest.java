@@ -9,12 +9,14 @@ import io.github.holdfast.faults.model.Scenario.Kind;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** The protocol keeps its promises in every state that the model can reach, and does not if one of its rules is broken. */
+@Tag("long")
 class ProtocolModelTest {
 
     private static final Scenario LEASES =

@@ -17,12 +17,14 @@ import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Shared locks and semaphores keep their promises in every state that the model can reach, and do not if a rule is broken. */
+@Tag("long")
 class SharesModelTest {
 
     private static final Scenario THREE =

@@ -17,12 +17,14 @@ import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Waiting keeps its promises in every state that the model can reach, and does not if one of its rules is broken. */
+@Tag("long")
 class WaitingModelTest {
 
     private static final Budget REQUESTS = Budget.ofRequests(3);
