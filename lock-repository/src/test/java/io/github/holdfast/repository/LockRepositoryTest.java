@@ -40,7 +40,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What can be done with the row of a lock. */
-@Tag("every-database")
+@Tag(OnEachDatabase.EVERYWHERE)
 @OnEachDatabase
 @TestInstance(Lifecycle.PER_CLASS)
 class LockRepositoryTest {

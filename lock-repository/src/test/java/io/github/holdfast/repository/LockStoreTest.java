@@ -43,7 +43,7 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 import org.springframework.transaction.support.TransactionTemplate;
 
 /** The store's transactions and those of its caller: neither notices the other. */
-@Tag("every-database")
+@Tag(OnEachDatabase.EVERYWHERE)
 @OnEachDatabase
 @TestInstance(Lifecycle.PER_CLASS)
 class LockStoreTest {

@@ -43,7 +43,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.datasource.SingleConnectionDataSource;
 
 /** The tables, made in each of the ways that Holdfast offers. */
-@Tag("every-database")
+@Tag(OnEachDatabase.EVERYWHERE)
 @OnEachDatabase
 class SchemaTest {
 

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /** What a user of {@link LockService} relies on, between two services on one database. */
-@Tag("every-database")
+@Tag(OnEachDatabase.EVERYWHERE)
 @OnEachDatabase
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class LockServiceTest {

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What a semaphore promises to the holders of its permits, and to those who want some. */
-@Tag("every-database")
+@Tag(OnEachDatabase.EVERYWHERE)
 @OnEachDatabase
 class SemaphoreTest extends TwoServicesContract {
 

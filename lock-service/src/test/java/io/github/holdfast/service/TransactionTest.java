@@ -51,7 +51,7 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 import org.springframework.transaction.support.TransactionTemplate;
 
 /** Locks inside the callers' transactions: no commit without the lock, no release before the commit. */
-@Tag("every-database")
+@Tag(OnEachDatabase.EVERYWHERE)
 @OnEachDatabase
 class TransactionTest {
 

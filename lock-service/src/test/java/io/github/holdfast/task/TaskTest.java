@@ -50,7 +50,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /** Tasks that run once in a while: which run when, and what is written down of them. */
-@Tag("every-database")
+@Tag(OnEachDatabase.EVERYWHERE)
 @OnEachDatabase({H2_TCP, POSTGRESQL, MARIADB, MYSQL})
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class TaskTest {

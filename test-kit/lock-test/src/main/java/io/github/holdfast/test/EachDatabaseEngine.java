@@ -56,7 +56,7 @@ public final class EachDatabaseEngine implements TestEngine {
     /** The configuration parameter with the name of the kind. */
     private static final String KIND = "holdfast.test.kind";
 
-    /** The system property with the kinds that most classes are run on. */
+    /** The configuration parameter, or system property, with the kinds that most classes are run on. */
     private static final String USUAL = "holdfast.test.usual-databases";
 
     /** Called by JUnit. */
@@ -108,7 +108,7 @@ public final class EachDatabaseEngine implements TestEngine {
                                     .add(each)));
         }
         selected.forEach((type, selectors) -> {
-            for (TestDatabase kind : kinds(type)) {
+            for (TestDatabase kind : kinds(type, request.getConfigurationParameters())) {
                 Run run = new Run(id, type, kind);
                 TestDescriptor tests = jupiter()
                         .discover(
@@ -123,11 +123,11 @@ public final class EachDatabaseEngine implements TestEngine {
         return root;
     }
 
-    private static List<TestDatabase> kinds(Class<?> type) {
+    private static List<TestDatabase> kinds(Class<?> type, ConfigurationParameters parameters) {
         List<TestDatabase> all = List.of(AnnotationSupport.findAnnotation(type, OnEachDatabase.class)
                 .orElseThrow()
                 .value());
-        Set<String> usual = Set.of(System.getProperty(USUAL, "").split(","));
+        Set<String> usual = Set.of(parameters.get(USUAL).orElse("").split(","));
         boolean isEverywhere = AnnotationSupport.findRepeatableAnnotations(type, Tag.class).stream()
                 .anyMatch(tag -> tag.value().equals(OnEachDatabase.EVERYWHERE));
         if (isEverywhere || usual.contains("")) {

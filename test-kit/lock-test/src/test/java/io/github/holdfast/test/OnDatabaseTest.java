@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Disabled;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
@@ -165,10 +166,30 @@ class OnDatabaseTest {
         assertThat(found(selectUniqueId(run))).hasSize(3).contains(id);
     }
 
+    @Test
+    void usualDatabasesAreThoseOfMostClasses() {
+        assertThat(found(selectClass(OnEach.class), "mysql,h2_file"))
+                .as("on two of its three")
+                .hasSize(6)
+                .noneMatch(id -> id.contains("h2_memory"));
+        assertThat(found(selectClass(OnEach.class), "mariadb"))
+                .as("on its first, because it has none of them")
+                .hasSize(3)
+                .allMatch(id -> id.contains("h2_memory"));
+        assertThat(found(selectClass(Everywhere.class), "mariadb"))
+                .as("on all its own")
+                .hasSize(2);
+    }
+
     private static List<String> found(DiscoverySelector selector) {
+        return found(selector, "");
+    }
+
+    private static List<String> found(DiscoverySelector selector, String usualDatabases) {
         TestPlan plan = LauncherFactory.create()
                 .discover(LauncherDiscoveryRequestBuilder.request()
                         .selectors(selector)
+                        .configurationParameter("holdfast.test.usual-databases", usualDatabases)
                         .build());
         return plan.getRoots().stream()
                 .flatMap(root -> plan.getDescendants(root).stream())
@@ -180,7 +201,7 @@ class OnDatabaseTest {
 
     @Test
     void testsOnNoDatabaseCountTooAndThoseOnClustersByTheirClass() throws Exception {
-        for (String name : List.of("some", "clusters")) {
+        for (String name : List.of("some", "verification/clusters")) {
             try (JavaProcess run = builder(Elsewhere.class)
                     .jvmArgs("-Dbasedir=" + module.resolve(name))
                     .env("CI", "")
@@ -314,6 +335,13 @@ class OnDatabaseTest {
         return JavaProcess.of(Launch.class)
                 .jvmArgs("-Dbasedir=" + module, "-Dholdfast.test.mysql.url=jdbc:mysql://127.0.0.1:1/mysql")
                 .args(sample.getName());
+    }
+
+    @OnEachDatabase({TestDatabase.H2_MEMORY, TestDatabase.H2_FILE})
+    @Tag(OnEachDatabase.EVERYWHERE)
+    static final class Everywhere {
+        @Test
+        void succeeds() {}
     }
 
     /** Run by {@link Launch}: one test succeeds, one fails, one is skipped. */
