@@ -99,7 +99,7 @@ class QuorumFailureTest extends TestOfServers {
         assertThat(tryAcquire(other, "forgotten")).isEmpty();
         assertThat(lock.state()).isEqualTo(LockState.HELD);
         release(lock, other);
-        LockHandle next = other.locks().acquire(LockRequest.of("forgotten"));
+        LockHandle next = other.locks().acquire(LockRequest.of("forgotten").waitAtMost(LONG));
         assertThat(QuorumToken.of(lock).isOlderThan(QuorumToken.of(next))).isTrue();
         next.release();
     }

@@ -137,7 +137,7 @@ class QuorumLocksTest {
         assertThat(lock.remaining()).isGreaterThan(Duration.ofSeconds(9));
         assertThatThrownBy(() -> other.locks().acquire(shortly("lease"))).isInstanceOf(LockNotAcquiredException.class);
 
-        try (LockHandle next = other.locks().acquire(LockRequest.of("lease"))) {
+        try (LockHandle next = other.locks().acquire(LockRequest.of("lease").waitAtMost(LONG))) {
             assertThat(lock.state()).isEqualTo(LockState.LOST);
             assertThat(lock.remaining()).isZero();
             assertThat(QuorumToken.of(lock).isOlderThan(QuorumToken.of(next))).isTrue();
