@@ -3,9 +3,11 @@ package example.derby;
 import io.github.holdfast.contract.LockContract;
 import java.util.Map;
 import javax.sql.DataSource;
+import org.junit.jupiter.api.Tag;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
 /** The contract of a database's locks, on a database that Holdfast itself does not know. */
+@Tag("long")
 class DerbyContractTest extends LockContract {
 
     @Override

@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import example.fromshedlock.RollingUpdate.Run;
 import example.fromshedlock.RollingUpdate.Story;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("process")
 class RollingUpdateTest {
 
     @Test

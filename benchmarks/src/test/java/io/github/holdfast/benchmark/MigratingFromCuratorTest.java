@@ -28,10 +28,12 @@ import org.apache.curator.retry.ExponentialBackoffRetry;
 import org.apache.curator.test.TestingServer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The code of the page on Curator, compiled and run on a ZooKeeper server: by nodes of each release, beside nodes of each other one. */
+@Tag("long")
 @OnDatabase(TestDatabase.H2_TCP)
 class MigratingFromCuratorTest {
 

@@ -9,10 +9,12 @@ import io.github.holdfast.test.TestDatabase;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The code of the page on own tables, compiled and run: by nodes of each release, beside nodes of each other one. */
+@Tag("long")
 class MigratingFromOwnTablesTest {
 
     @Nested

@@ -11,6 +11,7 @@ import io.github.holdfast.test.TestDatabase;
 import io.github.holdfast.test.Unavailable;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.redisson.Redisson;
@@ -18,6 +19,7 @@ import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
 /** The code of the page on Redisson, compiled and run on a Redis server: by nodes of each release, beside nodes of each other one. */
+@Tag("long")
 @OnDatabase(TestDatabase.H2_TCP)
 class MigratingFromRedissonTest {
 

@@ -11,6 +11,7 @@ import io.github.holdfast.test.TestDatabase;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class IsolationTest {
@@ -51,11 +52,13 @@ class IsolationTest {
 
     @Nested
     @OnDatabase(TestDatabase.MARIADB)
+    @Tag("other-database")
     class InMariaDb extends IsolationContract {}
 
     /** As it is from MariaDB 11.6.2 on unless it is configured. */
     @Nested
     @OnDatabase(TestDatabase.MARIADB)
+    @Tag("other-database")
     class InMariaDbWithSnapshotIsolation extends IsolationContract {
 
         /** MariaDB 10.11 has it from 10.11.8 on. */
@@ -81,5 +84,6 @@ class IsolationTest {
 
     @Nested
     @OnDatabase(TestDatabase.MYSQL)
+    @Tag("other-database")
     class InMySql extends IsolationContract {}
 }

@@ -36,14 +36,12 @@ import org.hibernate.jpa.HibernatePersistenceConfiguration;
 import org.hibernate.tool.schema.Action;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.RepeatedTest;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.datasource.SingleConnectionDataSource;
 
 /** The tables, made in each of the ways that Holdfast offers. */
-@Tag(OnEachDatabase.EVERYWHERE)
 @OnEachDatabase
 class SchemaTest {
 

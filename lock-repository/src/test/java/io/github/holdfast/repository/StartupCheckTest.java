@@ -18,6 +18,7 @@ import org.hibernate.dialect.H2Dialect;
 import org.hibernate.dialect.OracleDialect;
 import org.hibernate.engine.jdbc.connections.spi.AbstractDataSourceBasedMultiTenantConnectionProviderImpl;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
@@ -158,9 +159,11 @@ class StartupCheckTest {
 
     @Nested
     @OnDatabase(TestDatabase.MARIADB)
+    @Tag("other-database")
     class InMariaDb extends StartupCheckContract {}
 
     @Nested
     @OnDatabase(TestDatabase.MYSQL)
+    @Tag("other-database")
     class InMySql extends StartupCheckContract {}
 }

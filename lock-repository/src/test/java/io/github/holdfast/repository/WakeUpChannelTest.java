@@ -6,6 +6,7 @@ import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** {@link WakeUpChannelContract} on the database that notifies, {@link MysqlWakeUpChannelContract} on those that have bells. */
@@ -17,10 +18,12 @@ class WakeUpChannelTest {
 
     @Nested
     @OnDatabase(TestDatabase.MYSQL)
+    @Tag("other-database")
     class InMySql extends MysqlWakeUpChannelContract {}
 
     @Nested
     @OnDatabase(TestDatabase.MARIADB)
+    @Tag("other-database")
     class InMariaDb extends MysqlWakeUpChannelContract {}
 
     @Nested

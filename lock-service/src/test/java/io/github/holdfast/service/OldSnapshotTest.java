@@ -8,6 +8,7 @@ import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** {@link OldSnapshotContract} on every database. */
@@ -23,10 +24,12 @@ class OldSnapshotTest {
 
     @Nested
     @OnDatabase(TestDatabase.MARIADB)
+    @Tag("other-database")
     class OnMariaDb extends OnInnoDb {}
 
     @Nested
     @OnDatabase(TestDatabase.MYSQL)
+    @Tag("other-database")
     class OnMySql extends OnInnoDb {}
 
     abstract static class OnInnoDb extends OldSnapshotContract {

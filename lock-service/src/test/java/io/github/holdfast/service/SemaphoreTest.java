@@ -24,11 +24,9 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What a semaphore promises to the holders of its permits, and to those who want some. */
-@Tag(OnEachDatabase.EVERYWHERE)
 @OnEachDatabase
 class SemaphoreTest extends TwoServicesContract {
 

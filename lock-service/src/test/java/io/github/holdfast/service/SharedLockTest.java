@@ -37,11 +37,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReadWriteLock;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What a shared lock promises to those who share it, and to those who want it alone. */
-@Tag(OnEachDatabase.EVERYWHERE)
 @OnEachDatabase
 class SharedLockTest extends TwoServicesContract {
 

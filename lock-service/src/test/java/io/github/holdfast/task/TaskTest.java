@@ -44,13 +44,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /** Tasks that run once in a while: which run when, and what is written down of them. */
-@Tag(OnEachDatabase.EVERYWHERE)
 @OnEachDatabase({H2_TCP, POSTGRESQL, MARIADB, MYSQL})
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class TaskTest {

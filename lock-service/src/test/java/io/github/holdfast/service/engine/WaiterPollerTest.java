@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** {@link WaiterPollerContract} on every kind of database. */
@@ -58,13 +59,16 @@ class WaiterPollerTest {
 
     @Nested
     @OnDatabase(TestDatabase.POSTGRESQL)
+    @Tag("other-database")
     class OnPostgres extends WaiterPollerContract {}
 
     @Nested
     @OnDatabase(TestDatabase.MARIADB)
+    @Tag("other-database")
     class OnMariaDb extends WaiterPollerContract {}
 
     @Nested
     @OnDatabase(TestDatabase.MYSQL)
+    @Tag("other-database")
     class OnMySql extends WaiterPollerContract {}
 }

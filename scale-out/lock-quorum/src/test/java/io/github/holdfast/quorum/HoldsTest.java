@@ -19,9 +19,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Holds when they are lost, and when the process has no threads left. */
+@Tag("outage")
 class HoldsTest {
 
     private static final Duration LONG = Duration.ofSeconds(60);

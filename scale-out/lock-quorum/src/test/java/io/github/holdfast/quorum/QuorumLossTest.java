@@ -22,9 +22,11 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Locks that are lost, and members that can grant none, on three databases in memory. */
+@Tag("outage")
 class QuorumLossTest {
 
     private static final Duration LONG = Duration.ofSeconds(60);

@@ -3,6 +3,7 @@ package io.github.holdfast.sharding;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 
 /** {@link ReshardingContract} on pairs of different databases. */
 class ReshardingTest {
@@ -19,6 +20,7 @@ class ReshardingTest {
 
     @Nested
     @OnDatabase(TestDatabase.MARIADB)
+    @Tag("other-database")
     class OnMariaDbAndMySql extends ReshardingContract {
 
         @Override

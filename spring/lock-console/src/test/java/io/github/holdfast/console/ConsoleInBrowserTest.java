@@ -18,11 +18,13 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.MethodOrderer.OrderAnnotation;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.openqa.selenium.Keys;
 
 /** The console as people use it: after a login, in a Chromium. Also makes the pictures that the documentation shows. */
+@Tag("long")
 @TestMethodOrder(OrderAnnotation.class)
 class ConsoleInBrowserTest {
 

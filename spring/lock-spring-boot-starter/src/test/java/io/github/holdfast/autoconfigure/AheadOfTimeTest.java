@@ -10,10 +10,12 @@ import java.time.Duration;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** An application with locks and annotated methods, processed ahead of time and started from what that generated. */
+@Tag("long")
 class AheadOfTimeTest {
 
     private static final Duration LONG = Duration.ofMinutes(2);

@@ -5,10 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.holdfast.test.JavaProcess;
 import java.nio.file.Path;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** An application with an election, processed ahead of time: its election is a bean, is started, and guards a method. */
+@Tag("long")
 class LeaderElectionAheadOfTimeTest {
 
     private static final Duration LONG = Duration.ofMinutes(2);

@@ -9,6 +9,7 @@ import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurationPackage;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -26,6 +27,7 @@ class LockPoolTest {
 
     @Nested
     @OnDatabase(TestDatabase.MYSQL)
+    @Tag("other-database")
     class OnMySql extends LockPoolContract {}
 
     @Test
