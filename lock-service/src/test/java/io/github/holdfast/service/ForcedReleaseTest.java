@@ -325,7 +325,7 @@ class ForcedReleaseTest {
             assertThat(force(name)).as(name).isEmpty();
             assertThat(row(name).version()).as(name).isEqualTo(before.version());
             assertThat(audits(name)).as(name).isZero();
-            theirs.tryAcquire(request(name)).orElseThrow().close();
+            theirs.acquire(request(name).waitAtMost(SOON)).close();
         }
         assertThat(force("forced-unknown")).isEmpty();
         assertThat(audits("forced-unknown")).isZero();
