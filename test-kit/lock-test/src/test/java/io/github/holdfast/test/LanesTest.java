@@ -45,8 +45,8 @@ class LanesTest {
     private static Set<String> tags() throws IOException {
         try (Stream<Path> files = Files.walk(ProjectDirectory.resolve(""))) {
             Set<String> tags = new TreeSet<>();
-            for (Path file : files.filter(
-                            path -> path.toString().endsWith(".java") && !path.toString().contains("/target/"))
+            for (Path file : files.filter(path -> path.toString().endsWith(".java")
+                            && !path.toString().contains("/target/"))
                     .toList()) {
                 TAG.matcher(Files.readString(file)).results().forEach(tag -> tags.add(tag.group(1)));
             }
