@@ -21,7 +21,7 @@ public final class SchemaTestLiquibase implements Consumer<Connection> {
 
     /** Copied there by the build. */
     private static final Path LIQUIBASE_4 =
-            Path.of(System.getProperty("holdfast.test.target", "target"), "liquibase-4", "liquibase-core.jar");
+            Path.of("target", "liquibase-4", "liquibase-core.jar");
 
     @Override
     public void accept(Connection connection) {

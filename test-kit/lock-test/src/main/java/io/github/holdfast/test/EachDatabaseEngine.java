@@ -59,6 +59,9 @@ public final class EachDatabaseEngine implements TestEngine {
     /** The configuration parameter, or system property, with the kinds that most classes are run on. */
     private static final String USUAL = "holdfast.test.usual-databases";
 
+    /** The system property with the kinds that a developer wants. See {@link Servers}. */
+    private static final String SELECTED = "holdfast.test.databases";
+
     /** Called by JUnit. */
     public EachDatabaseEngine() {}
 
@@ -130,7 +133,8 @@ public final class EachDatabaseEngine implements TestEngine {
         Set<String> usual = Set.of(parameters.get(USUAL).orElse("").split(","));
         boolean isEverywhere = AnnotationSupport.findRepeatableAnnotations(type, Tag.class).stream()
                 .anyMatch(tag -> tag.value().equals(OnEachDatabase.EVERYWHERE));
-        if (isEverywhere || usual.contains("")) {
+        boolean areSelected = !parameters.get(SELECTED).orElse("").isEmpty();
+        if (isEverywhere || areSelected || usual.contains("")) {
             return all;
         }
         List<TestDatabase> some =

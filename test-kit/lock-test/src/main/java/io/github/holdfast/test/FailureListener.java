@@ -36,7 +36,7 @@ public final class FailureListener implements LauncherSessionListener {
 
     @Override
     public void launcherSessionOpened(LauncherSession session) {
-        if (OPEN_SESSIONS.incrementAndGet() == 1 && System.getProperty("surefire.test.class.path") != null) {
+        if (OPEN_SESSIONS.incrementAndGet() == 1 && Boolean.getBoolean("holdfast.test.totals-only")) {
             // Surefire keeps what is printed to System.out for its reports.
             PrintStream console =
                     new PrintStream(new FileOutputStream(FileDescriptor.out), true, StandardCharsets.UTF_8);
@@ -81,7 +81,9 @@ public final class FailureListener implements LauncherSessionListener {
             for (Optional<TestIdentifier> at = Optional.of(test); at.isPresent(); at = plan().getParent(at.get())) {
                 if (at.get().getSource().orElse(null) instanceof ClassSource source) {
                     String database = findAnnotation(source.getJavaClass(), OnDatabase.class)
-                            .map(found -> ", on " + found.value().label())
+                            .map(OnDatabase::value)
+                            .or(() -> EachDatabaseEngine.kind(test.getUniqueIdObject()))
+                            .map(kind -> ", on " + kind.label())
                             .orElse("");
                     return source.getClassName() + names + database;
                 }

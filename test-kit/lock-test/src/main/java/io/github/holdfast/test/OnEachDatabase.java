@@ -11,7 +11,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
  * Runs a top-level test class once on each kind of database. The system property {@code holdfast.test.usual-databases} restricts
- * this to some kinds, or to the first if it names none of the class. Classes with the tag {@link #EVERYWHERE} ignore it.
+ * this to some kinds, or to the first if it names none of the class. Classes with the tag {@link #EVERYWHERE} ignore it, and so do all if
+ * {@code holdfast.test.databases} selects kinds.
  *
  * <p> Each run is as if the class were alone and had {@link OnDatabase}: it
  * has a separate database, its own {@code @BeforeAll} and {@code @AfterAll}, and is skipped or fails if its server cannot start.

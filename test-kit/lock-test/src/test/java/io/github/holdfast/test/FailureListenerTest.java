@@ -18,7 +18,7 @@ class FailureListenerTest {
 
     @Test
     void printsAFailureOfSurefireWithItsDatabaseAndStackTrace() throws Exception {
-        List<String> lines = run("-Dsurefire.test.class.path=any");
+        List<String> lines = run(OnDatabaseTest.Sample.class, "-Dholdfast.test.totals-only=true");
 
         assertThat(lines)
                 .containsSequence(FAILURE, "java.lang.AssertionError: on purpose")
@@ -27,16 +27,23 @@ class FailureListenerTest {
     }
 
     @Test
+    void printsTheDatabaseOfAClassThatRunsOnEach() throws Exception {
+        assertThat(run(OnDatabaseTest.OnEach.class, "-Dholdfast.test.totals-only=true"))
+                .anyMatch(line -> line.startsWith("[ERROR] ") && line.endsWith(", on H2 (file)"));
+    }
+
+    @Test
     void othersPrintFailuresThemselves() throws Exception {
-        assertThat(run("-Dany=other"))
+        assertThat(run(OnDatabaseTest.Sample.class, "-Dholdfast.test.totals-only=false"))
                 .contains("found 3, succeeded 1, failed 1")
                 .noneMatch(line -> line.startsWith("[ERROR]"));
     }
 
-    private List<String> run(String property) throws InterruptedException {
+    private List<String> run(Class<?> sample, String property) throws InterruptedException {
         try (JavaProcess run = JavaProcess.of(OnDatabaseTest.Launch.class)
-                .jvmArgs("-Dbasedir=" + module, property)
-                .args(OnDatabaseTest.Sample.class.getName())
+                .jvmArgs("-Dbasedir=" + module, property, "-Dholdfast.test.mysql.url=jdbc:mysql://127.0.0.1:1/mysql")
+                .args(sample.getName())
+                .env("CI", "")
                 .start()) {
             assertThat(run.waitFor(Duration.ofMinutes(3))).isZero();
             return run.lines();
