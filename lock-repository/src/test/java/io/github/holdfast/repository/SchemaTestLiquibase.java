@@ -20,8 +20,7 @@ import liquibase.resource.ClassLoaderResourceAccessor;
 public final class SchemaTestLiquibase implements Consumer<Connection> {
 
     /** Copied there by the build. */
-    private static final Path LIQUIBASE_4 =
-            Path.of("target", "liquibase-4", "liquibase-core.jar");
+    private static final Path LIQUIBASE_4 = Path.of("target", "liquibase-4", "liquibase-core.jar");
 
     @Override
     public void accept(Connection connection) {

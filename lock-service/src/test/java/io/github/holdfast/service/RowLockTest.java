@@ -24,6 +24,7 @@ import io.github.holdfast.test.OnEachDatabase;
 import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -32,6 +33,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -39,14 +41,19 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.h2.jdbc.JdbcConnection;
+import org.hibernate.Session;
 import org.hibernate.cfg.AvailableSettings;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.core.NestedRuntimeException;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.orm.jpa.EntityManagerFactoryUtils;
 import org.springframework.orm.jpa.JpaTransactionManager;
 import org.springframework.orm.jpa.vendor.HibernateJpaDialect;
@@ -72,6 +79,10 @@ class RowLockTest {
     private static final LockRequest LEASE = LockRequest.of(NAME).lease(ofSeconds(60));
 
     private final ExecutorService threads = Executors.newCachedThreadPool();
+
+    /** The connections of the pool. */
+    private final List<Connection> physical = new CopyOnWriteArrayList<>();
+
     private Services services;
     private Database database;
     private TestRows rows;
@@ -93,7 +104,14 @@ class RowLockTest {
             database.execute("create table stock (id int primary key, n bigint not null)");
         }
         database.execute("delete from stock", "insert into stock values (1, 0)");
-        pool = services.patientPoolOver(database.dataSource());
+        pool = services.patientPoolOver(new DelegatingDataSource(database.dataSource()) {
+            @Override
+            public Connection getConnection(String user, String password) throws SQLException {
+                Connection connection = super.getConnection(user, password);
+                physical.add(connection);
+                return connection;
+            }
+        });
         unit = services.unit(pool, Map.of(AvailableSettings.CONNECTION_HANDLING, "DELAYED_ACQUISITION_AND_HOLD"));
         manager = new JpaTransactionManager(unit);
         manager.setJpaDialect(new HibernateJpaDialect());
@@ -507,22 +525,137 @@ class RowLockTest {
         theirs.tryAcquire(REQUEST).orElseThrow().close();
     }
 
-    @Test
-    void isLostIfTheDatabaseHasEndedTheTransactionBehindSpringsBack() {
+    static List<LockRequest> otherHolders() {
+        return List.of(
+                WAITING,
+                LEASE.waitAtMost(SOON),
+                LockRequest.of(NAME).waitAtMost(SOON),
+                LockRequest.of(NAME).shared().waitAtMost(SOON));
+    }
+
+    @ParameterizedTest
+    @MethodSource("otherHolders")
+    void isLostIfTheDatabaseHasEndedTheTransactionBehindSpringsBack(LockRequest request) {
         boolean commitsOnDdl = database.kind() != TestDatabase.POSTGRESQL;
         assumeTrue(commitsOnDdl, "DDL is part of the transaction");
         assertThatExceptionOfType(UnexpectedRollbackException.class)
                 .isThrownBy(() -> transaction.executeWithoutResult(status -> {
                     LockHandle lock = acquired(mine, REQUEST);
                     em().createNativeQuery("create table ends_it (n int)").executeUpdate();
-                    LockHandle other = CompletableFuture.supplyAsync(() -> acquired(theirs, WAITING), threads)
+                    LockHandle other = CompletableFuture.supplyAsync(() -> acquired(theirs, request), threads)
                             .join();
-                    assertThatExceptionOfType(LockLostException.class).isThrownBy(lock::guard);
+                    assertThatExceptionOfType(LockLostException.class)
+                            .isThrownBy(lock::guard)
+                            .satisfies(lost -> assertThat(lost.lossCause()).isEqualTo(LossCause.TAKEN_OVER));
+                    assertThatExceptionOfType(LockLostException.class)
+                            .isThrownBy(() -> lock.ensureValidFor(ofSeconds(1)));
                     assertThat(lock.state()).isEqualTo(LockState.LOST);
                     assertThat(lock.isFenced()).isFalse();
                     other.close();
                 }));
         database.execute("drop table ends_it");
+    }
+
+    @Test
+    void noTransactionInsideCommitsAfterTheRowIsLost() {
+        TransactionTemplate inner = new TransactionTemplate(manager);
+        inner.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
+        assertThatExceptionOfType(NestedRuntimeException.class)
+                .isThrownBy(() -> transaction.executeWithoutResult(outer -> {
+                    LockHandle lock = acquired(mine, REQUEST);
+                    em().unwrap(Session.class).doWork(this::end);
+                    LockHandle other = CompletableFuture.supplyAsync(() -> acquired(theirs, WAITING), threads)
+                            .join();
+                    for (int attempt = 1; attempt <= 2; attempt++) {
+                        assertThatExceptionOfType(LockLostException.class)
+                                .as("attempt %d", attempt)
+                                .isThrownBy(() -> inner.executeWithoutResult(status -> add()));
+                    }
+                    assertThat(lock.state()).isEqualTo(LockState.LOST);
+                    other.close();
+                }));
+        assertThat(stock()).isZero();
+        transaction.executeWithoutResult(status -> add());
+        assertThat(stock()).isEqualTo(1);
+    }
+
+    @Test
+    void aTransactionInsideCommitsAfterTheOuterOneHas() {
+        TransactionTemplate inner = new TransactionTemplate(manager);
+        inner.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
+        transaction.executeWithoutResult(outer -> {
+            acquired(mine, REQUEST);
+            TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+                @Override
+                public void afterCommit() {
+                    inner.executeWithoutResult(status -> add());
+                }
+            });
+        });
+        assertThat(stock()).isEqualTo(1);
+    }
+
+    @Test
+    void noTransactionUnderALostOneOfItsOwnCommits() {
+        LockHandle lock = acquired(mine, REQUEST);
+        assertThat(physical).isNotEmpty();
+        physical.forEach(this::end);
+        for (int attempt = 1; attempt <= 3; attempt++) {
+            assertThatExceptionOfType(LockLostException.class)
+                    .as("attempt %d", attempt)
+                    .isThrownBy(() -> transaction.executeWithoutResult(status -> add()));
+        }
+        assertThat(lock.holdCount()).isZero();
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.LOST);
+        transaction.executeWithoutResult(status -> add());
+        assertThat(stock()).isEqualTo(1);
+    }
+
+    @Test
+    void noTransactionUnderOneOfAClosedServiceCommits() {
+        LockHandle lock = acquired(mine, REQUEST);
+        mine.close();
+        for (int attempt = 1; attempt <= 2; attempt++) {
+            assertThatExceptionOfType(LockLostException.class)
+                    .as("attempt %d", attempt)
+                    .isThrownBy(() -> transaction.executeWithoutResult(status -> add()));
+        }
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.LOST);
+        transaction.executeWithoutResult(status -> add());
+        assertThat(stock()).isEqualTo(1);
+    }
+
+    @Test
+    void oneThatWasAcquiredBesideASuspendedTransactionIsCheckedAtItsCommit() {
+        TransactionTemplate beside = new TransactionTemplate(manager);
+        beside.setPropagationBehavior(TransactionDefinition.PROPAGATION_NOT_SUPPORTED);
+        List<LockHandle> lock = new ArrayList<>();
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> transaction.executeWithoutResult(status -> {
+                    add();
+                    beside.executeWithoutResult(suspended -> lock.add(acquired(mine, REQUEST)));
+                    mine.close();
+                }));
+        assertThat(stock()).isZero();
+        assertThat(lock)
+                .singleElement()
+                .satisfies(lost -> assertThat(lost.release()).isEqualTo(ReleaseOutcome.LOST));
+    }
+
+    /** Ends a session, as the database does with one that is idle in its transaction for too long. */
+    private void end(Connection connection) {
+        // Or the pool would hand it out again: it does not check a connection that was in use just now.
+        pool.getHikariPoolMXBean().softEvictConnections();
+        try {
+            if (database.kind().isH2()) {
+                // It does not support abort.
+                connection.unwrap(JdbcConnection.class).close();
+            } else {
+                connection.abort(Runnable::run);
+            }
+        } catch (SQLException e) {
+            throw new AssertionError(e);
+        }
     }
 
     @Test

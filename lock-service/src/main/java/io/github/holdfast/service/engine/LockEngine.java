@@ -381,7 +381,7 @@ public final class LockEngine implements AutoCloseable {
     public void close() {
         List<LeaseHold> holds = context.holds().close();
         access().waiterNotifier().beginClosing();
-        boolean isAnyRowLocked = rowLocks.isAnyLeft();
+        boolean isAnyRowLocked = rowLocks.isAnyLeft() || rowLocks.isAnyBound();
         rowLocks.close();
         holds.forEach(hold -> hold.lifetime().lose(LossCause.SERVICE_CLOSED));
         if (!context.policy().lockDelay().isZero()) {

@@ -12,6 +12,7 @@ import io.github.holdfast.repository.LockStore.RowTransaction;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.AttemptResult.RowLockAcquired;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -30,8 +31,12 @@ final class RowHold {
     private final Thread thread = Thread.currentThread();
     private final HoldTransactions holdTransactions = new HoldTransactions();
     private final ReentrantLock changing = new ReentrantLock();
+    private final HandleAnchor anchor = new HandleAnchor();
     private final long acquiredAt;
+
+    /** How many handles are not released, also after a loss. */
     private volatile int handles = 1;
+
     private volatile LockState state = LockState.HELD;
     private volatile LossCause cause = LossCause.DISCONNECTED;
 
@@ -75,6 +80,20 @@ final class RowHold {
         return callers != null;
     }
 
+    /** Whether this transaction has locked the row. */
+    boolean isLockedBy(TransactionScope scope) {
+        return callers == scope;
+    }
+
+    boolean isLost() {
+        return state == LockState.LOST;
+    }
+
+    /** Whether all handles are garbage. */
+    boolean isForgotten() {
+        return anchor.isGone();
+    }
+
     HoldTransactions holdTransactions() {
         return holdTransactions;
     }
@@ -84,7 +103,7 @@ final class RowHold {
     }
 
     int holdCount() {
-        return handles;
+        return state == LockState.HELD ? handles : 0;
     }
 
     LockState state() {
@@ -100,7 +119,8 @@ final class RowHold {
     }
 
     /**
-     * Checks that the transaction still locks the row. Needs one statement.
+     * Checks that the transaction still locks the row, and that nothing was written to it since. Needs one statement. Another row
+     * lock that was acquired and released meanwhile has written nothing, and is not noticed.
      *
      * @throws IllegalStateException if the transaction has ended, or belongs to another thread
      * @throws LockLostException if it does not
@@ -110,9 +130,11 @@ final class RowHold {
         changing.lock();
         try {
             checkUsable();
-            if (transaction().lockIfFree(name()).isEmpty()) {
-                // The database has rolled back or committed without Spring's knowledge, and somebody else has locked
-                // the row.
+            Optional<LockEntity> now = transaction().lockIfFree(name());
+            if (now.isEmpty() || now.get().version() != row().version()) {
+                // The database has rolled back or committed without Spring's knowledge, and another holder has locked
+                // the row, or has acquired the lock by a write.
+                cause = LossCause.TAKEN_OVER;
                 throw lose();
             }
         } catch (StoreException failed) {
@@ -126,13 +148,14 @@ final class RowHold {
     }
 
     /**
-     * Checks that this hold's own transaction still locks the row. Another transaction, under the hold, is about to commit.
+     * Checks that the hold's transaction still locks the row. Another transaction, under the hold, is about to commit. After the
+     * commit of the caller's transaction that has locked the row, there is nothing to check.
      *
      * @throws LockLostException if it does not
      * @throws LockStoreException if the database failed
      */
     void checkForCommit() {
-        if (state != LockState.RELEASED) {
+        if (state() != LockState.RELEASED) {
             ensureHeld();
         }
     }
@@ -166,7 +189,7 @@ final class RowHold {
 
     /** A new handle for this hold. */
     LockHandle handle() {
-        return new RowLockHandle(this);
+        return new RowLockHandle(this, anchor.get());
     }
 
     /**
@@ -206,10 +229,13 @@ final class RowHold {
     }
 
     private ReleaseOutcome releaseHandle() {
+        handles = Math.max(0, handles - 1);
         if (state != LockState.HELD) {
+            if (handles == 0) {
+                rowLocks.unbind(this);
+            }
             return outcome();
         }
-        handles = Math.max(0, handles - 1);
         if (handles > 0) {
             return ReleaseOutcome.STILL_HELD;
         }
@@ -224,6 +250,9 @@ final class RowHold {
             boolean isDue = holdTransactions.end(scope, false) && holdTransactions.takeRelease();
             if (isDue || scope == callers) {
                 ReleaseOutcome unused = end(LockState.RELEASED);
+            }
+            if (scope == callers) {
+                rowLocks.unbind(this);
             }
         } finally {
             changing.unlock();
@@ -245,7 +274,6 @@ final class RowHold {
         if (state != LockState.HELD) {
             return outcome();
         }
-        handles = 0;
         holdTransactions.forceRelease();
         state = endState;
         try {
@@ -256,7 +284,12 @@ final class RowHold {
             state = LockState.LOST;
             throw thrown;
         } finally {
-            rowLocks.remove(this);
+            // Transactions that begin under a lost hold must not commit, until its handles are released.
+            if (state == LockState.LOST && handles > 0) {
+                rowLocks.lost(this);
+            } else {
+                rowLocks.remove(this);
+            }
             context.access().lockReleased(name());
         }
         Duration heldFor = Duration.ofNanos(context.access().ticker().nanoTime() - acquiredAt);

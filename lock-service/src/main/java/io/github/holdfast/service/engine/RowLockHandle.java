@@ -22,8 +22,13 @@ final class RowLockHandle extends HoldHandle {
 
     private final RowHold hold;
 
-    RowLockHandle(RowHold hold) {
+    /** All handles of the hold share this object. It becomes garbage with the last handle, and the hold notices that. */
+    @SuppressWarnings({"unused", "FieldCanBeLocal"})
+    private final Object anchor;
+
+    RowLockHandle(RowHold hold, Object anchor) {
         this.hold = hold;
+        this.anchor = anchor;
     }
 
     @Override

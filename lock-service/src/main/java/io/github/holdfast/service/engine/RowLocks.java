@@ -5,7 +5,6 @@ import io.github.holdfast.repository.LockStore.RowTransaction;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.ServiceSettings.Writers;
 import java.util.Collection;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -100,19 +99,25 @@ final class RowLocks {
         // Inside the function: a thread that releases another hold could otherwise remove the map first.
         ofThread.compute(hold.thread(), (thread, existing) -> {
             Map<String, RowHold> byName = existing == null ? new ConcurrentHashMap<>() : existing;
+            byName.values().removeIf(other -> other.isLost() && other.isForgotten());
             byName.put(hold.name(), hold);
             return byName;
         });
     }
 
     void remove(RowHold hold) {
-        if (all.remove(hold) && !hold.isCallers()) {
-            ownTransactions.release();
-        }
+        lost(hold);
         unbind(hold);
     }
 
-    /** Stops the acquiring thread from re-entering the hold. */
+    /** Forgets a hold that is lost, but for the transactions of its thread. */
+    void lost(RowHold hold) {
+        if (all.remove(hold) && !hold.isCallers()) {
+            ownTransactions.release();
+        }
+    }
+
+    /** Stops the acquiring thread from re-entering the hold, and from beginning transactions under it. */
     void unbind(RowHold hold) {
         ofThread.computeIfPresent(hold.thread(), (thread, byName) -> {
             byName.remove(hold.name(), hold);
@@ -127,10 +132,14 @@ final class RowLocks {
                 .filter(RowHold::isHeld);
     }
 
-    /** Returns the row locks of the current thread. */
+    /**
+     * Returns the row locks that the current thread has acquired and not released. Lost ones are included while a handle is
+     * reachable: a transaction that begins under a lost row lock must not commit.
+     */
     Collection<RowHold> ofCurrentThread() {
-        return List.copyOf(
-                ofThread.getOrDefault(Thread.currentThread(), Map.of()).values());
+        return ofThread.getOrDefault(Thread.currentThread(), Map.of()).values().stream()
+                .filter(hold -> !hold.isForgotten() || !hold.isLost())
+                .toList();
     }
 
     /**
@@ -147,6 +156,11 @@ final class RowLocks {
 
     boolean isAnyLeft() {
         return !all.isEmpty();
+    }
+
+    /** Whether a thread may begin transactions under a row lock, held or lost. */
+    boolean isAnyBound() {
+        return !ofThread.isEmpty();
     }
 
     /** Ends the row locks that have a transaction of their own. */

@@ -82,8 +82,9 @@ final class TransactionGuard implements TransactionExecutionListener {
     @Override
     public void beforeCommit(TransactionExecution transaction) {
         scope().ifPresent(scope -> {
-            // Includes locks that were acquired in an inner transaction and are still held.
+            // Includes locks that were acquired in an inner transaction, or outside, and are still held.
             held.ofCurrentThread().forEach(scope::add);
+            rowLocks.ofCurrentThread().forEach(scope::add);
             check(scope);
         });
     }

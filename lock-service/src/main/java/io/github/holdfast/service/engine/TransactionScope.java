@@ -84,7 +84,7 @@ final class TransactionScope implements TransactionSynchronization {
     }
 
     void add(RowHold hold) {
-        if (hold.holdTransactions().begin(this)) {
+        if (hold.isLost() || hold.holdTransactions().begin(this)) {
             rowHolds.add(hold);
         }
     }
@@ -132,7 +132,7 @@ final class TransactionScope implements TransactionSynchronization {
             checked.addAll(fenced);
         }
         if (isGuarded()) {
-            rowHolds.stream().filter(hold -> !hold.isCallers()).forEach(RowHold::checkForCommit);
+            rowHolds.stream().filter(hold -> !hold.isLockedBy(this)).forEach(RowHold::checkForCommit);
         }
     }
 
