@@ -21,12 +21,14 @@ import java.util.stream.IntStream;
 import org.hibernate.Session;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** What the guard of a commit does to rows, where one server writes and where several do. */
+@Tag(OnEachDatabase.EVERYWHERE)
 @OnEachDatabase
 class CommitGuardTest {
 

@@ -22,11 +22,13 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
 
 /** Pages of the tables, what is done with many rows, and what was done to them by force. */
+@Tag(OnEachDatabase.EVERYWHERE)
 @OnEachDatabase
 @TestInstance(Lifecycle.PER_CLASS)
 class LockTableRepositoryTest {

@@ -30,11 +30,13 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The permits of a semaphore: never more than its limit, each by its own grant, and free again when the holder is dead. */
+@Tag(OnEachDatabase.EVERYWHERE)
 @OnEachDatabase
 class PermitRowsTest {
 

@@ -14,11 +14,13 @@ import java.util.HashSet;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The rows of the waiters: which of them count, and what each call costs. */
+@Tag(OnEachDatabase.EVERYWHERE)
 @OnEachDatabase
 class WaiterRowsTest {
 
