@@ -18,8 +18,7 @@ import org.springframework.boot.SpringApplicationAotProcessor;
 /** An application in a directory of its own, with the class path that a user of the starter has, and H2. */
 final class NewApplication {
 
-    private static final Path STARTER = Path.of("target", "classes")
-            .toAbsolutePath();
+    private static final Path STARTER = Path.of("target", "classes").toAbsolutePath();
 
     private final Path sources;
     private final Path classes;
