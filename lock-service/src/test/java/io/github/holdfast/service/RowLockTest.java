@@ -24,6 +24,7 @@ import io.github.holdfast.test.OnEachDatabase;
 import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
+import java.lang.ref.WeakReference;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -575,6 +576,49 @@ class RowLockTest {
                     other.close();
                 }));
         assertThat(stock()).isZero();
+        transaction.executeWithoutResult(status -> add());
+        assertThat(stock()).isEqualTo(1);
+    }
+
+    /** The commit would release it, so callers need not keep the handle. */
+    @Test
+    void noTransactionInsideCommitsAfterTheRowIsLostThoughNothingKeepsTheHandle() {
+        TransactionTemplate inner = new TransactionTemplate(manager);
+        inner.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
+        assertThatExceptionOfType(NestedRuntimeException.class)
+                .isThrownBy(() -> transaction.executeWithoutResult(outer -> {
+                    WeakReference<LockHandle> handle = new WeakReference<>(acquired(mine, REQUEST));
+                    em().unwrap(Session.class).doWork(this::end);
+                    LockHandle other = CompletableFuture.supplyAsync(() -> acquired(theirs, WAITING), threads)
+                            .join();
+                    for (int attempt = 1; attempt <= 2; attempt++) {
+                        assertThatExceptionOfType(LockLostException.class)
+                                .as("attempt %d", attempt)
+                                .isThrownBy(() -> inner.executeWithoutResult(status -> add()));
+                        await().atMost(SOON).until(() -> {
+                            System.gc();
+                            return handle.refersTo(null);
+                        });
+                    }
+                    other.close();
+                }));
+        assertThat(stock()).isZero();
+    }
+
+    @Test
+    void aLostOneKeepsTransactionsFromCommittingThoughItsNameWasAcquiredAgain() {
+        LockHandle lost = acquired(mine, REQUEST);
+        physical.forEach(this::end);
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> transaction.executeWithoutResult(status -> add()));
+        try (LockHandle again = acquired(mine, WAITING)) {
+            assertThat(again.holdCount()).isEqualTo(1);
+            assertThatExceptionOfType(LockLostException.class)
+                    .isThrownBy(() -> transaction.executeWithoutResult(status -> add()));
+        }
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> transaction.executeWithoutResult(status -> add()));
+        assertThat(lost.release()).isEqualTo(ReleaseOutcome.LOST);
         transaction.executeWithoutResult(status -> add());
         assertThat(stock()).isEqualTo(1);
     }

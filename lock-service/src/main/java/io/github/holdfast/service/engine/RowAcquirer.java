@@ -107,6 +107,7 @@ final class RowAcquirer {
             return hold;
         } catch (RuntimeException | Error thrown) {
             hold.close();
+            hold.detach();
             throw thrown;
         }
     }

@@ -89,9 +89,9 @@ final class RowHold {
         return state == LockState.LOST;
     }
 
-    /** Whether all handles are garbage. */
+    /** Whether it is lost, and nothing can end what it stands for: no handle, and no caller's transaction. */
     boolean isForgotten() {
-        return anchor.isGone();
+        return callers == null && isLost() && anchor.isGone();
     }
 
     HoldTransactions holdTransactions() {
@@ -274,8 +274,8 @@ final class RowHold {
         if (state != LockState.HELD) {
             return outcome();
         }
-        holdTransactions.forceRelease();
         state = endState;
+        holdTransactions.forceRelease();
         try {
             transaction().close();
         } catch (StoreException broken) {

@@ -26,7 +26,7 @@ final class RowLocks {
     private final Writers writers;
     private final Semaphore ownTransactions;
     private final Set<RowHold> all = ConcurrentHashMap.newKeySet();
-    private final Map<Thread, Map<String, RowHold>> ofThread = new ConcurrentHashMap<>();
+    private final Map<Thread, Set<RowHold>> ofThread = new ConcurrentHashMap<>();
 
     /**
      * Creates an object without row locks.
@@ -98,10 +98,10 @@ final class RowLocks {
         all.add(hold);
         // Inside the function: a thread that releases another hold could otherwise remove the map first.
         ofThread.compute(hold.thread(), (thread, existing) -> {
-            Map<String, RowHold> byName = existing == null ? new ConcurrentHashMap<>() : existing;
-            byName.values().removeIf(other -> other.isLost() && other.isForgotten());
-            byName.put(hold.name(), hold);
-            return byName;
+            Set<RowHold> holds = existing == null ? ConcurrentHashMap.newKeySet() : existing;
+            holds.removeIf(RowHold::isForgotten);
+            holds.add(hold);
+            return holds;
         });
     }
 
@@ -119,17 +119,17 @@ final class RowLocks {
 
     /** Stops the acquiring thread from re-entering the hold, and from beginning transactions under it. */
     void unbind(RowHold hold) {
-        ofThread.computeIfPresent(hold.thread(), (thread, byName) -> {
-            byName.remove(hold.name(), hold);
-            return byName.isEmpty() ? null : byName;
+        ofThread.computeIfPresent(hold.thread(), (thread, holds) -> {
+            holds.remove(hold);
+            return holds.isEmpty() ? null : holds;
         });
     }
 
     /** Returns the row lock that the current thread holds under this name. */
     Optional<RowHold> ofCurrentThread(String name) {
-        return Optional.ofNullable(
-                        ofThread.getOrDefault(Thread.currentThread(), Map.of()).get(name))
-                .filter(RowHold::isHeld);
+        return ofCurrentThread().stream()
+                .filter(hold -> hold.name().equals(name) && hold.isHeld())
+                .findAny();
     }
 
     /**
@@ -137,8 +137,8 @@ final class RowLocks {
      * reachable: a transaction that begins under a lost row lock must not commit.
      */
     Collection<RowHold> ofCurrentThread() {
-        return ofThread.getOrDefault(Thread.currentThread(), Map.of()).values().stream()
-                .filter(hold -> !hold.isForgotten() || !hold.isLost())
+        return ofThread.getOrDefault(Thread.currentThread(), Set.of()).stream()
+                .filter(hold -> !hold.isForgotten())
                 .toList();
     }
 
@@ -160,7 +160,7 @@ final class RowLocks {
 
     /** Whether a thread may begin transactions under a row lock, held or lost. */
     boolean isAnyBound() {
-        return !ofThread.isEmpty();
+        return ofThread.values().stream().flatMap(Set::stream).anyMatch(hold -> !hold.isForgotten());
     }
 
     /** Ends the row locks that have a transaction of their own. */

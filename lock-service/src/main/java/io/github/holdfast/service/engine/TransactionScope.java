@@ -84,7 +84,7 @@ final class TransactionScope implements TransactionSynchronization {
     }
 
     void add(RowHold hold) {
-        if (hold.isLost() || hold.holdTransactions().begin(this)) {
+        if (hold.holdTransactions().begin(this) || hold.isLost()) {
             rowHolds.add(hold);
         }
     }
