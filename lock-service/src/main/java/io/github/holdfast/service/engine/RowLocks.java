@@ -127,9 +127,12 @@ final class RowLocks {
 
     /** Returns the row lock that the current thread holds under this name. */
     Optional<RowHold> ofCurrentThread(String name) {
-        return ofCurrentThread().stream()
-                .filter(hold -> hold.name().equals(name) && hold.isHeld())
-                .findAny();
+        for (RowHold hold : ofThread.getOrDefault(Thread.currentThread(), Set.of())) {
+            if (hold.name().equals(name) && hold.isHeld()) {
+                return Optional.of(hold);
+            }
+        }
+        return Optional.empty();
     }
 
     /**
@@ -137,9 +140,10 @@ final class RowLocks {
      * reachable: a transaction that begins under a lost row lock must not commit.
      */
     Collection<RowHold> ofCurrentThread() {
-        return ofThread.getOrDefault(Thread.currentThread(), Set.of()).stream()
-                .filter(hold -> !hold.isForgotten())
-                .toList();
+        Set<RowHold> bound = ofThread.get(Thread.currentThread());
+        return bound == null
+                ? Set.of()
+                : bound.stream().filter(hold -> !hold.isForgotten()).toList();
     }
 
     /**
