@@ -114,7 +114,9 @@ class ManyWaitersTest {
         for (Future<?> waiter : waiting) {
             waiter.get(SOON.toSeconds(), TimeUnit.SECONDS);
         }
-        await().atMost(SOON).untilAsserted(() -> assertThat(waiterRows()).isZero());
+        // One statement for each, one after the other.
+        await().atMost(ofMinutes(5))
+                .untilAsserted(() -> assertThat(waiterRows()).isZero());
     }
 
     @Test
