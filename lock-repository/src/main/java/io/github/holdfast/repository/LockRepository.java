@@ -162,7 +162,7 @@ interface LockRepository extends Repository<LockEntity, String> {
 
     /** See {@link LockRows#supersede}. */
     @Modifying
-    @Query("update HoldfastLock l set l.version = l.version + 1 where l.name = :name and l.version = :version")
+    @Query("update HoldfastLock l set l.version = :version + 1 where l.name = :name and l.version <= :version")
     int supersede(@Param("name") String name, @Param("version") long version);
 
     /** See {@link TransactionalLockRows#takeFromHolder}. */

@@ -145,10 +145,11 @@ public interface LockTables {
         boolean recount(LockEntity before, LockEntity after);
 
         /**
-         * Increments the version of the row, so that every pending write based on this version fails. One statement; it waits
-         * for a transaction that has the row locked.
+         * Raises the version of the row above this one, so that every pending write based on this version, or an earlier one,
+         * fails. A write may be based on a version that the row does not have yet: that of a release that it expected. One
+         * statement; it waits for a transaction that has the row locked.
          *
-         * @return false if the row already has another version
+         * @return false if the row already has a later version, or does not exist
          */
         boolean supersede(String name, long version);
     }

@@ -10,16 +10,22 @@ import java.sql.SQLException;
 import java.sql.SQLNonTransientConnectionException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
-/** Connections on which one write of a chosen thread is committed at once and answered when the test says so. */
+/**
+ * Connections on which one write of a chosen thread is committed at once and answered when the test says so, or one grant fails as
+ * if it was still under way.
+ */
 final class LateAnswer {
 
     private final DataSource real;
     private final CountDownLatch done = new CountDownLatch(1);
     private final CountDownLatch answered = new CountDownLatch(1);
     private volatile @Nullable Thread chosen;
+    private final AtomicBoolean isGrantStuck = new AtomicBoolean();
+    private final CountDownLatch stuck = new CountDownLatch(1);
     private volatile boolean isLost;
 
     LateAnswer(DataSource real) {
@@ -39,12 +45,20 @@ final class LateAnswer {
             if (method.getName().equals("commit")) {
                 answerLate();
             }
-            return result instanceof PreparedStatement statement ? late(connection, statement) : result;
+            return result instanceof PreparedStatement statement
+                    ? late(connection, statement, String.valueOf(arguments == null ? null : arguments[0]))
+                    : result;
         });
     }
 
-    private PreparedStatement late(Connection connection, PreparedStatement statement) {
+    private PreparedStatement late(Connection connection, PreparedStatement statement, String sql) {
         return proxy(PreparedStatement.class, (proxy, method, arguments) -> {
+            if (method.getName().equals("executeUpdate")
+                    && sql.contains("hold_count=1")
+                    && isGrantStuck.compareAndSet(true, false)) {
+                stuck.countDown();
+                throw new SQLNonTransientConnectionException("The grant is still under way", "08006");
+            }
             Object result = invoke(statement, method, arguments);
             if (method.getName().equals("executeUpdate") && connection.getAutoCommit()) {
                 answerLate();
@@ -80,6 +94,16 @@ final class LateAnswer {
     /** Chooses the next write of the current thread. */
     void choose() {
         chosen = Thread.currentThread();
+    }
+
+    /** Lets the next grant of any thread fail, which the database does not execute. */
+    void stickNextGrant() {
+        isGrantStuck.set(true);
+    }
+
+    /** Whether a grant has failed. */
+    boolean isStuck() {
+        return stuck.getCount() == 0;
     }
 
     /** Returns when the chosen write is committed. */

@@ -169,8 +169,9 @@ final class GrantAttempt {
         long readAt = access.ticker().nanoTime();
         Optional<LockSnapshot> seen = locks.read(claim.name());
         LockEntity open = unanswered;
-        if (open != null && (seen.isEmpty() || seen.get().row().version() != open.version())) {
-            // The row shows the unanswered grant or a later write. This read counts only if its transaction succeeds.
+        if (open != null && (seen.isEmpty() || seen.get().row().version() > open.version())) {
+            // The row shows the unanswered grant or a later write. At an earlier version, that of the release that the
+            // grant expected is still to come. This read counts only if its transaction succeeds.
             hasMovedOn = true;
         }
         if (seen.isEmpty()) {

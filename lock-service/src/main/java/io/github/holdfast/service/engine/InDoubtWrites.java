@@ -117,8 +117,8 @@ final class InDoubtWrites implements AutoCloseable {
         }
         // If the row is free, an earlier release may have freed it. A failover could undo that release, until a later
         // write is answered.
-        boolean isSettled = row.version() != version && row.owner() != null;
-        return isSettled || locks.supersede(name, row.version());
+        boolean isSettled = row.version() > version && row.owner() != null;
+        return isSettled || locks.supersede(name, Math.max(row.version(), version));
     }
 
     /** Releases one hold of a grant. Other processes may use the same owner. */
