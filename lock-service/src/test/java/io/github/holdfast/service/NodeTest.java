@@ -208,6 +208,29 @@ class NodeTest {
     }
 
     @Test
+    void aWaiterIsGrantedTheLockThoughTheRowOfItsNodeWasDeletedMeanwhile() throws Exception {
+        LockService mine = services.build(builder -> builder.nodeLease(ofSeconds(6)));
+        LockService theirs = service();
+        mine.acquire(LockRequest.of("registers a node")).close();
+        String node = TestRows.of(database).nodes().get(0);
+        LockHandle held = theirs.acquire(REQUEST.lease(ofSeconds(60)));
+        FutureTask<LockHandle> waiting = new FutureTask<>(() -> mine.acquire(REQUEST));
+        Thread waiter = new Thread(waiting);
+        waiter.start();
+        await().atMost(SOON).until(() -> mine.admin().waiting() == 1);
+        long begun = beats(node);
+        await().atMost(SOON).until(() -> beats(node) > begun);
+        database.execute("delete from lock_node where id = '" + node + "'");
+        held.close();
+        assertThat(waiting).succeedsWithin(SOON);
+        waiter.join();
+    }
+
+    private long beats(String node) {
+        return database.queryForLong("select version from lock_node where id = '" + node + "'");
+    }
+
+    @Test
     void aShortOutageLeavesALockHeldAgain() throws Exception {
         FaultyDataSource faults = new FaultyDataSource(database.dataSource());
         // What is left after the suspicion must be enough for a connection timeout of a second, and a beat.

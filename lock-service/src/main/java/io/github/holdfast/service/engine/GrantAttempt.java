@@ -57,13 +57,9 @@ final class GrantAttempt {
 
     private boolean hasMovedOn;
 
-    /** When the acquisition began, by the local clock. */
-    private final long begunAt;
-
     /**
      * One attempt.
      *
-     * @param begunAt when the acquisition began, by the local clock
      * @param unanswered the row that an earlier unanswered grant was based on
      * @param doubtfulToken the greatest token that such a grant may have given; 0 if there was none
      */
@@ -72,14 +68,12 @@ final class GrantAttempt {
             Heartbeat heartbeat,
             TakeoverPolicy policy,
             LeaseClaim claim,
-            long begunAt,
             @Nullable LockEntity unanswered,
             long doubtfulToken) {
         this.access = access;
         this.heartbeat = heartbeat;
         this.policy = policy;
         this.claim = claim;
-        this.begunAt = begunAt;
         this.unanswered = unanswered;
         this.doubtfulToken = doubtfulToken;
         this.runsSince = access.ticker().nanoTime();
@@ -116,18 +110,18 @@ final class GrantAttempt {
         AttemptResult attempt = attemptAfterLook(locks);
         Node through = node;
         return attempt instanceof LostRace && claim.lease() == null && through != null
-                ? lostRaceThrough(through, access.store(), heartbeat, begunAt)
+                ? lostRaceThrough(through, access.store(), heartbeat)
                 : attempt;
     }
 
     /**
-     * Handles a lost race that no other writer can have won: the grant did not find the node. If the node was ended, its heartbeat
-     * will notice. Otherwise, this thread's connections lead to another database than the heartbeat's. In that database, anybody
-     * could take the lock, as if its holder were dead.
+     * Handles a lost race that no other writer can have won: the grant did not find the node. If the node was ended, or its row
+     * deleted, its heartbeat will notice. If the heartbeat still finds it, this thread's connections lead to another database than the
+     * heartbeat's. In that database, anybody could take the lock, as if its holder were dead.
      */
-    static AttemptResult lostRaceThrough(Node through, LockStore store, Heartbeat heartbeat, long begunAt) {
+    static AttemptResult lostRaceThrough(Node through, LockStore store, Heartbeat heartbeat) {
         boolean isAbsent = store.nodes().read(through.id()).isEmpty();
-        if (isAbsent && through.hasBeatenSince(begunAt)) {
+        if (isAbsent && through.missed()) {
             return new PermanentFailure(StoreException.nodeIsElsewhere());
         }
         heartbeat.beatSoon();

@@ -277,8 +277,9 @@ final class Heartbeat implements AutoCloseable {
                             seen.isPresent()
                                     ? "Node {} was ended: the locks held through it are lost"
                                     : "Node {} is not in the database of the heartbeat's connections: the locks held"
-                                            + " through it are lost. If the data source selects a database per thread,"
-                                            + " build one LockService for each",
+                                            + " through it are lost. Either its row was deleted, or the data source"
+                                            + " selects a database per thread. In the latter case, build one LockService"
+                                            + " for each",
                             current.id());
         }
         Runnable loss = holds.lossOf(current);

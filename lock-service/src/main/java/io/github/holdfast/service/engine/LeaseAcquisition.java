@@ -33,7 +33,6 @@ final class LeaseAcquisition implements Acquisition, HandOffWaiter.Candidate, Ac
     private final LeaseClaim claim;
     private final AcquireLoop loop;
     private final SharedHolders sharedHolders;
-    private final long begunAt;
 
     /** The row that the last unanswered grant was based on. */
     private @Nullable LockEntity unanswered;
@@ -56,7 +55,6 @@ final class LeaseAcquisition implements Acquisition, HandOffWaiter.Candidate, Ac
         this.loop =
                 new AcquireLoop(access, context.phase(), context.listeners(), context.policy(), claim.place(), this);
         this.sharedHolders = new SharedHolders(context, claim.name());
-        this.begunAt = access.ticker().nanoTime();
     }
 
     @Override
@@ -142,8 +140,8 @@ final class LeaseAcquisition implements Acquisition, HandOffWaiter.Candidate, Ac
     }
 
     private GrantAttempt newAttempt() {
-        GrantAttempt begun = new GrantAttempt(
-                access, context.heartbeat(), context.policy(), claim, begunAt, unanswered, doubtfulToken);
+        GrantAttempt begun =
+                new GrantAttempt(access, context.heartbeat(), context.policy(), claim, unanswered, doubtfulToken);
         attempt = begun;
         return begun;
     }

@@ -2,6 +2,8 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.lock.LossCause;
 import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,6 +29,9 @@ final class Node {
 
     private volatile long demandedAt;
     private volatile boolean mayHoldPermits;
+
+    /** When a grant first missed the node, by local time; null if none has. */
+    private final AtomicReference<@Nullable Long> missedAt = new AtomicReference<>();
 
     private volatile @Nullable LossCause end;
     private volatile long version;
@@ -83,6 +88,16 @@ final class Node {
     /** Whether the last confirmed beat was sent after this local time. */
     boolean hasBeatenSince(long time) {
         return beatAt - time > 0;
+    }
+
+    /**
+     * Notes that a grant has missed the node, because the database has no such row.
+     *
+     * @return whether the heartbeat has found the node since the first such miss, so that the heartbeat uses another database
+     */
+    boolean missed() {
+        missedAt.compareAndSet(null, ticker.nanoTime());
+        return hasBeatenSince(Objects.requireNonNull(missedAt.get()));
     }
 
     /** How long ago the last confirmed beat was sent. */

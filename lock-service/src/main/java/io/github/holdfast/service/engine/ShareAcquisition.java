@@ -37,7 +37,6 @@ abstract sealed class ShareAcquisition implements Acquisition permits PermitAcqu
     private final String owner;
     private final String holder;
     private final AcquireLoop loop;
-    private final long begunAt;
 
     /** The node of the present attempt; null if the share gets a lease. */
     private @Nullable Node node;
@@ -76,7 +75,6 @@ abstract sealed class ShareAcquisition implements Acquisition permits PermitAcqu
                 context.policy(),
                 access.waiterNotifier().place(request.name(), mode),
                 RowListener.NONE);
-        this.begunAt = access.ticker().nanoTime();
     }
 
     @Override
@@ -195,7 +193,7 @@ abstract sealed class ShareAcquisition implements Acquisition permits PermitAcqu
         return wasOvertaken && through != null
                 ? store().inTransaction(
                                 deadline.forOneStatement(),
-                                () -> GrantAttempt.lostRaceThrough(through, store(), context.heartbeat(), begunAt))
+                                () -> GrantAttempt.lostRaceThrough(through, store(), context.heartbeat()))
                 : new LostRace();
     }
 
