@@ -315,6 +315,26 @@ class SharedLockTest extends TwoServicesContract {
         next.close();
     }
 
+    /** Before its reconciliation, which takes longer here than the test. */
+    @Test
+    void nobodyJoinsAShareWhoseRowIsGoneForMoreThanASecond() throws Exception {
+        try (Bookkeeper rarelyReconciling =
+                Bookkeeper.on(database.pool(pool -> {}), builder -> builder.nodeLease(ofMinutes(10)))) {
+            LockService joining = rarelyReconciling.locks();
+            LockHandle share = tryAcquire(joining, SHARED);
+            database.execute("delete from lock_holder", "delete from distributed_lock");
+            LockHandle theirShare = tryAcquire(theirs, SHARED);
+            await().atMost(SOON)
+                    .until(() -> get(onAnotherThread(() -> {
+                        try (LockHandle next = tryAcquire(joining, SHARED)) {
+                            return next.fencingToken() != share.fencingToken();
+                        }
+                    })));
+            theirShare.close();
+            assertThat(share.release()).isEqualTo(ReleaseOutcome.LOST);
+        }
+    }
+
     @Test
     void someRequestsCannotBeShared() {
         for (ThrowingCallable wrong : List.<ThrowingCallable>of(

@@ -79,7 +79,7 @@ final class JoinableShare {
     }
 
     /**
-     * Adds a hold. Costs a statement if the last look is a second old, and another one after a reconciliation.
+     * Adds a hold. Costs two statements if the last look is a second old, or after a reconciliation.
      *
      * @return empty if no thread can join any more
      * @throws LockLostException if the share was lost meanwhile
@@ -128,7 +128,7 @@ final class JoinableShare {
             Optional<LockSnapshot> seen =
                     context.access().autocommit(deadline.forOneStatement()).read(row.name());
             boolean isOpen = seen.filter(JoinableShare::isOpen).isPresent()
-                    && (begun == reconciliations || row.whyGone().isEmpty());
+                    && row.whyGone().isEmpty();
             if (isOpen) {
                 reconciliations = begun;
                 lookedAt = now;
