@@ -27,6 +27,7 @@ import jakarta.persistence.EntityManagerFactory;
 import java.lang.ref.WeakReference;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Savepoint;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -41,6 +42,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.h2.jdbc.JdbcConnection;
 import org.hibernate.Session;
@@ -603,6 +605,58 @@ class RowLockTest {
                     other.close();
                 }));
         assertThat(stock()).isZero();
+    }
+
+    /** Its transaction is its own, so no commit releases it. */
+    @Test
+    void noTransactionUnderALostOneOfItsOwnCommitsThoughItsHandleWasDropped() {
+        WeakReference<LockHandle> handle = new WeakReference<>(acquired(mine, REQUEST));
+        physical.forEach(this::end);
+        for (int attempt = 1; attempt <= 2; attempt++) {
+            assertThatExceptionOfType(LockLostException.class)
+                    .as("attempt %d", attempt)
+                    .isThrownBy(() -> transaction.executeWithoutResult(status -> add()));
+            await().atMost(SOON).until(() -> {
+                System.gc();
+                return handle.refersTo(null);
+            });
+        }
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> transaction.executeWithoutResult(status -> add()))
+                .withMessageContaining("dropped");
+        acquired(mine, REQUEST).close();
+        transaction.executeWithoutResult(status -> add());
+        assertThat(stock()).isEqualTo(1);
+    }
+
+    /** Most databases unlock what was locked since the savepoint. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aRollbackToASavepointThatUnlocksTheRowIsNoticedWhenItIsAcquiredAgain(boolean isReleased) {
+        AtomicReference<LockHandle> other = new AtomicReference<>();
+        transaction.executeWithoutResult(status -> {
+            Session session = em().unwrap(Session.class);
+            Savepoint savepoint = session.doReturningWork(Connection::setSavepoint);
+            LockHandle lock = acquired(mine, REQUEST);
+            if (isReleased) {
+                assertThat(lock.release()).isEqualTo(ReleaseOutcome.DEFERRED);
+            }
+            session.doWork(connection -> connection.rollback(savepoint));
+            CompletableFuture.runAsync(() -> theirs.tryAcquire(LEASE).ifPresent(other::set), threads)
+                    .join();
+            if (other.get() == null) {
+                assertThat(mine.tryAcquire(REQUEST)).as("still locked").isPresent();
+            } else if (isReleased) {
+                assertThat(mine.tryAcquire(REQUEST)).isEmpty();
+            } else {
+                assertThatExceptionOfType(LockLostException.class).isThrownBy(() -> mine.tryAcquire(REQUEST));
+                assertThat(status.isRollbackOnly()).isTrue();
+                status.setRollbackOnly();
+            }
+        });
+        if (other.get() != null) {
+            assertThat(other.get().release()).isEqualTo(ReleaseOutcome.RELEASED);
+        }
     }
 
     @Test

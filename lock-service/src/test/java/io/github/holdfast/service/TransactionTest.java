@@ -23,6 +23,7 @@ import io.github.holdfast.test.OnEachDatabase;
 import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
+import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -39,6 +40,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.dao.DataIntegrityViolationException;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
@@ -120,6 +122,7 @@ class TransactionTest {
 
     private void takeAway() {
         database.execute(
+                "delete from lock_holder where name = 'fenced'",
                 "update distributed_lock set owner = 'thief', node_id = null, fencing_token = fencing_token + 1,"
                         + " version = version + 1, expires_at = null where name = 'fenced'");
     }
@@ -269,9 +272,75 @@ class TransactionTest {
         assertThatIllegalStateException()
                 .isThrownBy(() ->
                         foreign.executeWithoutResult(status -> sneakily(() -> mine.acquire(REQUEST.requireFence()))))
-                .withMessageContaining("transaction");
+                .withMessageContaining("did not begin");
         mine.acquire(REQUEST.requireFence()).close();
         assertThat(isFree()).isTrue();
+    }
+
+    @Test
+    void requireFenceIsRefusedInATransactionThatIsNotCheckedAnyMore() {
+        TransactionTemplate readOnly = new TransactionTemplate(manager);
+        readOnly.setReadOnly(true);
+        assertThatIllegalStateException()
+                .isThrownBy(() -> readOnly.executeWithoutResult(
+                        status -> mine.tryAcquire(LockRequest.of(REQUEST.name()).requireFence())))
+                .withMessageContaining("read-only");
+        transaction.executeWithoutResult(status ->
+                TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+                    @Override
+                    public void afterCommit() {
+                        assertThatIllegalStateException()
+                                .isThrownBy(() -> mine.tryAcquire(
+                                        LockRequest.of(REQUEST.name()).requireFence()))
+                                .withMessageContaining("commit");
+                    }
+                }));
+        assertThat(isFree()).isTrue();
+    }
+
+    @Test
+    void requireFenceIsRefusedOnceTheManagersListenersWereReplaced() throws Exception {
+        try (LockHandle lock = mine.acquire(REQUEST)) {
+            assertThat(lock.isFenced()).isTrue();
+            manager.setTransactionExecutionListeners(List.of());
+            assertThat(lock.isFenced()).isFalse();
+        }
+        assertThatIllegalStateException()
+                .isThrownBy(() -> mine.acquire(REQUEST.requireFence()))
+                .withMessageContaining("listeners");
+    }
+
+    /** The handles are garbage, so that nothing can say any more that the thread has ended its work under the lock. */
+    @ParameterizedTest
+    @MethodSource("kinds")
+    void aLostLockKeepsTransactionsFromCommittingThoughItsHandleWasDropped(LockRequest request) throws Exception {
+        WeakReference<LockHandle> handle = new WeakReference<>(mine.acquire(request));
+        takeAway();
+        for (int attempt = 1; attempt <= 2; attempt++) {
+            assertThatExceptionOfType(LockLostException.class)
+                    .as("attempt %d", attempt)
+                    .isThrownBy(() -> transaction.executeWithoutResult(status -> write(1)));
+            await().atMost(SOON).until(() -> {
+                System.gc();
+                return handle.refersTo(null);
+            });
+        }
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> transaction.executeWithoutResult(status -> write(1)))
+                .withMessageContaining("dropped");
+        assertThat(written()).isZero();
+        database.execute("delete from distributed_lock");
+        mine.acquire(request).close();
+        transaction.executeWithoutResult(status -> write(2));
+        assertThat(written()).isEqualTo(2);
+    }
+
+    static List<LockRequest> kinds() {
+        return List.of(
+                REQUEST,
+                REQUEST.lease(ofSeconds(60)),
+                REQUEST.shared(),
+                REQUEST.shared().lease(ofSeconds(60)));
     }
 
     @Test

@@ -31,7 +31,7 @@ final class GrantCheck {
         }
         for (LeaseHold hold : holds) {
             if (gone.contains(hold.grant())) {
-                throw hold.lifetime().lostInTransaction();
+                throw hold.lostInTransaction();
             }
         }
     }

@@ -5,6 +5,11 @@ import java.lang.ref.WeakReference;
 /** The object to which all handles of a hold refer. It becomes garbage with the last handle. Thread-safe. */
 final class HandleAnchor {
 
+    /** What a message about the loss of a hold adds if all handles are garbage. */
+    static final String ADVICE =
+            ". Its handle was dropped without a release, so the transactions of this thread are refused"
+                    + " until the thread acquires the lock again";
+
     private WeakReference<Object> anchor = new WeakReference<>(null);
 
     /** Returns the object for a new handle. */

@@ -64,6 +64,7 @@ final class HoldRegistry {
         // Inside the function: a thread that releases another hold could otherwise remove the set first.
         ofThread.compute(thread, (key, existing) -> {
             Set<LeaseHold> ofKey = existing == null ? ConcurrentHashMap.newKeySet() : existing;
+            ofKey.removeIf(other -> other.name().equals(hold.name()) && isForgotten(other));
             ofKey.add(hold);
             return ofKey;
         });
@@ -71,14 +72,26 @@ final class HoldRegistry {
             byThread.put(new ThreadAndName(thread, hold.name()), hold);
         }
         if (holds.size() > sweepAt) {
-            holds.stream()
-                    .filter(other -> other.lifetime().isLost() && other.isForgotten())
-                    .forEach(this::remove);
-            shares.removeLost();
-            sweepAt = Math.max(FIRST_SWEEP, 2 * holds.size());
+            sweep();
         }
         // After the hold was added: either the closing thread sees the hold, or this thread sees the closed service.
         phase.checkOpen();
+    }
+
+    /** Removes the holds that nobody can release any more, but not from the transactions of their threads. */
+    private void sweep() {
+        List<LeaseHold> forgotten =
+                holds.stream().filter(HoldRegistry::isForgotten).toList();
+        forgotten.forEach(holds::remove);
+        forgotten.forEach(this::unbind);
+        byName.values().removeAll(forgotten);
+        ofThread.keySet().removeIf(thread -> !thread.isAlive());
+        shares.removeLost();
+        sweepAt = Math.max(FIRST_SWEEP, 2 * holds.size());
+    }
+
+    private static boolean isForgotten(LeaseHold hold) {
+        return hold.lifetime().isLost() && hold.isForgotten();
     }
 
     /**
@@ -125,13 +138,17 @@ final class HoldRegistry {
     }
 
     /**
-     * Returns the holds that the current thread has acquired and not released. Lost holds are included while a handle is
-     * reachable: a transaction that begins under a lost hold must not commit.
+     * Returns the holds that the current thread has acquired and not released. Lost holds are included: a transaction that begins
+     * under a lost hold must not commit. If no handle is left that could be released, they stay until the thread acquires the lock
+     * again.
      */
     List<LeaseHold> ofCurrentThread() {
-        return ofThread.getOrDefault(Thread.currentThread(), Set.of()).stream()
-                .filter(hold -> !hold.isForgotten() || !hold.lifetime().isLost())
-                .toList();
+        return List.copyOf(ofThread.getOrDefault(Thread.currentThread(), Set.of()));
+    }
+
+    /** Whether a thread may begin transactions under a hold, valid or lost. */
+    boolean isAnyBound() {
+        return !ofThread.isEmpty();
     }
 
     /**

@@ -138,6 +138,15 @@ final class LeaseHold {
         return anchor.isGone();
     }
 
+    /** The exception for a transaction under the hold, which is reported as lost. */
+    LockLostException lostInTransaction() {
+        LockLostException lost = lifetime.lostInTransaction();
+        return isForgotten()
+                ? new LockLostException(
+                        name(), lost.lossCause(), lost.lossCause().why() + HandleAnchor.ADVICE)
+                : lost;
+    }
+
     HoldTransactions holdTransactions() {
         return holdTransactions;
     }

@@ -381,7 +381,8 @@ public final class LockEngine implements AutoCloseable {
     public void close() {
         List<LeaseHold> holds = context.holds().close();
         access().waiterNotifier().beginClosing();
-        boolean isAnyRowLocked = rowLocks.isAnyLeft() || rowLocks.isAnyBound();
+        boolean isAnyLeft =
+                !holds.isEmpty() || context.holds().isAnyBound() || rowLocks.isAnyLeft() || rowLocks.isAnyBound();
         rowLocks.close();
         holds.forEach(hold -> hold.lifetime().lose(LossCause.SERVICE_CLOSED));
         if (!context.policy().lockDelay().isZero()) {
@@ -392,7 +393,7 @@ public final class LockEngine implements AutoCloseable {
         release(holds, LeaseHold::isByLease);
         access().waiterNotifier().close();
         // A transaction under a lock that the close has ended must not commit, even if it begins later.
-        if (transactionManager != null && holds.isEmpty() && !isAnyRowLocked) {
+        if (transactionManager != null && !isAnyLeft) {
             context.transactions().listenNoMoreTo(transactionManager);
         }
         access().inDoubtWrites().close();

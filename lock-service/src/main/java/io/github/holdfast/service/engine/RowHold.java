@@ -12,7 +12,6 @@ import io.github.holdfast.repository.LockStore.RowTransaction;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.AttemptResult.RowLockAcquired;
 import java.time.Duration;
-import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -130,8 +129,7 @@ final class RowHold {
         changing.lock();
         try {
             checkUsable();
-            Optional<LockEntity> now = transaction().lockIfFree(name());
-            if (now.isEmpty() || now.get().version() != row().version()) {
+            if (!isUnchanged()) {
                 // The database has rolled back or committed without Spring's knowledge, and another holder has locked
                 // the row, or has acquired the lock by a write.
                 cause = LossCause.TAKEN_OVER;
@@ -193,10 +191,12 @@ final class RowHold {
     }
 
     /**
-     * Counts one more handle.
+     * Counts one more handle. In the caller's transaction, needs one statement: a rollback to a savepoint may have unlocked the row.
      *
      * @return false if the hold has ended
      * @throws IllegalStateException if the request requires a fence, and the calling thread's transaction is not the hold's
+     * @throws LockLostException if the caller's transaction does not lock the row any more, and a handle is open
+     * @throws LockStoreException if the database failed
      */
     boolean reenter(LockRequest inner) {
         changing.lock();
@@ -205,7 +205,7 @@ final class RowHold {
                 throw new IllegalStateException("Row lock '" + name()
                         + "' requires a fence, but this thread holds it in another transaction than its current one");
             }
-            if (!isHeld() || (handles == 0 && !holdTransactions.cancelRelease())) {
+            if (!isHeld() || !isStillLocked() || (handles == 0 && !holdTransactions.cancelRelease())) {
                 return false;
             }
             handles = Math.incrementExact(handles);
@@ -213,6 +213,37 @@ final class RowHold {
         } finally {
             changing.unlock();
         }
+    }
+
+    /**
+     * Asks the database, unless the transaction is the hold's own: no caller can roll that back in part. If only the release is still
+     * to come, the hold ends, and the caller's transaction locks the row anew.
+     */
+    private boolean isStillLocked() {
+        if (callers == null) {
+            return true;
+        }
+        if (handles > 0) {
+            ensureHeld();
+            return true;
+        }
+        try {
+            if (isUnchanged()) {
+                return true;
+            }
+        } catch (StoreException failed) {
+            throw new LockStoreException(name(), "was not re-entered", failed);
+        }
+        ReleaseOutcome unused = end(LockState.LOST);
+        return false;
+    }
+
+    /** Whether the transaction has the row locked, perhaps only from now on, and it is as it was when it was first locked. */
+    private boolean isUnchanged() {
+        return transaction()
+                .lockIfFree(name())
+                .filter(now -> now.version() == row().version())
+                .isPresent();
     }
 
     /** Releases a handle, unless it was released before. The last release ends the hold. */
@@ -302,6 +333,6 @@ final class RowHold {
     }
 
     LockLostException lost() {
-        return new LockLostException(name(), cause, cause.why());
+        return new LockLostException(name(), cause, cause.why() + (isForgotten() ? HandleAnchor.ADVICE : ""));
     }
 }

@@ -99,19 +99,25 @@ final class RowLocks {
         // Inside the function: a thread that releases another hold could otherwise remove the map first.
         ofThread.compute(hold.thread(), (thread, existing) -> {
             Set<RowHold> holds = existing == null ? ConcurrentHashMap.newKeySet() : existing;
-            holds.removeIf(RowHold::isForgotten);
+            holds.removeIf(other -> other.name().equals(hold.name()) && other.isForgotten());
             holds.add(hold);
             return holds;
         });
     }
 
     void remove(RowHold hold) {
-        lost(hold);
+        forget(hold);
         unbind(hold);
     }
 
     /** Forgets a hold that is lost, but for the transactions of its thread. */
     void lost(RowHold hold) {
+        forget(hold);
+        // Threads that end without a release would stay here.
+        ofThread.keySet().removeIf(thread -> !thread.isAlive());
+    }
+
+    private void forget(RowHold hold) {
         if (all.remove(hold) && !hold.isCallers()) {
             ownTransactions.release();
         }
@@ -136,14 +142,11 @@ final class RowLocks {
     }
 
     /**
-     * Returns the row locks that the current thread has acquired and not released. Lost ones are included while a handle is
-     * reachable: a transaction that begins under a lost row lock must not commit.
+     * Returns the row locks that the current thread has acquired and not released, and those that are lost: as {@link
+     * HoldRegistry#ofCurrentThread()}.
      */
     Collection<RowHold> ofCurrentThread() {
-        Set<RowHold> bound = ofThread.get(Thread.currentThread());
-        return bound == null
-                ? Set.of()
-                : bound.stream().filter(hold -> !hold.isForgotten()).toList();
+        return ofThread.getOrDefault(Thread.currentThread(), Set.of());
     }
 
     /**
@@ -164,7 +167,7 @@ final class RowLocks {
 
     /** Whether a thread may begin transactions under a row lock, held or lost. */
     boolean isAnyBound() {
-        return ofThread.values().stream().flatMap(Set::stream).anyMatch(hold -> !hold.isForgotten());
+        return !ofThread.isEmpty();
     }
 
     /** Ends the row locks that have a transaction of their own. */

@@ -32,6 +32,9 @@ final class TransactionGuard implements TransactionExecutionListener {
     private final ListenerDispatcher listeners;
     private final TransactionWarnings warnings = new TransactionWarnings();
 
+    /** The manager that reports its transactions; null if there is none. */
+    private volatile @Nullable ConfigurableTransactionManager manager;
+
     TransactionGuard(CommitGuard guard, HoldRegistry held, RowLocks rowLocks, ListenerDispatcher listeners) {
         this.guard = guard;
         this.held = held;
@@ -48,6 +51,7 @@ final class TransactionGuard implements TransactionExecutionListener {
      * it.
      */
     void listenTo(ConfigurableTransactionManager manager) {
+        this.manager = manager;
         List<TransactionExecutionListener> listeners = new ArrayList<>(manager.getTransactionExecutionListeners());
         listeners.add(this);
         manager.setTransactionExecutionListeners(listeners);
@@ -248,7 +252,8 @@ final class TransactionGuard implements TransactionExecutionListener {
     }
 
     /**
-     * Checks that the guard is available, if this request must be fenced.
+     * Checks that the calling thread's transaction will be checked, if this request must be fenced. Without a transaction, checks that
+     * the manager's next one will be.
      *
      * @throws IllegalStateException if not
      */
@@ -261,11 +266,21 @@ final class TransactionGuard implements TransactionExecutionListener {
                     "Lock '" + request.name() + "' requires a fence, but the lock service was built without the"
                             + " JpaTransactionManager of its persistence unit: name it with transactionManager(...)");
         }
-        if (isInTransaction() && scopeOrForeign().isForeign()) {
-            throw new IllegalStateException(
-                    "Lock '" + request.name() + "' requires a fence, but the lock service's transaction manager did not"
-                            + " begin the current transaction");
+        if (!isListening()) {
+            throw new IllegalStateException("Lock '" + request.name() + "' requires a fence, but the listeners of the"
+                    + " transaction manager were replaced since the lock service was built: add to its listeners, or build the"
+                    + " lock service later");
         }
+        if (isInTransaction() && !isInGuardedTransaction()) {
+            throw new IllegalStateException("Lock '" + request.name() + "' requires a fence, but "
+                    + scopeOrForeign().whyUnchecked());
+        }
+    }
+
+    /** Whether the manager still reports its transactions. The application may have replaced its listeners. */
+    private boolean isListening() {
+        ConfigurableTransactionManager reporting = manager;
+        return reporting != null && reporting.getTransactionExecutionListeners().contains(this);
     }
 
     /**
@@ -273,7 +288,7 @@ final class TransactionGuard implements TransactionExecutionListener {
      * next one.
      */
     boolean isFenced(LeaseHold hold) {
-        if (!guard.isInstalled() || !hold.isToBeFenced()) {
+        if (!isListening() || !hold.isToBeFenced()) {
             return false;
         }
         return isInTransaction() ? isInGuardedTransaction() && isUnder(hold) : true;

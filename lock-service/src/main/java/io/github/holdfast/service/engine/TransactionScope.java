@@ -17,14 +17,20 @@ final class TransactionScope implements TransactionSynchronization {
 
     /** Whether the transaction commits only while its holds stand. */
     enum Kind {
-        /** The manager reported the begin, and will also report the coming commit. */
-        GUARDED,
+        /** The manager reported the begin, and also reports the commit. */
+        GUARDED("the commit of the current transaction has begun, and is not checked again"),
 
         /** It writes nothing. */
-        READ_ONLY,
+        READ_ONLY("the current transaction is read-only, and is not checked"),
 
         /** Another manager began it. */
-        FOREIGN
+        FOREIGN("the lock service's transaction manager did not begin the current transaction");
+
+        private final String whyUnchecked;
+
+        Kind(String whyUnchecked) {
+            this.whyUnchecked = whyUnchecked;
+        }
     }
 
     private final TransactionGuard owner;
@@ -71,6 +77,11 @@ final class TransactionScope implements TransactionSynchronization {
 
     boolean isGuarded() {
         return kind == Kind.GUARDED;
+    }
+
+    /** Why the transaction will not be checked, although it has not ended. */
+    String whyUnchecked() {
+        return kind.whyUnchecked;
     }
 
     boolean isForeign() {
