@@ -8,9 +8,11 @@ import io.github.holdfast.repository.LockTables.LockSnapshot;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.function.LongConsumer;
 import java.util.function.ToIntFunction;
 import javax.sql.DataSource;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
@@ -56,6 +58,9 @@ final class AutocommitLockRows implements LockRows {
         private final CompiledUpdate release;
         private final CompiledUpdate recount;
         private final CompiledUpdate createIfMissing;
+        private final CompiledUpdate createAs;
+        private final CompiledQuery<Long> countHolders;
+        private final boolean areHoldersCounted;
         private final CompiledQuery<LockSnapshot> read;
         private final CompiledQuery<String> firstInQueue;
 
@@ -73,6 +78,9 @@ final class AutocommitLockRows implements LockRows {
             release = CompiledUpdate.of(factory, LockRepository.class, "release");
             recount = CompiledUpdate.of(factory, LockRepository.class, "recount");
             createIfMissing = CompiledUpdate.generating(factory, "version", LockRepository.class, "createIfMissing");
+            createAs = CompiledUpdate.generating(factory, "version", LockRepository.class, "createAs");
+            countHolders = CompiledQuery.of(factory, Long.class, LockRepository.class, "countHolders");
+            areHoldersCounted = KnownDialects.of(factory).locksWhatAnInsertReads();
             read = CompiledQuery.ofSnapshot(factory);
             firstInQueue = CompiledQuery.of(factory, String.class, LockRepository.class, "firstInQueue");
         }
@@ -108,12 +116,22 @@ final class AutocommitLockRows implements LockRows {
     @Override
     public Optional<LockEntity> createIfMissing(String name) {
         long[] epoch = new long[1];
-        Statement<Integer> insert =
-                statements.createIfMissing.with(key -> epoch[0] = key, transactions.timeout(), atMost, name);
+        LongConsumer key = created -> epoch[0] = created;
+        Statement<Integer> insert = statements.areHoldersCounted
+                ? insertAfterCount(name, key)
+                : statements.createIfMissing.with(key, transactions.timeout(), atMost, name);
         int unused = statements.executor.execute(
                 AutocommitExecutor.unlessPresent(insert),
                 write(connection -> read(connection, name).isEmpty()));
         return epoch[0] == 0 ? Optional.empty() : Optional.of(new LockEntity(name, epoch[0]));
+    }
+
+    private Statement<Integer> insertAfterCount(String name, LongConsumer key) {
+        List<Long> holders = statements.executor.execute(
+                statements.countHolders.with(transactions.timeout(), atMost, name), AutocommitExecutor.READ);
+        boolean isShared = holders.get(0) > 0;
+        return statements.createAs.with(
+                key, transactions.timeout(), atMost, name, isShared ? "*" : null, isShared ? -1 : 0);
     }
 
     /** Grants a lock. A minimum hold may need two statements. These run in one transaction, because they belong together. */

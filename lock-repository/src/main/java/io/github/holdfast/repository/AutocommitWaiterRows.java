@@ -9,6 +9,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.IntStream;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.jspecify.annotations.Nullable;
@@ -47,8 +48,8 @@ final class AutocommitWaiterRows implements WaiterRows {
         private final CompiledUpdate removeAll;
         private final CompiledQuery<Long> countOtherNodes;
 
-        /** The queries for locks that are available, by the number of names. A new query replaces the map by a larger one. */
-        private volatile Map<Integer, CompiledQuery<String>> available = Map.of();
+        /** The queries for locks that are not available, by the number of names. A new query replaces the map by a larger one. */
+        private volatile Map<Integer, CompiledQuery<String>> unavailable = Map.of();
 
         /** Compiles the statements. */
         Statements(SessionFactoryImplementor factory) {
@@ -60,8 +61,8 @@ final class AutocommitWaiterRows implements WaiterRows {
             countOtherNodes = CompiledQuery.of(factory, Long.class, LockWaiterRepository.class, "countOtherNodes");
         }
 
-        private CompiledQuery<String> available(int names) {
-            CompiledQuery<String> known = available.get(names);
+        private CompiledQuery<String> unavailable(int names) {
+            CompiledQuery<String> known = unavailable.get(names);
             if (known != null) {
                 return known;
             }
@@ -71,11 +72,11 @@ final class AutocommitWaiterRows implements WaiterRows {
             CompiledQuery<String> query = CompiledQuery.of(
                     factory,
                     String.class,
-                    CompiledSql.method(LockWaiterRepository.class, "available"),
+                    CompiledSql.method(LockWaiterRepository.class, "unavailable"),
                     List.of(samples, CompiledSql.sample(long.class, 0), CompiledSql.sample(long.class, 1)));
-            Map<Integer, CompiledQuery<String>> more = new HashMap<>(available);
+            Map<Integer, CompiledQuery<String>> more = new HashMap<>(unavailable);
             more.put(names, query);
-            available = more;
+            unavailable = more;
             return query;
         }
     }
@@ -111,9 +112,10 @@ final class AutocommitWaiterRows implements WaiterRows {
     @Override
     public List<String> available(List<String> names, Duration tolerance) {
         List<String> padded = padded(names);
-        return query(statements
-                .available(padded.size())
-                .with(transactions.timeout(), atMost, padded, 0L, -Micros.of(tolerance)));
+        Set<String> unavailable = Set.copyOf(query(statements
+                .unavailable(padded.size())
+                .with(transactions.timeout(), atMost, padded, 0L, -Micros.of(tolerance))));
+        return names.stream().filter(name -> !unavailable.contains(name)).toList();
     }
 
     /** Repeats the last name, so that few texts are in use: for 1, 8, 64 and 512 names. */

@@ -214,6 +214,11 @@ public abstract class LockDialect {
         return false;
     }
 
+    /** Whether an insert locks the rows, or the gaps between rows, that its subqueries read. */
+    boolean locksWhatAnInsertReads() {
+        return false;
+    }
+
     /** Whether a transaction that has only locked rows must end by a commit. */
     boolean commitsRowLocks() {
         return false;

@@ -51,14 +51,32 @@ interface LockRepository extends Repository<LockEntity, String> {
     @Query("select l from HoldfastLock l where l.name = :name")
     Optional<LockEntity> findForUpdateSkipLocked(@Param("name") String name);
 
-    /** See {@link LockRows#createIfMissing}. MySQL and MariaDB count an existing row too. */
+    /**
+     * See {@link LockRows#createIfMissing}. If the lock has holders, whose rows have outlived its own, the row shows them. MySQL and
+     * MariaDB count an existing row too.
+     */
     @Modifying
     @Query("""
-            insert into HoldfastLock (name, holdCount, fencingToken, expiresAt, version)
-            values (:name, 0, db_epoch(), db_clock(), db_epoch())
+            insert into HoldfastLock (name, owner, holdCount, fencingToken, expiresAt, version)
+            values (:name, case when exists (select 1 from HoldfastHolder h where h.name = :name) then '*' end,
+                case when exists (select 1 from HoldfastHolder h where h.name = :name) then -1 else 0 end,
+                db_epoch(), db_clock(), db_epoch())
             on conflict do nothing
             """)
     int createIfMissing(@Param("name") String name);
+
+    /** Does the same as {@link #createIfMissing}, if the caller has asked whether there are {@link #countHolders holders}. */
+    @Modifying
+    @Query("""
+            insert into HoldfastLock (name, owner, holdCount, fencingToken, expiresAt, version)
+            values (:name, :owner, :holdCount, db_epoch(), db_clock(), db_epoch())
+            on conflict do nothing
+            """)
+    int createAs(@Param("name") String name, @Param("owner") @Nullable String owner, @Param("holdCount") int holdCount);
+
+    /** Counts the holders of permits or shares, alive and dead. */
+    @Query("select count(*) from HoldfastHolder h where h.name = :name")
+    Long countHolders(@Param("name") String name);
 
     /** See {@link LockRows#grant}. */
     @Modifying

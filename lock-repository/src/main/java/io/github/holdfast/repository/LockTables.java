@@ -88,8 +88,9 @@ public interface LockTables {
         Optional<String> firstInQueue(String name);
 
         /**
-         * Creates the row of a free lock unless it exists. Call it in a transaction of its own, and only after a read has
-         * found no row. On an existing row, it would wait for any transaction that has the row locked. Version and token start
+         * Creates the row of a lock unless it exists. Call it in a transaction of its own, and only after a read has
+         * found no row. The lock is free, or shared if the rows of holders have outlived its own, as after a deletion by hand. One
+         * statement; two on MySQL and MariaDB. On an existing row, it would wait for any transaction that has the row locked. Version and token start
          * at the database's clock in microseconds, so both keep growing after a purge.
          *
          * @return the row as this call created it; empty if unknown. MySQL and MariaDB may also tell of a row that existed. It
@@ -412,7 +413,7 @@ public interface LockTables {
 
         /**
          * Finds the locks that may be available to another owner than their present one: nobody holds them, or their holder is
-         * dead. A lock without a row is not found.
+         * dead, or the lock has no row.
          *
          * @param names at least one, and {@link #MOST_NAMES} at most
          * @param tolerance for how long a lease must have been over

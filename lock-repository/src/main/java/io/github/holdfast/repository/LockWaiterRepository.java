@@ -47,7 +47,7 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
     int countOtherNodes(@Param("name") String name, @Param("nodeId") String nodeId);
 
     /**
-     * See {@link WaiterRows#available}. The condition is that of {@link LockEntity#availability} for any other owner, but a lock
+     * Returns the locks of these names that have a row but are not {@linkplain WaiterRows#available available}. The condition is that of {@link LockEntity#availability} for any other owner, but a lock
      * of an overdue node is found only when it may be granted. A semaphore is found if holders that are alive leave a permit. A
      * shared lock is found if nobody wants it, or if none of its holders is alive. While it is wanted, it counts as a semaphore with
      * one permit.
@@ -57,7 +57,7 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
      */
     @Query("""
             select l.name from HoldfastLock l left join HoldfastNode n on n.id = l.nodeId
-            where l.name in (:names) and (l.availableAt is null or l.availableAt <= db_begin_plus(:nowMicros))
+            where l.name in (:names) and case when (l.availableAt is null or l.availableAt <= db_begin_plus(:nowMicros))
                 and (l.owner is null or l.holdCount = -1
                     or l.nodeId is null and l.expiresAt <= db_begin_plus(:sinceMicros)
                     or l.nodeId is not null
@@ -68,9 +68,9 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
                     where p.name = l.name and l.holdCount = -1
                         and (l.permits is not null or l.wantedUntil > db_begin_plus(:nowMicros))
                         and (p.nodeId is null and p.expiresAt > db_begin_plus(:sinceMicros)
-                            or m.ended = false and m.expiresAt > db_begin_plus(:sinceMicros)))
+                            or m.ended = false and m.expiresAt > db_begin_plus(:sinceMicros))) then 1 else 0 end = 0
             """)
-    List<String> available(
+    List<String> unavailable(
             @Param("names") List<String> names,
             @Param("nowMicros") long nowMicros,
             @Param("sinceMicros") long sinceMicros);

@@ -200,4 +200,10 @@ class MysqlLockDialect extends LockDialect {
     boolean knowsPlaces() {
         return true;
     }
+
+    /** At REPEATABLE READ (https://dev.mysql.com/doc/refman/8.0/en/innodb-locks-set.html); new shares would wait for it. */
+    @Override
+    boolean locksWhatAnInsertReads() {
+        return true;
+    }
 }

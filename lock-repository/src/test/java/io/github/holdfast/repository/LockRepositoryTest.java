@@ -178,6 +178,17 @@ class LockRepositoryTest {
         assertUnchanged(held);
     }
 
+    /** Somebody has deleted the row, but not those of the holders. */
+    @Test
+    void creatingTheRowOfALockWithHoldersDoesNotFreeIt() {
+        database.execute("insert into lock_holder (name, fencing_token, owner, permits, guard_count, acquired_at)"
+                + " values ('job', 1, 'reader', 1, 0, current_timestamp)");
+        application.store().autocommit(LEASE).createIfMissing("job");
+        application.store().autocommit(LEASE).createIfMissing("other");
+        assertThat(application.read("job").row().isShared()).isTrue();
+        assertThat(application.read("other").row().isShared()).isFalse();
+    }
+
     @Test
     void manyMayCreateTheRowAtTheSameTime() throws Exception {
         int clients = 20;

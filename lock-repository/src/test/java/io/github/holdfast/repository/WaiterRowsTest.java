@@ -2,6 +2,7 @@ package io.github.holdfast.repository;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockTables.WaiterRows;
 import io.github.holdfast.repository.LockTables.WaiterRows.Ticket;
 import io.github.holdfast.repository.LockTables.WaiterRows.WaitMode;
@@ -156,8 +157,8 @@ class WaiterRowsTest {
         lock("free");
         lock("free again", "available_at = " + clock(-1));
         lock("not yet", "available_at = " + clock(60));
-        assertThat(available(Duration.ZERO, "free", "free again", "not yet", "unknown"))
-                .containsExactlyInAnyOrder("free", "free again");
+        assertThat(available(Duration.ZERO, "free", "free again", "not yet", "without a row"))
+                .containsExactlyInAnyOrder("free", "free again", "without a row");
     }
 
     @Test
@@ -270,9 +271,16 @@ class WaiterRowsTest {
         for (int number = 0; number < count; number++) {
             names.add("it's \\ " + number + " ?");
         }
+        names.forEach(this::lock);
         String last = names.get(count - 1);
-        lock(names.get(0));
-        lock(last);
+        database.execute("update distributed_lock set " + heldUntil(60));
+        application.call(locks -> {
+            for (String free : new HashSet<>(List.of(names.get(0), last))) {
+                LockEntity held = locks.read(free).orElseThrow().row();
+                assertThat(locks.release(held, held.withHoldCount(0))).isTrue();
+            }
+            return locks;
+        });
         CountingDataSource counting = application.dataSource();
         counting.reset();
         assertThat(waiters.available(names, Duration.ZERO))

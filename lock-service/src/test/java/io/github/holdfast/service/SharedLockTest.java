@@ -38,6 +38,8 @@ import java.util.concurrent.locks.ReadWriteLock;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a shared lock promises to those who share it, and to those who want it alone. */
 @OnEachDatabase
@@ -313,6 +315,22 @@ class SharedLockTest extends TwoServicesContract {
         LockHandle next = tryAcquire(mine, SHARED);
         assertThat(next.fencingToken()).isGreaterThan(joined.fencingToken());
         next.close();
+    }
+
+    /** As a test suite does that empties a table. The rows of the holders still say that the lock is shared. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void nobodyHasItAloneBesideItsHoldersAfterItsRowWasDeleted(boolean isByLease) throws Exception {
+        LockRequest request = isByLease ? SHARED_BY_LEASE : SHARED;
+        LockHandle share = tryAcquire(mine, request);
+        database.execute("delete from distributed_lock");
+        assertThat(isRefused(theirs, ALONE)).isTrue();
+        assertThat(isRefused(theirs, ALONE.rowLock())).isTrue();
+        assertThat(theirs.find(ALONE.name())).isPresent();
+        tryAcquire(theirs, request).close();
+        books.inTransaction(em -> Ledger.noteOnly(em, share.fencingToken()));
+        assertThat(share.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        assertThat(isRefused(theirs, ALONE)).isFalse();
     }
 
     /** Before its reconciliation, which takes longer here than the test. */

@@ -20,6 +20,7 @@ import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
 import io.github.holdfast.test.ProjectDirectory;
+import io.github.holdfast.test.TestDatabase;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -36,6 +37,8 @@ class StatementCountTest {
 
     private static final Path DOCUMENT = ProjectDirectory.resolve("docs/performance.md");
     private static final LockRequest REQUEST = LockRequest.of("counted").lease(ofSeconds(60));
+
+    private static final String ON_MYSQL = ", MySQL and MariaDB";
 
     private final List<String> table = new ArrayList<>();
     private boolean isH2;
@@ -54,7 +57,8 @@ class StatementCountTest {
 
             counting.reset();
             LockHandle first = mine.tryAcquire(REQUEST).orElseThrow();
-            row("acquire, a name's first time", counting, 3, 0);
+            boolean countsHolders = database.kind() == TestDatabase.MYSQL || database.kind() == TestDatabase.MARIADB;
+            row("acquire, a name's first time" + (countsHolders ? ON_MYSQL : ""), counting, countsHolders ? 4 : 3, 0);
             first.release();
             row("release", counting, 1, 0);
             LockHandle outer = mine.acquire(REQUEST);
@@ -100,7 +104,7 @@ class StatementCountTest {
             countShares(mine, theirs, counting);
             countElections(mine, theirs, services.open(), counting);
         }
-        assertThat(document()).contains(String.join("\n", table));
+        assertThat(document()).contains(table.get(0), String.join("\n", table.subList(1, table.size())));
     }
 
     /** What else the service is built with that is counted. */

@@ -16,6 +16,7 @@ import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
 import io.github.holdfast.test.TestDatabase;
@@ -32,6 +33,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -83,6 +85,24 @@ class WaitingTest {
     }
 
     // The queue
+
+    /** As a test suite does that empties a table. Without its row, a lock is free. */
+    @Test
+    void aWaiterIsGrantedALockWhoseRowWasDeletedThoughTheHolderHasNothingToRelease() throws Exception {
+        LockRequest request = LockRequest.of("without a row");
+        LockHandle held = mine.acquire(request);
+        // Less than a waiter rests that is woken by releases.
+        FutureTask<LockHandle> waiting = new FutureTask<>(() -> theirs.acquire(request.waitAtMost(ofSeconds(40))));
+        Thread waiter = new Thread(waiting);
+        waiter.start();
+        await().atMost(SOON).until(() -> theirs.admin().waiting() == 1);
+        await().atMost(SOON).until(() -> database.queryForLong("select count(*) from lock_waiter") == 1);
+        database.execute("delete from distributed_lock");
+        waiter.join();
+        assertThat(waiting.get().fencingToken()).isGreaterThan(held.fencingToken());
+        assertThat(held.release()).isEqualTo(ReleaseOutcome.LOST);
+        waiting.get().close();
+    }
 
     @Test
     void eightThreadsGetTheirTurnsEqually() throws Exception {
