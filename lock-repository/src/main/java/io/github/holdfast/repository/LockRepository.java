@@ -57,10 +57,12 @@ interface LockRepository extends Repository<LockEntity, String> {
      */
     @Modifying
     @Query("""
-            insert into HoldfastLock (name, owner, holdCount, fencingToken, expiresAt, version)
+            insert into HoldfastLock (name, owner, holdCount, acquiredAt, expiresAt, fencingToken, version)
             values (:name, case when exists (select 1 from HoldfastHolder h where h.name = :name) then '*' end,
                 case when exists (select 1 from HoldfastHolder h where h.name = :name) then -1 else 0 end,
-                db_epoch(), db_clock(), db_epoch())
+                case when exists (select 1 from HoldfastHolder h where h.name = :name) then db_clock() end,
+                case when not exists (select 1 from HoldfastHolder h where h.name = :name) then db_clock() end,
+                db_epoch(), db_epoch())
             on conflict do nothing
             """)
     int createIfMissing(@Param("name") String name);
@@ -68,8 +70,9 @@ interface LockRepository extends Repository<LockEntity, String> {
     /** Does the same as {@link #createIfMissing}, if the caller has asked whether there are {@link #countHolders holders}. */
     @Modifying
     @Query("""
-            insert into HoldfastLock (name, owner, holdCount, fencingToken, expiresAt, version)
-            values (:name, :owner, :holdCount, db_epoch(), db_clock(), db_epoch())
+            insert into HoldfastLock (name, owner, holdCount, acquiredAt, expiresAt, fencingToken, version)
+            values (:name, :owner, :holdCount, case when :holdCount = -1 then db_clock() end,
+                case when :holdCount = 0 then db_clock() end, db_epoch(), db_epoch())
             on conflict do nothing
             """)
     int createAs(@Param("name") String name, @Param("owner") @Nullable String owner, @Param("holdCount") int holdCount);

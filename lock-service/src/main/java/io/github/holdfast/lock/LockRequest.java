@@ -240,8 +240,9 @@ public final class LockRequest {
 
     /**
      * Makes the acquisition fail with {@link IllegalStateException} if the service cannot fence transactions. The service
-     * cannot do this if it does not know the transaction manager, or if another manager began the current transaction. It
-     * cannot fence a row lock outside a transaction either.
+     * cannot do this if it does not know the transaction manager, or if the application has replaced that manager's listeners. It
+     * cannot fence the current transaction if that is read-only, if another manager began it, or if its commit has begun, as in {@code
+     * afterCommit}: then acquire the lock inside the transaction that follows. It cannot fence a row lock outside a transaction either.
      *
      * @see io.github.holdfast.service.LockServiceBuilder#transactionManager
      */

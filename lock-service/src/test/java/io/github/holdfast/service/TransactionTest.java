@@ -292,7 +292,7 @@ class TransactionTest {
                         assertThatIllegalStateException()
                                 .isThrownBy(() -> mine.tryAcquire(
                                         LockRequest.of(REQUEST.name()).requireFence()))
-                                .withMessageContaining("commit");
+                                .withMessageContaining("already checked");
                     }
                 }));
         assertThat(isFree()).isTrue();
@@ -333,6 +333,24 @@ class TransactionTest {
         mine.acquire(request).close();
         transaction.executeWithoutResult(status -> write(2));
         assertThat(written()).isEqualTo(2);
+    }
+
+    /** The old handle is still reachable when the lock is acquired again. */
+    @Test
+    void aThreadThatHasTheLockAgainCommitsAlthoughItHasDroppedALostHandle() throws Exception {
+        WeakReference<LockHandle> handle = new WeakReference<>(mine.acquire(REQUEST));
+        takeAway();
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> transaction.executeWithoutResult(status -> write(1)));
+        database.execute("delete from distributed_lock");
+        try (LockHandle again = mine.acquire(REQUEST)) {
+            await().atMost(SOON).until(() -> {
+                System.gc();
+                return handle.refersTo(null);
+            });
+            transaction.executeWithoutResult(status -> write(again.fencingToken()));
+        }
+        assertThat(written()).isPositive();
     }
 
     static List<LockRequest> kinds() {

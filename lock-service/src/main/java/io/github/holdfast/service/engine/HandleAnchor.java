@@ -8,7 +8,7 @@ final class HandleAnchor {
     /** What a message about the loss of a hold adds if all handles are garbage. */
     static final String ADVICE =
             ". Its handle was dropped without a release, so the transactions of this thread are refused"
-                    + " until the thread acquires the lock again";
+                    + " until the thread acquires the lock again, in the same way and outside a transaction";
 
     private WeakReference<Object> anchor = new WeakReference<>(null);
 

@@ -64,7 +64,11 @@ final class HoldRegistry {
         // Inside the function: a thread that releases another hold could otherwise remove the set first.
         ofThread.compute(thread, (key, existing) -> {
             Set<LeaseHold> ofKey = existing == null ? ConcurrentHashMap.newKeySet() : existing;
-            ofKey.removeIf(other -> other.name().equals(hold.name()) && isForgotten(other));
+            ofKey.stream()
+                    .filter(other ->
+                            other.name().equals(hold.name()) && other.lifetime().isLost())
+                    .forEach(LeaseHold::replaced);
+            ofKey.removeIf(LeaseHold::isOutOfFence);
             ofKey.add(hold);
             return ofKey;
         });
@@ -78,20 +82,20 @@ final class HoldRegistry {
         phase.checkOpen();
     }
 
-    /** Removes the holds that nobody can release any more, but not from the transactions of their threads. */
+    /** Removes the holds that are lost, and that nobody can release any more. They stay in the fence of their threads. */
     private void sweep() {
-        List<LeaseHold> forgotten =
-                holds.stream().filter(HoldRegistry::isForgotten).toList();
-        forgotten.forEach(holds::remove);
-        forgotten.forEach(this::unbind);
-        byName.values().removeAll(forgotten);
+        List<LeaseHold> forgotten = holds.stream()
+                .filter(hold -> hold.lifetime().isLost() && hold.isForgotten())
+                .toList();
+        for (LeaseHold hold : forgotten) {
+            holds.remove(hold);
+            byName.remove(hold.name(), hold);
+            unbind(hold);
+        }
         ofThread.keySet().removeIf(thread -> !thread.isAlive());
+        ofThread.values().forEach(ofKey -> ofKey.removeIf(LeaseHold::isOutOfFence));
         shares.removeLost();
         sweepAt = Math.max(FIRST_SWEEP, 2 * holds.size());
-    }
-
-    private static boolean isForgotten(LeaseHold hold) {
-        return hold.lifetime().isLost() && hold.isForgotten();
     }
 
     /**
@@ -138,17 +142,22 @@ final class HoldRegistry {
     }
 
     /**
-     * Returns the holds that the current thread has acquired and not released. Lost holds are included: a transaction that begins
-     * under a lost hold must not commit. If no handle is left that could be released, they stay until the thread acquires the lock
-     * again.
+     * Returns the holds that the current thread has acquired and not released. Lost holds are included until they are {@linkplain
+     * LeaseHold#isOutOfFence out of the fence}: a transaction that begins under a lost hold must not commit.
      */
     List<LeaseHold> ofCurrentThread() {
-        return List.copyOf(ofThread.getOrDefault(Thread.currentThread(), Set.of()));
+        Set<LeaseHold> bound = ofThread.get(Thread.currentThread());
+        return bound == null
+                ? List.of()
+                : bound.stream().filter(hold -> !hold.isOutOfFence()).toList();
     }
 
-    /** Whether a thread may begin transactions under a hold, valid or lost. */
+    /** Whether a living thread may begin transactions under a hold, valid or lost. */
     boolean isAnyBound() {
-        return !ofThread.isEmpty();
+        return ofThread.entrySet().stream()
+                .filter(bound -> bound.getKey().isAlive())
+                .flatMap(bound -> bound.getValue().stream())
+                .anyMatch(hold -> !hold.isOutOfFence());
     }
 
     /**

@@ -41,6 +41,7 @@ final class LeaseHold {
     private volatile int handlesInMemory;
 
     private final HandleAnchor anchor = new HandleAnchor();
+    private volatile boolean isReplaced;
 
     /** A hold that was just granted for this request, with the row that shows the grant. */
     LeaseHold(
@@ -136,6 +137,21 @@ final class LeaseHold {
     /** Whether nobody can release the hold any more, because its handles are garbage. */
     boolean isForgotten() {
         return anchor.isGone();
+    }
+
+    /** Notes that the acquiring thread has acquired the lock again, after this hold was lost. */
+    void replaced() {
+        isReplaced = true;
+    }
+
+    /**
+     * Whether no transaction of the acquiring thread is refused for the hold any more. It is lost, and no handle is left that could be
+     * released; and the thread has the lock again, or its lease is over, or no fence was wanted.
+     */
+    boolean isOutOfFence() {
+        return isForgotten()
+                && lifetime.isLost()
+                && (isReplaced || !isToBeFenced() || (isByLease() && lifetime.isOver()));
     }
 
     /** The exception for a transaction under the hold, which is reported as lost. */

@@ -71,6 +71,11 @@ final class Lifetime {
         return loss.isKnown() || left <= 0 ? Duration.ZERO : Duration.ofNanos(left);
     }
 
+    /** Whether its lease, or its node's lease, is over by the local clock. */
+    boolean isOver() {
+        return validity.left(ticker.nanoTime()) <= 0;
+    }
+
     /**
      * Checks that the hold is valid for this long.
      *

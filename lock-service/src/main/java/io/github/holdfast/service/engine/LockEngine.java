@@ -351,8 +351,8 @@ public final class LockEngine implements AutoCloseable {
     }
 
     private boolean isHeldByCurrentThread() {
-        return !context.holds().ofCurrentThread().isEmpty()
-                || !rowLocks.ofCurrentThread().isEmpty();
+        return context.holds().ofCurrentThread().stream().anyMatch(hold -> !hold.isForgotten())
+                || rowLocks.ofCurrentThread().stream().anyMatch(hold -> !hold.isForgotten());
     }
 
     /**

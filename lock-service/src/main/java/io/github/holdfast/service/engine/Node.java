@@ -2,8 +2,6 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.lock.LossCause;
 import java.time.Duration;
-import java.util.Objects;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,8 +28,8 @@ final class Node {
     private volatile long demandedAt;
     private volatile boolean mayHoldPermits;
 
-    /** When a grant first missed the node, by local time; null if none has. */
-    private final AtomicReference<@Nullable Long> missedAt = new AtomicReference<>();
+    /** When a grant missed the node, by local time; null if none has for the length of a lease. */
+    private volatile @Nullable Long missedAt;
 
     private volatile @Nullable LossCause end;
     private volatile long version;
@@ -93,11 +91,16 @@ final class Node {
     /**
      * Notes that a grant has missed the node, because the database has no such row.
      *
-     * @return whether the heartbeat has found the node since the first such miss, so that the heartbeat uses another database
+     * @return whether the heartbeat has found the node since an earlier such miss, so that the heartbeat uses another database
      */
     boolean missed() {
-        missedAt.compareAndSet(null, ticker.nanoTime());
-        return hasBeatenSince(Objects.requireNonNull(missedAt.get()));
+        long now = ticker.nanoTime();
+        Long first = missedAt;
+        if (first == null || now - first > timing.lease().toNanos()) {
+            missedAt = now;
+            return false;
+        }
+        return hasBeatenSince(first);
     }
 
     /** How long ago the last confirmed beat was sent. */

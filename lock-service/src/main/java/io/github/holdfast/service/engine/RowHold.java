@@ -31,6 +31,7 @@ final class RowHold {
     private final HoldTransactions holdTransactions = new HoldTransactions();
     private final ReentrantLock changing = new ReentrantLock();
     private final HandleAnchor anchor = new HandleAnchor();
+    private volatile boolean isReplaced;
     private final long acquiredAt;
 
     /** How many handles are not released, also after a loss. */
@@ -91,6 +92,16 @@ final class RowHold {
     /** Whether it is lost, and nothing can end what it stands for: no handle, and no caller's transaction. */
     boolean isForgotten() {
         return callers == null && isLost() && anchor.isGone();
+    }
+
+    /** Notes that its thread has acquired the lock again, after this hold was lost. */
+    void replaced() {
+        isReplaced = true;
+    }
+
+    /** As {@link LeaseHold#isOutOfFence()}. */
+    boolean isOutOfFence() {
+        return isReplaced && isForgotten();
     }
 
     HoldTransactions holdTransactions() {
@@ -224,7 +235,12 @@ final class RowHold {
             return true;
         }
         if (handles > 0) {
-            ensureHeld();
+            try {
+                ensureHeld();
+            } catch (LockStoreException failed) {
+                transaction().setRollbackOnly();
+                throw failed;
+            }
             return true;
         }
         try {
@@ -232,6 +248,7 @@ final class RowHold {
                 return true;
             }
         } catch (StoreException failed) {
+            transaction().setRollbackOnly();
             throw new LockStoreException(name(), "was not re-entered", failed);
         }
         ReleaseOutcome unused = end(LockState.LOST);

@@ -99,7 +99,10 @@ final class RowLocks {
         // Inside the function: a thread that releases another hold could otherwise remove the map first.
         ofThread.compute(hold.thread(), (thread, existing) -> {
             Set<RowHold> holds = existing == null ? ConcurrentHashMap.newKeySet() : existing;
-            holds.removeIf(other -> other.name().equals(hold.name()) && other.isForgotten());
+            holds.stream()
+                    .filter(other -> other.name().equals(hold.name()) && other.isLost())
+                    .forEach(RowHold::replaced);
+            holds.removeIf(RowHold::isOutOfFence);
             holds.add(hold);
             return holds;
         });
@@ -146,7 +149,10 @@ final class RowLocks {
      * HoldRegistry#ofCurrentThread()}.
      */
     Collection<RowHold> ofCurrentThread() {
-        return ofThread.getOrDefault(Thread.currentThread(), Set.of());
+        Set<RowHold> bound = ofThread.get(Thread.currentThread());
+        return bound == null
+                ? Set.of()
+                : bound.stream().filter(hold -> !hold.isOutOfFence()).toList();
     }
 
     /**
@@ -167,7 +173,10 @@ final class RowLocks {
 
     /** Whether a thread may begin transactions under a row lock, held or lost. */
     boolean isAnyBound() {
-        return !ofThread.isEmpty();
+        return ofThread.entrySet().stream()
+                .filter(bound -> bound.getKey().isAlive())
+                .flatMap(bound -> bound.getValue().stream())
+                .anyMatch(hold -> !hold.isOutOfFence());
     }
 
     /** Ends the row locks that have a transaction of their own. */

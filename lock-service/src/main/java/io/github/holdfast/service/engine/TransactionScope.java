@@ -18,10 +18,12 @@ final class TransactionScope implements TransactionSynchronization {
     /** Whether the transaction commits only while its holds stand. */
     enum Kind {
         /** The manager reported the begin, and also reports the commit. */
-        GUARDED("the commit of the current transaction has begun, and is not checked again"),
+        GUARDED(
+                "the current transaction was already checked or has ended: acquire the lock inside the one that follows"),
 
         /** It writes nothing. */
-        READ_ONLY("the current transaction is read-only, and is not checked"),
+        READ_ONLY(
+                "the current transaction is read-only, and is not checked: acquire the lock inside the one that writes"),
 
         /** Another manager began it. */
         FOREIGN("the lock service's transaction manager did not begin the current transaction");
