@@ -13,6 +13,7 @@ import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
 import io.github.holdfast.test.FaultyDataSource.Fault;
 import io.github.holdfast.test.OnEachDatabase;
+import io.github.holdfast.test.TestDatabase;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -103,12 +104,13 @@ class AutocommitTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void aRowIsCreatedByOneStatementAndOnlyOnce(boolean autoCommit) {
+    void aRowIsCreatedOnlyOnceByOneStatementOrOneMoreOnMysql(boolean autoCommit) {
+        int statements = countsHoldersFirst() ? 2 : 1;
         try (TestApplication application = TestApplication.on(database, pool -> pool.setAutoCommit(autoCommit))) {
             application.dataSource().reset();
             LockEntity answered = autocommit(application).createIfMissing("job").orElseThrow();
-            assertThat(application.dataSource().statements()).isEqualTo(1);
-            assertThat(application.dataSource().commits()).isEqualTo(autoCommit ? 0 : 1);
+            assertThat(application.dataSource().statements()).isEqualTo(statements);
+            assertThat(application.dataSource().commits()).isEqualTo(autoCommit ? 0 : statements);
             LockEntity created = application.read("job").row();
             assertThat(created.owner()).isNull();
             assertThat(created.fencingToken()).isPositive();
@@ -296,8 +298,14 @@ class AutocommitTest {
         try (TestApplication application = TestApplication.on(database, pool -> {}, settings)) {
             application.dataSource().reset();
             assertRowIsAnswered(application);
-            assertThat(application.dataSource().sql().get(0)).contains("VERSION");
+            assertThat(application.dataSource().sql().get(countsHoldersFirst() ? 1 : 0))
+                    .contains("VERSION");
         }
+    }
+
+    /** Its inserts would lock what they read. */
+    private boolean countsHoldersFirst() {
+        return database.kind() == TestDatabase.MYSQL || database.kind() == TestDatabase.MARIADB;
     }
 
     /** Asserts that the insert of a row answers with the row's first version. */
