@@ -23,6 +23,7 @@ import io.github.holdfast.test.OnEachDatabase;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
@@ -233,18 +234,19 @@ class ElectionTest extends TwoServicesContract {
     @Test
     void aLeaderMayResignInBothCallbacks() {
         LeaderElection election = election(mine, request());
-        AtomicReference<Boolean> wasInterrupted = new AtomicReference<>(false);
+        List<Boolean> wereInterrupted = new CopyOnWriteArrayList<>();
         ElectionDiary diary = new ElectionDiary(
                 leadership -> {
                     election.resign();
-                    wasInterrupted.set(Thread.currentThread().isInterrupted());
+                    wereInterrupted.add(Thread.currentThread().isInterrupted());
                 },
                 leadership -> election.resign());
         election.start(diary);
         diary.awaitCalls(4);
+        // It may interrupt a third leadership.
         election.close();
-        assertThat(wasInterrupted.get()).isFalse();
-        assertThat(diary.causes()).containsOnly(RevocationCause.RESIGNED);
+        assertThat(wereInterrupted).startsWith(false, false);
+        assertThat(diary.causes()).startsWith(RevocationCause.RESIGNED, RevocationCause.RESIGNED);
     }
 
     @Test
