@@ -129,9 +129,7 @@ final class AutocommitLockRows implements LockRows {
     private Statement<Integer> insertAfterCount(String name, LongConsumer key) {
         List<Long> holders = statements.executor.execute(
                 statements.countHolders.with(transactions.timeout(), atMost, name), AutocommitExecutor.READ);
-        boolean isShared = holders.get(0) > 0;
-        return statements.createAs.with(
-                key, transactions.timeout(), atMost, name, isShared ? "*" : null, isShared ? -1 : 0);
+        return statements.createAs.with(key, transactions.timeout(), atMost, name, holders.get(0) > 0 ? -1 : 0);
     }
 
     /** Grants a lock. A minimum hold may need two statements. These run in one transaction, because they belong together. */

@@ -71,11 +71,12 @@ interface LockRepository extends Repository<LockEntity, String> {
     @Modifying
     @Query("""
             insert into HoldfastLock (name, owner, holdCount, acquiredAt, expiresAt, fencingToken, version)
-            values (:name, :owner, :holdCount, case when :holdCount = -1 then db_clock() end,
-                case when :holdCount = 0 then db_clock() end, db_epoch(), db_epoch())
+            values (:name, case when :holdCount = -1 then '*' end, :holdCount,
+                case when :holdCount = -1 then db_clock() end, case when :holdCount = 0 then db_clock() end,
+                db_epoch(), db_epoch())
             on conflict do nothing
             """)
-    int createAs(@Param("name") String name, @Param("owner") @Nullable String owner, @Param("holdCount") int holdCount);
+    int createAs(@Param("name") String name, @Param("holdCount") int holdCount);
 
     /** Counts the holders of permits or shares, alive and dead. */
     @Query("select count(*) from HoldfastHolder h where h.name = :name")

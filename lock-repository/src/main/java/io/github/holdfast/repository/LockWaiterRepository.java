@@ -47,10 +47,10 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
     int countOtherNodes(@Param("name") String name, @Param("nodeId") String nodeId);
 
     /**
-     * Returns the locks of these names that have a row but are not {@linkplain WaiterRows#available available}. The condition is that of {@link LockEntity#availability} for any other owner, but a lock
-     * of an overdue node is found only when it may be granted. A semaphore is found if holders that are alive leave a permit. A
-     * shared lock is found if nobody wants it, or if none of its holders is alive. While it is wanted, it counts as a semaphore with
-     * one permit.
+     * Returns the locks of these names that have a row but are not {@linkplain WaiterRows#available available}. The condition is the
+     * opposite of that of {@link LockEntity#availability} for any other owner, but a lock of an overdue node counts as available only
+     * when it may be granted. A semaphore is available if holders that are alive leave a permit. A shared lock is available if nobody
+     * wants it, or if none of its holders is alive. While it is wanted, it counts as a semaphore with one permit.
      *
      * <p>The subquery is not inside of other brackets, because Hibernate's parser would be slow. It is no derived table, because H2
      * would compute that for each lock, and the others would read all holders if their statistics are old.

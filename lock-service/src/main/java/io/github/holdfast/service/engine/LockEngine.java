@@ -37,7 +37,6 @@ public final class LockEngine implements AutoCloseable {
     private final ExpiryMonitor monitor;
     private final LeaseAcquirer leaseAcquirer;
     private final RowAcquirer rowAcquirer;
-    private final @Nullable ConfigurableTransactionManager transactionManager;
 
     /**
      * Starts the components.
@@ -120,7 +119,6 @@ public final class LockEngine implements AutoCloseable {
                 new HoldRegistration(holds, transactions, monitor));
         leaseAcquirer = new LeaseAcquirer(context, rowLocks);
         rowAcquirer = new RowAcquirer(context, rowLocks);
-        this.transactionManager = transactionManager;
         if (transactionManager != null) {
             context.transactions().listenTo(transactionManager);
         }
@@ -393,8 +391,8 @@ public final class LockEngine implements AutoCloseable {
         release(holds, LeaseHold::isByLease);
         access().waiterNotifier().close();
         // A transaction under a lock that the close has ended must not commit, even if it begins later.
-        if (transactionManager != null && !isAnyLeft) {
-            context.transactions().listenNoMoreTo(transactionManager);
+        if (!isAnyLeft) {
+            context.transactions().listenNoMore();
         }
         access().inDoubtWrites().close();
         monitor.close();

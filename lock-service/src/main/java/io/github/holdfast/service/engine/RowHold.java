@@ -140,7 +140,7 @@ final class RowHold {
         changing.lock();
         try {
             checkUsable();
-            if (!isUnchanged()) {
+            if (!lockUnchanged()) {
                 // The database has rolled back or committed without Spring's knowledge, and another holder has locked
                 // the row, or has acquired the lock by a write.
                 cause = LossCause.TAKEN_OVER;
@@ -216,47 +216,44 @@ final class RowHold {
                 throw new IllegalStateException("Row lock '" + name()
                         + "' requires a fence, but this thread holds it in another transaction than its current one");
             }
-            if (!isHeld() || !isStillLocked() || (handles == 0 && !holdTransactions.cancelRelease())) {
+            if (!isHeld() || !lockAgain() || (handles == 0 && !holdTransactions.cancelRelease())) {
                 return false;
             }
             handles = Math.incrementExact(handles);
             return true;
+        } catch (LockStoreException failed) {
+            transaction().setRollbackOnly();
+            throw failed;
         } finally {
             changing.unlock();
         }
     }
 
     /**
-     * Asks the database, unless the transaction is the hold's own: no caller can roll that back in part. If only the release is still
-     * to come, the hold ends, and the caller's transaction locks the row anew.
+     * Locks the row again in the caller's transaction. A transaction of the hold's own still has it locked: no caller can roll that back
+     * in part. If only the release is still to come and the row has changed, the hold ends, and the next one locks the row anew.
      */
-    private boolean isStillLocked() {
+    private boolean lockAgain() {
         if (callers == null) {
             return true;
         }
         if (handles > 0) {
-            try {
-                ensureHeld();
-            } catch (LockStoreException failed) {
-                transaction().setRollbackOnly();
-                throw failed;
-            }
+            ensureHeld();
             return true;
         }
         try {
-            if (isUnchanged()) {
+            if (lockUnchanged()) {
                 return true;
             }
         } catch (StoreException failed) {
-            transaction().setRollbackOnly();
             throw new LockStoreException(name(), "was not re-entered", failed);
         }
         ReleaseOutcome unused = end(LockState.LOST);
         return false;
     }
 
-    /** Whether the transaction has the row locked, perhaps only from now on, and it is as it was when it was first locked. */
-    private boolean isUnchanged() {
+    /** Locks the row, if the transaction has it not locked already. Returns whether it is as it was when it was first locked. */
+    private boolean lockUnchanged() {
         return transaction()
                 .lockIfFree(name())
                 .filter(now -> now.version() == row().version())

@@ -57,10 +57,15 @@ final class TransactionGuard implements TransactionExecutionListener {
         manager.setTransactionExecutionListeners(listeners);
     }
 
-    void listenNoMoreTo(ConfigurableTransactionManager manager) {
-        List<TransactionExecutionListener> listeners = new ArrayList<>(manager.getTransactionExecutionListeners());
-        listeners.remove(this);
-        manager.setTransactionExecutionListeners(listeners);
+    /** Ends what {@link #listenTo} has begun, if anything. */
+    void listenNoMore() {
+        ConfigurableTransactionManager reporting = manager;
+        if (reporting != null) {
+            List<TransactionExecutionListener> listeners =
+                    new ArrayList<>(reporting.getTransactionExecutionListeners());
+            listeners.remove(this);
+            reporting.setTransactionExecutionListeners(listeners);
+        }
     }
 
     // Called by the transaction manager

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Crosses the ways to hold a lock, to lose it and to commit with the isolation levels: whatever is committed is committed before
- * somebody else is granted the lock. What a page says cannot be checked is listed in {@link Documented}.
+ * another owner is granted the lock. The limits that a page names are listed in {@link Documented}.
  */
 @OnEachDatabase
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)

@@ -69,7 +69,7 @@ final class Fixture implements AutoCloseable {
         mine = newService();
     }
 
-    /** Whoever tries to acquire what is locked by a transaction must not wait for long. */
+    /** Lets an acquisition wait only briefly for a row that a transaction has locked. */
     private void impatient(HikariConfig config) {
         config.setConnectionInitSql(
                 switch (database.kind()) {
@@ -80,7 +80,7 @@ final class Fixture implements AutoCloseable {
     }
 
     private LockService newService() {
-        // Not built by the services, which keep what is closed: all cells need a thousand.
+        // Services keeps each closed service until its own end, and all cells need a thousand of them.
         return LockService.builder(unit)
                 .transactionManager(manager)
                 .withoutHousekeeping()

@@ -169,7 +169,7 @@ final class Trial {
                 .orElseThrow();
     }
 
-    /** Does this on another thread, and waits for it whoever interrupts the calling one. */
+    /** Does this on another thread. An interrupt of the calling thread does not end the wait. */
     <T> T elsewhere(Callable<T> work) {
         return onAnotherThread(work).join();
     }
@@ -346,7 +346,7 @@ final class Trial {
         }
     }
 
-    /** Executes statements about the lock, as an outsider who does not wait for long: what is locked by then stays as it is. */
+    /** Executes statements on the lock in a session of their own, which waits only briefly: a row that stays locked stays as it is. */
     void execute(String... statements) {
         String impatient = switch (kind()) {
             case POSTGRESQL -> "set lock_timeout = 300";
