@@ -185,15 +185,16 @@ public class LockEntity {
     }
 
     /**
-     * Whether the holder's lease was over at this instant, or its node was ended. An absent node counts as ended. Otherwise a
-     * late write of a purged node could hold a lock for ever.
+     * Whether the holder's lease was over at this instant, or its node had left its locks. Without a row of the node, the lease that
+     * the grant wrote decides: it is as long as the node's. So the holder has noticed by then, and a late write of a purged node holds
+     * no lock for ever.
      */
     static boolean isLeft(
             @Nullable String nodeId, @Nullable Instant expiresAt, @Nullable LockNode node, Instant since) {
-        if (nodeId != null) {
-            return node == null || node.isEnded();
+        if (nodeId != null && node != null) {
+            return node.hasLeft(since);
         }
-        return expiresAt != null && !expiresAt.isAfter(since);
+        return expiresAt == null ? nodeId != null : !expiresAt.isAfter(since);
     }
 
     /** Whether the holder still has a right to the lock. */
@@ -220,7 +221,7 @@ public class LockEntity {
      * @return zero if the lock is free; null if it is held through a node, because such a hold has no known end
      */
     public @Nullable Duration timeUntilFree(Instant dbNow, Duration tolerance) {
-        if (owner != null && expiresAt == null) {
+        if (owner != null && (nodeId != null || expiresAt == null)) {
             return null;
         }
         Duration untilAvailable = until(availableAt, dbNow);
@@ -374,8 +375,8 @@ public class LockEntity {
     }
 
     /**
-     * Returns the end of the lease by the database's clock; null if the lock is held through a node, or shared. For a free
-     * lock, this is the time of the release, or of the row's creation.
+     * Returns the end of the lease by the database's clock; null if the lock is shared. If the lock is held through a node, it
+     * counts only if the node has no row. For a free lock, this is the time of the release, or of the row's creation.
      */
     public @Nullable Instant expiresAt() {
         return expiresAt;

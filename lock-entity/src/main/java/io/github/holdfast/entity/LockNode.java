@@ -109,9 +109,9 @@ public class LockNode {
     }
 
     /**
-     * Returns whether the close of its own service ended the node. Otherwise another node ended it because its lease was over.
-     * The difference is only information for people, because both free the node's locks. An ended node stores it in {@link
-     * #waitsUntil()}, which then equals the start. A living node's value never equals the start.
+     * Returns whether the close of its own service ended the node. Its locks are then free at once. Otherwise it was ended because
+     * its lease was over, or by hand. An ended node stores the difference in {@link #waitsUntil()}, which then equals the start. A
+     * living node's value never equals the start.
      */
     public boolean isStopped() {
         return ended && startedAt.equals(waitsUntil);
@@ -123,6 +123,14 @@ public class LockNode {
      */
     public @Nullable Instant waitsUntil() {
         return waitsUntil;
+    }
+
+    /**
+     * Whether the node had left its locks at this instant of the database's clock. A node that its service ended has left them. One
+     * that was ended otherwise, perhaps by hand, has left them when its lease is over: by then its service has noticed.
+     */
+    boolean hasLeft(Instant since) {
+        return isStopped() || (ended && !expiresAt.isAfter(since));
     }
 
     /**

@@ -93,11 +93,14 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
     @Override
     @Query("""
             select l from HoldfastLock l left join HoldfastNode n on n.id = l.nodeId
-            where l.name > :after and l.nodeId is not null and (n.id is null or n.ended = true)
+            where l.name > :after and l.nodeId is not null
+                and (n.id is null and (l.expiresAt is null or l.expiresAt <= db_begin_plus(:sinceMicros))
+                    or n.ended = true and (n.waitsUntil = n.startedAt or n.expiresAt <= db_begin_plus(:sinceMicros)))
             order by l.name fetch first :limit rows only
             """)
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
-    List<LockEntity> orphans(@Param("after") String after, @Param("limit") int limit);
+    List<LockEntity> orphans(
+            @Param("after") String after, @Param("sinceMicros") long sinceMicros, @Param("limit") int limit);
 
     @Override
     @Query("""

@@ -18,7 +18,7 @@ interface LockSearchRepository extends Repository<LockEntity, String>, LockSearc
 
     /** The condition that a lock with an owner is held, by the owner or by one of its sharers. */
     String IS_HELD = """
-            (m.ended = false or l.nodeId is null and l.expiresAt > db_clock()
+            (m.ended = false or m.id is null and l.expiresAt > db_clock()
                 or l.holdCount = -1 and l.permits is null and exists (
                     select 1 from HoldfastHolder h left join HoldfastNode n on n.id = h.nodeId
                     where h.name = l.name and

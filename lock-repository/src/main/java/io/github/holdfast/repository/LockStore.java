@@ -401,8 +401,12 @@ public final class LockStore implements AutoCloseable {
          */
         List<String> overdueNodes(String after, long sinceMicros, int limit);
 
-        /** Reads the locks whose node was ended or is absent. */
-        List<LockEntity> orphans(String after, int limit);
+        /**
+         * Reads the locks whose node has left them, or is absent and their own lease is over.
+         *
+         * @param sinceMicros since when, from the begin of the transaction: zero or negative
+         */
+        List<LockEntity> orphans(String after, long sinceMicros, int limit);
 
         /**
          * Reads the locks that have been free and available for some time.

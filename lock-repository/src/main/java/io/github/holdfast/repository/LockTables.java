@@ -103,7 +103,8 @@ public interface LockTables {
          *
          * @param before the state that the decision was based on
          * @param after the state to write
-         * @param lease how long the grant lasts from the moment of the write; null if it lasts as long as the node
+         * @param lease how long the grant lasts from the moment of the write. Through a node, it lasts as long as the node, and this
+         *     is the lease of the node: so long others wait if the node has no row. Null if they need not
          * @param minimumHold the time from the write during which no other owner is granted the lock; null for none
          * @return false if another write was faster, so that the row no longer matches {@code before}; or if the lock is not
          *     available yet; or if the new holder's node is ended, or not in this database. On MySQL and MariaDB, {@link
@@ -342,12 +343,12 @@ public interface LockTables {
         boolean markWaiting(String id, Duration lasts, @Nullable Long bell);
 
         /**
-         * Does the same as {@link #end} when the node's own service is closed; {@link LockNode#isStopped} then returns true.
-         * Does nothing if another node has already ended it.
+         * Ends a node whose own service is closed, so that the locks held through it are free at once; {@link LockNode#isStopped} then
+         * returns true. Does nothing if another node has already ended it.
          */
         int stop(String id);
 
-        /** Ends a node, so that the locks held through it are free. */
+        /** Ends a node, so that the locks held through it are free when its lease is over. */
         int end(String id);
 
         /**

@@ -59,9 +59,10 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
             select l.name from HoldfastLock l left join HoldfastNode n on n.id = l.nodeId
             where l.name in (:names) and case when (l.availableAt is null or l.availableAt <= db_begin_plus(:nowMicros))
                 and (l.owner is null or l.holdCount = -1
-                    or l.nodeId is null and l.expiresAt <= db_begin_plus(:sinceMicros)
-                    or l.nodeId is not null
-                        and (n.id is null or n.ended = true or n.expiresAt <= db_begin_plus(:sinceMicros)))
+                    or n.id is null and l.expiresAt <= db_begin_plus(:sinceMicros)
+                    or n.id is null and l.nodeId is not null and l.expiresAt is null
+                    or n.expiresAt <= db_begin_plus(:sinceMicros)
+                    or n.ended = true and n.waitsUntil = n.startedAt)
                 and coalesce(l.permits, 1) > (
                     select coalesce(sum(p.permits), 0L)
                     from HoldfastHolder p left join HoldfastNode m on m.id = p.nodeId

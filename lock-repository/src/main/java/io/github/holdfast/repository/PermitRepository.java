@@ -98,7 +98,8 @@ interface PermitRepository extends Repository<LockEntity, String> {
             select h from HoldfastHolder h left join HoldfastNode n on n.id = h.nodeId
             where (h.name > :after or h.name = :after and h.fencingToken > :afterToken)
                 and (h.nodeId is null and h.expiresAt <= db_clock_plus(:sinceMicros)
-                    or h.nodeId is not null and (n.id is null or n.ended = true))
+                    or h.nodeId is not null and n.id is null
+                    or n.ended = true and (n.waitsUntil = n.startedAt or n.expiresAt <= db_clock_plus(:sinceMicros)))
             order by h.name, h.fencingToken fetch first :limit rows only
             """)
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
@@ -162,7 +163,7 @@ interface PermitRepository extends Repository<LockEntity, String> {
             set l.owner = concat('*', :owner), l.nodeId = null, l.holder = null, l.holdCount = -1, l.fencingToken = :token,
                 l.acquiredAt = db_clock(), l.expiresAt = null, l.wantedUntil = null, l.version = l.version + 1
             where l.name = :name and l.version = :version and l.fencingToken = :expectedToken and l.owner = :expectedOwner
-                and (l.expiresAt is null or l.expiresAt > db_clock())
+                and (l.nodeId is not null or l.expiresAt > db_clock())
             """ + GrantQuery.IF_NODE_LIVES)
     int downgrade(
             @Param("name") String name,

@@ -84,7 +84,8 @@ class LockTableRepositoryTest {
 
     private void ended(String id) {
         register(id, LEASE);
-        end(id);
+        int stopped = application.call(locks -> application.store().nodes().stop(id));
+        assertThat(stopped).isEqualTo(1);
     }
 
     private void end(String id) {
@@ -197,10 +198,10 @@ class LockTableRepositoryTest {
         for (String name : List.of("c", "a", "B", "e", "d")) {
             heldThrough("ended", name);
         }
-        assertThat(names(table -> table.orphans("", 2))).containsExactly("B", "a");
-        assertThat(names(table -> table.orphans("a", 2))).containsExactly("c", "d");
-        assertThat(names(table -> table.orphans("d", 2))).containsExactly("e");
-        assertThat(names(table -> table.orphans("e", 2))).isEmpty();
+        assertThat(names(table -> table.orphans("", 0, 2))).containsExactly("B", "a");
+        assertThat(names(table -> table.orphans("a", 0, 2))).containsExactly("c", "d");
+        assertThat(names(table -> table.orphans("d", 0, 2))).containsExactly("e");
+        assertThat(names(table -> table.orphans("e", 0, 2))).isEmpty();
         assertThat(names(table -> table.heldThrough("ended", "bb", 2))).containsExactly("c", "d");
     }
 
@@ -228,11 +229,17 @@ class LockTableRepositoryTest {
         heldThrough("alive", "of alive");
         heldThrough("overdue", "of overdue");
         heldThrough("ended", "of ended");
+        register("ended early", LEASE);
+        end("ended early");
+        heldThrough("ended early", "of ended early");
         LockEntity orphan = heldThrough("absent", "of absent");
+        heldThrough("absent", "of one that has just gone");
+        database.execute("update distributed_lock set expires_at = acquired_at + interval '60' second"
+                + " where name = 'of one that has just gone'");
         expired("expired");
         application.create("free");
 
-        List<LockEntity> orphans = call(table -> table.orphans("", 10));
+        List<LockEntity> orphans = call(table -> table.orphans("", 0, 10));
 
         assertThat(orphans).extracting(LockEntity::name).containsExactly("of absent", "of ended");
         assertThat(orphans.get(0)).usingRecursiveComparison().isEqualTo(orphan);
@@ -353,7 +360,7 @@ class LockTableRepositoryTest {
         LockEntity row = heldThrough("absent", "a");
         try (OtherClient other = OtherClient.of(database)) {
             LockEntity locked = application.call(locks -> {
-                assertThat(application.store().pages().orphans("", 10)).hasSize(1);
+                assertThat(application.store().pages().orphans("", 0, 10)).hasSize(1);
                 other.commitUnchecked(TestSql.touch("a"));
                 return application.store().pages().lockThoseFree(List.of("a")).get(0);
             });
@@ -551,7 +558,7 @@ class LockTableRepositoryTest {
         assertOneStatement("select ", table -> application.store().search().held("", 10));
         assertOneStatement("select ", table -> table.heldThrough("node", "", 10));
         assertOneStatement("select ", table -> table.overdueNodes("", 0, 10));
-        assertOneStatement("select ", table -> table.orphans("", 10));
+        assertOneStatement("select ", table -> table.orphans("", 0, 10));
         assertOneStatement("select ", table -> table.idle("", A_WEEK_AGO, 10));
         assertOneStatement("select ", table -> table.idleNodes("", A_WEEK_AGO, 10));
         assertOneStatement("select ", table -> table.named(List.of("a", "b")));

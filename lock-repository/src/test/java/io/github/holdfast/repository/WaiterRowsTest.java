@@ -174,19 +174,28 @@ class WaiterRowsTest {
 
     @Test
     void aLockIsAvailableWhoseNodeIsDead() {
-        for (String id : List.of("alive", "ended", "overdue")) {
+        for (String id : List.of("alive", "ended", "overdue", "ended early")) {
             node(id);
             lock("of one that is " + id, heldThrough(id));
         }
         lock("of one that is absent", heldThrough("absent"));
+        lock("of one that has just gone", heldThrough("absent").replace("null", clock(30)));
+        lock("of one that is long gone", heldThrough("absent").replace("null", clock(-70)));
         database.execute(
-                "update lock_node set ended = true where id = 'ended'",
+                "update lock_node set ended = true, waits_until = started_at where id = 'ended'",
                 "update lock_node set expires_at = " + clock(-10) + " where id = 'overdue'");
+        database.execute("update lock_node set ended = true where id = 'ended early'");
         String[] names = {
-            "of one that is alive", "of one that is ended", "of one that is overdue", "of one that is absent"
+            "of one that is alive",
+            "of one that is ended",
+            "of one that is overdue",
+            "of one that is absent",
+            "of one that is ended early",
+            "of one that has just gone",
+            "of one that is long gone"
         };
-        assertThat(available(Duration.ZERO, names)).containsExactlyInAnyOrder(names[1], names[2], names[3]);
-        assertThat(available(Duration.ofSeconds(60), names)).containsExactlyInAnyOrder(names[1], names[3]);
+        assertThat(available(Duration.ZERO, names)).containsExactlyInAnyOrder(names[1], names[2], names[3], names[6]);
+        assertThat(available(Duration.ofSeconds(60), names)).containsExactlyInAnyOrder(names[1], names[3], names[6]);
     }
 
     /** Of a lock that several hold, each through a node or with a lease. */
@@ -206,7 +215,7 @@ class WaiterRowsTest {
             node(id);
         }
         database.execute(
-                "update lock_node set ended = true where id = 'ended'",
+                "update lock_node set ended = true, waits_until = started_at where id = 'ended'",
                 "update lock_node set expires_at = " + clock(-10) + " where id = 'overdue'");
         String[] names = {"unused", "full", "one left", "full by a lease", "of dead holders"};
         for (String name : names) {

@@ -152,11 +152,11 @@ final class Housekeeping implements AutoCloseable {
     }
 
     private List<String> overdueNodes(String after) {
-        return table().overdueNodes(after, -clockTolerance.toNanos() / 1000, PAGE);
+        return table().overdueNodes(after, overdueMicros(), PAGE);
     }
 
     private List<LockEntity> orphans(String after) {
-        return table().orphans(after, PAGE);
+        return table().orphans(after, overdueMicros(), PAGE);
     }
 
     private int free(List<String> names) {
@@ -165,6 +165,10 @@ final class Housekeeping implements AutoCloseable {
 
     private List<LockEntity> idle(String after) {
         return table().idle(after, sinceMicros(), PAGE);
+    }
+
+    private long overdueMicros() {
+        return -(clockTolerance.toNanos() / 1000);
     }
 
     private long sinceMicros() {

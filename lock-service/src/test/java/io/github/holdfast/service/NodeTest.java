@@ -14,6 +14,7 @@ import io.github.holdfast.lock.LockLost;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.test.CountingDataSource;
@@ -23,16 +24,23 @@ import io.github.holdfast.test.OnEachDatabase;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.LongAdder;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Locks that live as long as their node, between services of one process. */
 @OnEachDatabase
@@ -224,6 +232,106 @@ class NodeTest {
         held.close();
         assertThat(waiting).succeedsWithin(SOON);
         waiter.join();
+    }
+
+    /** What a test suite, or a person, does to the rows of running services. On MySQL, the grant does not look for the node again. */
+    @ParameterizedTest
+    @ValueSource(strings = {"delete from lock_node", "truncate table lock_node", "update lock_node set ended = true"})
+    void aLockOfANodeThatWasChangedByHandIsNotGrantedToAnotherWhileItIsHeld(String change) throws Exception {
+        LockService mine = service();
+        LockService theirs = service();
+        mine.acquire(LockRequest.of("registers a node")).close();
+        theirs.acquire(LockRequest.of("registers another")).close();
+        database.execute(change);
+        LockHandle lock = mine.acquire(REQUEST);
+        await().atMost(SOON).until(() -> {
+            Optional<LockHandle> other = theirs.tryAcquire(once(REQUEST));
+            assertThat(other.isPresent() && lock.state() != LockState.LOST)
+                    .as("two holders")
+                    .isFalse();
+            return other.isPresent() || isHeldThroughALivingNode();
+        });
+        lock.release();
+    }
+
+    private boolean isHeldThroughALivingNode() {
+        return database.queryForLong("select count(*) from distributed_lock l join lock_node n on n.id = l.node_id"
+                        + " where l.name = '" + REQUEST.name() + "' and n.ended = false")
+                == 1;
+    }
+
+    /** Of as many changes as {@code holdfast.test.node-changes} says. */
+    @Test
+    void nodesThatAreChangedByHandAtAnyMomentLeaveOneHolder() throws Exception {
+        Random random = new Random(Long.getLong("holdfast.test.seed", 1));
+        AtomicBoolean isOver = new AtomicBoolean();
+        LongAdder grants = new LongAdder();
+        AtomicReference<LockHandle> holder = new AtomicReference<>();
+        Queue<String> overlaps = new ConcurrentLinkedQueue<>();
+        List<FutureTask<Void>> users = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            LockService service = services.build(builder -> builder.nodeLease(ofSeconds(6)));
+            users.add(new FutureTask<>(() -> {
+                while (!isOver.get()) {
+                    Optional<LockHandle> lock = tryAcquireBesideTruncation(service);
+                    if (lock.isPresent()) {
+                        grants.increment();
+                        use(lock.get(), holder, overlaps);
+                    }
+                }
+                return null;
+            }));
+        }
+        users.forEach(user -> new Thread(user, "user").start());
+        int left = Integer.getInteger("holdfast.test.node-changes", 20);
+        while (left > 0) {
+            long before = grants.sum();
+            await().pollInterval(ofMillis(1)).atMost(SOON).until(() -> grants.sum() > before + random.nextInt(10));
+            left -= changeNode(random);
+        }
+        isOver.set(true);
+        for (FutureTask<Void> user : users) {
+            user.get(1, TimeUnit.MINUTES);
+        }
+        System.out.printf("%s: %d grants beside changed nodes%n", database.kind(), grants.sum());
+        assertThat(overlaps).isEmpty();
+    }
+
+    /** A statement that waits for a truncation may take too long. */
+    private static Optional<LockHandle> tryAcquireBesideTruncation(LockService service) {
+        try {
+            return service.tryAcquire(once(REQUEST));
+        } catch (LockStoreException late) {
+            return Optional.empty();
+        }
+    }
+
+    private void use(LockHandle lock, AtomicReference<LockHandle> holder, Queue<String> overlaps) {
+        LockHandle before = holder.getAndSet(lock);
+        if (before != null && before.state() != LockState.LOST && lock.state() != LockState.LOST) {
+            overlaps.add(before + " beside " + lock);
+        }
+        // As long as a transaction of its user takes.
+        database.queryForLong("select count(*) from lock_waiter");
+        holder.compareAndSet(lock, null);
+        lock.release();
+    }
+
+    /** Ends or deletes a node, or all of them. Returns 0 if there was none. */
+    private int changeNode(Random random) {
+        String id = database.queryForString(
+                "select " + (random.nextBoolean() ? "min" : "max") + "(id) from lock_node where ended = false");
+        if (id == null) {
+            return 0;
+        }
+        String of = " where id = '" + id + "'";
+        database.execute(
+                switch (random.nextInt(5)) {
+                    case 0 -> "truncate table lock_node";
+                    case 1, 2 -> "delete from lock_node" + of;
+                    default -> "update lock_node set ended = true, version = version + 1" + of;
+                });
+        return 1;
     }
 
     private long beats(String node) {

@@ -55,7 +55,7 @@ class SemaphoreTest extends TwoServicesContract {
 
     /** Ends all nodes, as somebody who finds their leases over does. */
     private void endNodes() {
-        database.execute("update lock_node set ended = true");
+        database.execute("update lock_node set ended = true, expires_at = started_at");
     }
 
     // Limits

@@ -247,7 +247,8 @@ final class GrantAttempt {
         LockEntity after = row.granted(claim.owner(), lease == null ? nodeId() : null, claim.holder(), doubtfulToken);
         sent = row;
         long sentAt = access.ticker().nanoTime();
-        if (!locks.grant(row, after, lease, claim.request().minimumHold().orElse(null))) {
+        Duration lasts = lease == null ? heartbeat.lease() : lease;
+        if (!locks.grant(row, after, lasts, claim.request().minimumHold().orElse(null))) {
             return new LostRace();
         }
         claim.step().granted(after);

@@ -206,7 +206,7 @@ record Acquiring(Scenario scenario, Adopting adopting) {
 
     /** The row after a grant, whoever waits for it. */
     State granted(State s, LockRow row, Grant grant) {
-        State granted = s.with(row.granted(grant, scenario.leaseForOthers()));
+        State granted = s.with(row.granted(grant, scenario.leaseInTheRow(grant)));
         return s.db().isStandbyAway() ? granted : granted.with(s.ledger().granted(grant.newToken()));
     }
 

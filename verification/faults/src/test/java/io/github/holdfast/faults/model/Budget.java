@@ -5,40 +5,55 @@ package io.github.holdfast.faults.model;
  *
  * @param losses how many answers are lost
  * @param cancellations how many writes are cancelled while they wait for the standby
+ * @param nodeChanges how many rows of nodes are ended or deleted by hand
  */
 record Budget(
-        int acquisitions, int losses, int crashes, int forcedReleases, int purges, int cancellations, int failovers) {
+        int acquisitions,
+        int losses,
+        int crashes,
+        int forcedReleases,
+        int purges,
+        int cancellations,
+        int failovers,
+        int nodeChanges) {
 
     static Budget ofAcquisitions(int acquisitions) {
-        return new Budget(acquisitions, 0, 0, 0, 0, 0, 0);
+        return new Budget(acquisitions, 0, 0, 0, 0, 0, 0, 0);
     }
 
     Budget losses(int lostAnswers) {
-        return new Budget(acquisitions, lostAnswers, crashes, forcedReleases, purges, cancellations, failovers);
+        return new Budget(
+                acquisitions, lostAnswers, crashes, forcedReleases, purges, cancellations, failovers, nodeChanges);
     }
 
     Budget crashes(int crashed) {
-        return new Budget(acquisitions, losses, crashed, forcedReleases, purges, cancellations, failovers);
+        return new Budget(acquisitions, losses, crashed, forcedReleases, purges, cancellations, failovers, nodeChanges);
     }
 
     Budget forcedReleases(int forced) {
-        return new Budget(acquisitions, losses, crashes, forced, purges, cancellations, failovers);
+        return new Budget(acquisitions, losses, crashes, forced, purges, cancellations, failovers, nodeChanges);
     }
 
     Budget purges(int purged) {
-        return new Budget(acquisitions, losses, crashes, forcedReleases, purged, cancellations, failovers);
+        return new Budget(acquisitions, losses, crashes, forcedReleases, purged, cancellations, failovers, nodeChanges);
     }
 
     Budget cancellations(int cancelled) {
-        return new Budget(acquisitions, losses, crashes, forcedReleases, purges, cancelled, failovers);
+        return new Budget(acquisitions, losses, crashes, forcedReleases, purges, cancelled, failovers, nodeChanges);
     }
 
     Budget failovers(int failedOver) {
-        return new Budget(acquisitions, losses, crashes, forcedReleases, purges, cancellations, failedOver);
+        return new Budget(
+                acquisitions, losses, crashes, forcedReleases, purges, cancellations, failedOver, nodeChanges);
+    }
+
+    Budget nodeChanges(int changed) {
+        return new Budget(acquisitions, losses, crashes, forcedReleases, purges, cancellations, failovers, changed);
     }
 
     Budget lessAcquisition() {
-        return new Budget(acquisitions - 1, losses, crashes, forcedReleases, purges, cancellations, failovers);
+        return new Budget(
+                acquisitions - 1, losses, crashes, forcedReleases, purges, cancellations, failovers, nodeChanges);
     }
 
     Budget lessLoss() {
@@ -63,5 +78,9 @@ record Budget(
 
     Budget lessFailover() {
         return failovers(failovers - 1);
+    }
+
+    Budget lessNodeChange() {
+        return nodeChanges(nodeChanges - 1);
     }
 }

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * What is committed on the primary, and beats that are executed there.
  *
  * @param row the lock's row; null if it has none
- * @param nodes those that were not ended
+ * @param nodes those that have not left their locks
  * @param epoch above all tokens and versions of rows that were purged
  * @param standby what the synchronous standby has while it is cut off; null if it has everything
  */
@@ -23,12 +23,19 @@ record Database(
         @Nullable Database standby) {
 
     Optional<NodeRow> node(int id) {
-        return nodes.stream().filter(node -> node.id() == id).findFirst();
+        return nodes.stream()
+                .filter(node -> node.id() == id && !node.isDeleted())
+                .findFirst();
     }
 
     /** The row of a node as a statement on the lock's row finds it. */
     Optional<NodeRow> nodeBesideTheLock(int id) {
         return node(id).filter(node -> !node.isElsewhere());
+    }
+
+    /** Whether the row of this node was deleted by hand. */
+    boolean isDeleted(int id) {
+        return nodes.stream().anyMatch(node -> node.id() == id && node.isDeleted());
     }
 
     /** This, and what the standby has. */
@@ -72,7 +79,9 @@ record Database(
     }
 
     Database withoutNode(int id) {
-        return with(nodes.stream().filter(node -> node.id() != id).toList());
+        return with(nodes.stream()
+                .filter(node -> node.id() != id || node.isDeleted())
+                .toList());
     }
 
     /** Another way to count the versions of a node. */
@@ -88,7 +97,9 @@ record Database(
 
     /** The condition of the write that ends a node. */
     boolean isOverdue(int id) {
-        return nodeBesideTheLock(id).filter(node -> node.left() == 0).isPresent();
+        return nodeBesideTheLock(id)
+                .filter(node -> !node.isEnded() && node.left() == 0)
+                .isPresent();
     }
 
     /** The standby is cut off: it has what is committed, and gets no more. */

@@ -42,9 +42,6 @@ record Grant(int owner, int node, int version, int token, int expectedOwner, int
     }
 
     int leaseInTheWrite(int lease) {
-        if (node != LockRow.NO_NODE) {
-            return 0;
-        }
         return leaseLeft == IN_THE_WRITE ? lease : leaseLeft;
     }
 

@@ -90,7 +90,7 @@ record Heartbeats(Scenario scenario, Reconciling reconciling) {
     private void missed(State s, int i, LocalNode node, Steps<State> out) {
         Service me = s.service(i).withoutBeat();
         Optional<NodeRow> row = s.db().node(node.id());
-        if (row.isPresent() && row.get().left() > scenario.tolerance()) {
+        if (row.isPresent() && !row.get().isEnded() && row.get().left() > scenario.tolerance()) {
             State reconciled = reconciling.reconciled(s.with(i, me), i);
             Service told = reconciled.service(i);
             LocalNode moved = new LocalNode(node.id(), node.left(), row.get().version());

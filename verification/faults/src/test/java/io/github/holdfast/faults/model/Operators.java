@@ -1,8 +1,9 @@
 package io.github.holdfast.faults.model;
 
+import io.github.holdfast.faults.model.NodeRow.Whereabouts;
 import io.github.holdfast.faults.model.Seen.Standing;
 
-/** Forced release, and housekeeping. */
+/** Forced release, housekeeping, and changes of rows by hand. */
 record Operators(Scenario scenario) {
 
     void steps(State s, Steps<State> out) {
@@ -10,9 +11,14 @@ record Operators(Scenario scenario) {
             return;
         }
         for (NodeRow node : s.db().nodes()) {
-            if (node.left() == 0 && !node.isPending()) {
+            if (node.left() == 0 && !node.isPending() && !node.isDeleted()) {
                 out.add("housekeeping ends node " + node.id(), Steps.NOBODY, s.with(s.db().withoutNode(node.id())));
             }
+        }
+        if (s.budget().nodeChanges() > 0) {
+            s.db().nodes().stream()
+                    .filter(node -> !node.isPending() && !node.isEnded() && !node.isDeleted())
+                    .forEach(node -> changeByHand(s, node, out));
         }
         LockRow row = s.db().row();
         if (row == null || s.isRowLocked()) {
@@ -28,6 +34,28 @@ record Operators(Scenario scenario) {
         boolean isHeld = standing == Standing.HELD || standing == Standing.NODE_OVERDUE;
         if (s.budget().forcedReleases() > 0 && isHeld && !s.db().isPending(row.node())) {
             out.addFault("the lock is released by force", Steps.NOBODY, forced(s, row));
+        }
+    }
+
+    /** A lock that is held through a node while its row is deleted is not in the model: nothing tells others how long that lasts. */
+    private void changeByHand(State s, NodeRow node, Steps<State> out) {
+        State changed = s.with(s.budget().lessNodeChange());
+        out.addFault(
+                "node " + node.id() + " is ended by hand",
+                Steps.NOBODY,
+                changed.with(
+                        scenario.keeps(Rule.ENDED_BY_HAND_LASTS_TO_ITS_END)
+                                ? s.db().withNode(node.id(), row -> row.changedByHand(Whereabouts.ENDED_BY_HAND))
+                                : s.db().withoutNode(node.id())));
+        LockRow lock = s.db().row();
+        if (lock == null || lock.node() != node.id()) {
+            out.addFault(
+                    "the row of node " + node.id() + " is deleted",
+                    Steps.NOBODY,
+                    changed.with(
+                            scenario.keeps(Rule.WITHOUT_NODE_LASTS_A_LEASE)
+                                    ? s.db().withNode(node.id(), row -> row.changedByHand(Whereabouts.DELETED))
+                                    : s.db().withoutNode(node.id())));
         }
     }
 

@@ -79,6 +79,12 @@ class ProtocolModelTest {
             Kind.THROUGH_NODE_ELSEWHERE,
             Kind.LEASE);
 
+    private static final Scenario NODE_CHANGED_BY_HAND = Scenario.of(
+            "a node and a lease, a node's row ended or deleted by hand",
+            Budget.ofAcquisitions(2).nodeChanges(1),
+            Kind.THROUGH_NODE,
+            Kind.LEASE);
+
     private static Result<Invariant> explored(Scenario scenario) {
         return Explorer.explore(new ProtocolModel(scenario), Map.of());
     }
@@ -97,7 +103,8 @@ class ProtocolModelTest {
                 arguments(SYNCHRONOUS, 10_000),
                 arguments(SYNCHRONOUS_LONELY_NODE, 10_000),
                 arguments(OTHER_CLOCK, 10_000),
-                arguments(NODE_ELSEWHERE, 1_000));
+                arguments(NODE_ELSEWHERE, 1_000),
+                arguments(NODE_CHANGED_BY_HAND, 200_000));
     }
 
     @ParameterizedTest
@@ -136,7 +143,9 @@ class ProtocolModelTest {
                         Invariant.BECOMES_FREE),
                 arguments(OTHER_CLOCK.withClockAheadBy(2), Invariant.ONE_HOLDER),
                 arguments(OTHER_CLOCK.without(Rule.TOLERATE_OTHER_CLOCKS), Invariant.ONE_HOLDER),
-                arguments(NODE_ELSEWHERE.without(Rule.GRANT_DEMANDS_ITS_NODE), Invariant.ONE_HOLDER));
+                arguments(NODE_ELSEWHERE.without(Rule.GRANT_DEMANDS_ITS_NODE), Invariant.ONE_HOLDER),
+                arguments(NODE_CHANGED_BY_HAND.without(Rule.ENDED_BY_HAND_LASTS_TO_ITS_END), Invariant.ONE_HOLDER),
+                arguments(NODE_CHANGED_BY_HAND.without(Rule.WITHOUT_NODE_LASTS_A_LEASE), Invariant.ONE_HOLDER));
     }
 
     @ParameterizedTest

@@ -66,5 +66,11 @@ enum Rule {
     TOLERATE_OTHER_CLOCKS,
 
     /** A grant through a node demands that node's row, not ended, in the database of the lock's row. */
-    GRANT_DEMANDS_ITS_NODE
+    GRANT_DEMANDS_ITS_NODE,
+
+    /** A node that was ended by hand has left its locks when its lease is over, and not before. */
+    ENDED_BY_HAND_LASTS_TO_ITS_END,
+
+    /** A lock that is held through a node without a row is left one lease of that node after its grant, and not before. */
+    WITHOUT_NODE_LASTS_A_LEASE
 }

@@ -56,6 +56,11 @@ record Scenario(String name, List<Kind> kinds, Budget budget, Set<Rule> rules, b
         return budget.failovers() > 0 && keeps(Rule.NEW_TOKEN_AFTER_DOUBT) ? token : 0;
     }
 
+    /** The lease that a grant writes. Through a node, it counts only if the node may lose its row. */
+    int leaseInTheRow(Grant grant) {
+        return grant.node() == LockRow.NO_NODE || budget.nodeChanges() > 0 ? leaseForOthers() : 0;
+    }
+
     /** For how many ticks a lease is over before others heed that. Where all clocks agree, none are needed. */
     int tolerance() {
         return clockStep > 0 && keeps(Rule.TOLERATE_OTHER_CLOCKS) ? TOLERANCE : 0;

@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
  * evaluated, which may be later.
  *
  * @param row null if there is none
- * @param nodeLeft until others heed that the lease of the row's node is over; {@link #GONE} if it was ended or there is none
+ * @param nodeLeft until others heed that the lease of the row's node is over; {@link #GONE} if the node has left its locks. A lock of a
+ *     node without a row is left a lease after the grant
  */
 record Seen(@Nullable LockRow row, int nodeLeft) {
 
@@ -25,11 +26,17 @@ record Seen(@Nullable LockRow row, int nodeLeft) {
 
     static Seen of(Database db) {
         LockRow row = db.row();
-        return new Seen(
-                row,
-                row == null
-                        ? GONE
-                        : db.nodeBesideTheLock(row.node()).map(NodeRow::left).orElse(GONE));
+        return new Seen(row, row == null ? GONE : nodeLeft(db, row));
+    }
+
+    private static int nodeLeft(Database db, LockRow row) {
+        if (db.isDeleted(row.node())) {
+            return row.leaseLeft() == 0 ? GONE : row.leaseLeft();
+        }
+        return db.nodeBesideTheLock(row.node())
+                .filter(node -> !node.isEnded() || node.left() > 0)
+                .map(NodeRow::left)
+                .orElse(GONE);
     }
 
     /** @param tolerance for how long a lease is over before others heed that; nobody's right reaches into it */

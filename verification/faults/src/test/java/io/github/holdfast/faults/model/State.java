@@ -200,7 +200,7 @@ record State(Database db, List<Service> services, List<Message> network, Ledger 
     State normalized() {
         State result = network.isEmpty() ? this : withoutBeatsOfEndedNodes();
         for (NodeRow node : db.nodes()) {
-            result = result.normalized(node);
+            result = node.isDeleted() ? result : result.normalized(node);
         }
         return result;
     }
