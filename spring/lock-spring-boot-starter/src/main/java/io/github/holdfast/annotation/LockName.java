@@ -9,9 +9,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.springframework.core.NativeDetector;
 import org.springframework.core.ParameterNameDiscoverer;
 import org.springframework.expression.EvaluationContext;
+import org.springframework.expression.EvaluationException;
 import org.springframework.expression.Expression;
 import org.springframework.expression.ParseException;
 import org.springframework.expression.common.CompositeStringExpression;
@@ -26,6 +31,7 @@ import org.springframework.expression.spel.standard.SpelExpressionParser;
 final class LockName {
 
     private static final SpelExpressionParser PARSER = new SpelExpressionParser();
+    private static final Pattern VARIABLE = Pattern.compile("#([\\p{L}_$][\\p{L}\\p{N}_$]*)");
     private static final TemplateParserContext TEMPLATE = new TemplateParserContext("{", "}");
 
     private final String template;
@@ -47,13 +53,34 @@ final class LockName {
      * @throws IllegalArgumentException if the name is wrong; the message says why and what to do
      */
     static LockName parsed(String template, Method method, ParameterNameDiscoverer parameterNames) {
-        if (template.startsWith("#")) {
+        if (template.contains("#{")) {
             throw new IllegalArgumentException(
-                    "'" + template + "' is taken literally: put expressions in braces, such as '{" + template + "}'");
+                    "'" + template + "' contains '#{': expressions are in braces alone, such as '"
+                            + template.replace("#{", "{") + "'");
         }
         LockName name = new LockName(template, parts(template));
-        name.checkVariables(method, parameterNames.getParameterNames(method));
+        @Nullable String @Nullable [] names = parameterNames.getParameterNames(method);
+        name.checkText(method, names);
+        name.checkVariables(method, names);
+        if (!NativeDetector.inNativeImage()) {
+            NameProperties properties = NameProperties.of(method, names);
+            name.expressions().forEach(expression -> properties.check(expression.getAST()));
+        }
         return name;
+    }
+
+    /** Checks that no variable is outside of braces, where it is text. */
+    private void checkText(Method method, @Nullable String @Nullable [] names) {
+        Set<String> known = variables(method, names);
+        for (Expression part : parts) {
+            Matcher variable = VARIABLE.matcher(part instanceof LiteralExpression ? part.getExpressionString() : "");
+            while (variable.find()) {
+                if (names == null || known.contains(variable.group(1)) || template.startsWith("#")) {
+                    throw new IllegalArgumentException("'" + variable.group() + "' is taken literally in '" + template
+                            + "': put expressions in braces, such as '{" + variable.group() + "}'");
+                }
+            }
+        }
     }
 
     private static List<Expression> parts(String template) {
@@ -70,14 +97,7 @@ final class LockName {
 
     /** Checks that all variables exist, because SpEL would silently evaluate an unknown variable to null. */
     private void checkVariables(Method method, @Nullable String @Nullable [] names) {
-        Set<String> known = new HashSet<>(List.of("root", "this"));
-        for (int i = 0; i < method.getParameterCount(); i++) {
-            known.add("p" + i);
-            known.add("a" + i);
-        }
-        if (names != null) {
-            known.addAll(Arrays.asList(names));
-        }
+        Set<String> known = variables(method, names);
         for (String variable : variables()) {
             if (!known.contains(variable)) {
                 String why = names == null && method.getParameterCount() > 0
@@ -88,14 +108,27 @@ final class LockName {
         }
     }
 
+    /** Returns the variables that exist in a call of the method. */
+    private static Set<String> variables(Method method, @Nullable String @Nullable [] names) {
+        Set<String> known = new HashSet<>(List.of("root", "this"));
+        for (int i = 0; i < method.getParameterCount(); i++) {
+            known.add("p" + i);
+            known.add("a" + i);
+        }
+        if (names != null) {
+            known.addAll(Arrays.asList(names));
+        }
+        return known;
+    }
+
     private List<String> variables() {
         List<String> found = new ArrayList<>();
-        for (Expression part : parts) {
-            if (part instanceof SpelExpression expression) {
-                addVariables(expression.getAST(), found);
-            }
-        }
+        expressions().forEach(expression -> addVariables(expression.getAST(), found));
         return found;
+    }
+
+    private Stream<SpelExpression> expressions() {
+        return parts.stream().filter(SpelExpression.class::isInstance).map(SpelExpression.class::cast);
     }
 
     private static void addVariables(SpelNode node, List<String> found) {
@@ -133,7 +166,13 @@ final class LockName {
     }
 
     private static String value(Expression part, EvaluationContext call) {
-        Object value = part.getValue(call);
+        Object value;
+        try {
+            value = part.getValue(call);
+        } catch (EvaluationException wrong) {
+            throw new IllegalArgumentException(
+                    "{" + part.getExpressionString() + "} cannot be evaluated: " + wrong.getMessage(), wrong);
+        }
         if (value == null) {
             throw new IllegalArgumentException("{" + part.getExpressionString() + "} is null");
         }

@@ -6,8 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.context.expression.MethodBasedEvaluationContext;
 import org.springframework.core.DefaultParameterNameDiscoverer;
 
@@ -43,6 +46,76 @@ class LockNameTest {
                                 + " property of it");
         assertThatThrownBy(() -> name("orders:{ {1, 2} }", null, 1))
                 .hasMessageContaining("whose toString() may differ from process to process");
+    }
+
+    static class Crate {}
+
+    static class Names {
+        void work(Order order, int parcel, Crate crate, Object any, Map<String, String> map, List<Order> orders) {}
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "stock:#order",
+                "#order",
+                "#p0",
+                "stock#a5:{#parcel}",
+                "stock:#{#order.id}",
+                "{order}",
+                "{order.id}",
+                "{#order.nope}",
+                "{#order.id.nope}",
+                "{#order.nope()}",
+                "{#p0.nope}",
+                "{#parcel.nope}",
+                "{#crate.id}",
+                "{#root.nope}",
+                "{'a' + #order.nope}",
+                "{#order.id.concat(#order.nope)}",
+                "{#order.lines.size() + nope}",
+                "{#order?.nope}",
+                "{#order.id ?: #order.nope}"
+            })
+    void nameThatCannotBeWhatItsAuthorMeantIsRefused(String template) throws Exception {
+        Method work = Names.class.getDeclaredMethods()[0];
+        assertThatThrownBy(() -> LockName.parsed(template, work, PARAMETER_NAMES))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageMatching("(?s).*(taken literally|braces alone|is not the parameter|there is no).*");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "stock#1",
+                "channel #general",
+                "{#any.nope}",
+                "{#map.size()}",
+                "{#map['key']}",
+                "{#map[key]}",
+                "{#orders.![id]}",
+                "{#orders.?[id == 'a'].size()}",
+                "{T(java.time.LocalDate).now()}",
+                "{#order.id()}",
+                "{#order.id.length()}",
+                "{#root.targetClass.simpleName}",
+                "{method.name}",
+                "{#order.lines[0].length()}",
+                "{{'a': 1}.size()}",
+                "{@shop.name}",
+                "{new String('a').length()}",
+                "{#parcel.toString()}"
+            })
+    void nameThatMayBeRightIsAccepted(String template) throws Exception {
+        Method work = Names.class.getDeclaredMethods()[0];
+        assertThat(LockName.parsed(template, work, PARAMETER_NAMES).template()).isEqualTo(template);
+    }
+
+    @Test
+    void whatOnlyACallShowsSaysWhichExpressionIsWrong() {
+        assertThatThrownBy(() -> name("order:{#root.target.nope}", null, 1))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith("{#root.target.nope} cannot be evaluated: EL1008E");
     }
 
     @Test
