@@ -5,6 +5,7 @@ import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockHandles;
 import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.service.LockService;
+import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -42,7 +43,7 @@ final class LockedInterceptor implements MethodInterceptor {
                 throw interrupted(method, next, interrupted);
             }
         }
-        return proceed(invocation, LockHandles.of(acquired));
+        return proceed(method.method(), invocation, LockHandles.of(acquired));
     }
 
     /** Acquires the next locks or permits. If that fails, releases those acquired before. */
@@ -66,10 +67,15 @@ final class LockedInterceptor implements MethodInterceptor {
                 interrupted);
     }
 
-    private static @Nullable Object proceed(MethodInvocation invocation, LockHandles acquired) throws Throwable {
+    private static @Nullable Object proceed(Method method, MethodInvocation invocation, LockHandles acquired)
+            throws Throwable {
         try (Release release = new Release(acquired)) {
             Object result = invocation.proceed();
-            return result instanceof CompletionStage<?> stage ? release.after(stage) : result;
+            if (result instanceof CompletionStage<?> stage) {
+                return release.after(stage);
+            }
+            MethodChecks.checkReturned(method, result);
+            return result;
         }
     }
 

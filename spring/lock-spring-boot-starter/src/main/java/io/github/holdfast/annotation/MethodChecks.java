@@ -7,9 +7,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.core.KotlinDetector;
 import org.springframework.core.ReactiveAdapterRegistry;
+import org.springframework.core.ResolvableType;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.scheduling.annotation.Async;
@@ -43,7 +45,7 @@ final class MethodChecks {
                             + annotation + " method of another bean from the @Async method");
         }
         checkCaller(method, targetClass);
-        checkResult(method);
+        checkResult(method, targetClass);
     }
 
     /**
@@ -73,7 +75,7 @@ final class MethodChecks {
                 && method.getParameterCount() == 0;
     }
 
-    private static void checkResult(Method method) {
+    private static void checkResult(Method method, Class<?> targetClass) {
         Class<?> type = method.getReturnType();
         if (KotlinDetector.isSuspendingFunction(method) || isReactive(type)) {
             throw new IllegalArgumentException("its result is reactive (" + type.getTypeName()
@@ -90,6 +92,24 @@ final class MethodChecks {
             throw new IllegalArgumentException("it returns a " + type.getTypeName()
                     + ", which does not report its completion: return a CompletionStage");
         }
+        ResolvableType result = ResolvableType.forMethodReturnType(method, targetClass);
+        DeferredWork.in(isStage ? result.getGeneric() : result).ifPresent(work -> {
+            throw new IllegalArgumentException("its result carries work (" + work.getTypeName()
+                    + ") that would be done after the method has returned, when nothing is held any more. Do the work in"
+                    + " the method, or let the method itself return a CompletionStage");
+        });
+    }
+
+    /**
+     * Checks a result whose declared type does not show what it is.
+     *
+     * @throws IllegalStateException if it carries work for later
+     */
+    static void checkReturned(Method method, @Nullable Object result) {
+        DeferredWork.in(result).ifPresent(work -> {
+            throw new IllegalStateException(LockedMethod.describe(method) + " has returned work (" + work.getTypeName()
+                    + ") that would be done when nothing is held any more. Do the work in the method");
+        });
     }
 
     private static boolean isReactive(Class<?> type) {

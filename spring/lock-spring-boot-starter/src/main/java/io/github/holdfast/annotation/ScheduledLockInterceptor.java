@@ -26,6 +26,7 @@ final class ScheduledLockInterceptor implements MethodInterceptor {
 
     private final Supplier<LockService> locks;
     private final Map<MethodClassKey, ScheduledTask> tasks = new ConcurrentHashMap<>();
+    private final Map<String, MethodClassKey> names = new ConcurrentHashMap<>();
     private final Map<MethodClassKey, TaskLock> taskLocks = new ConcurrentHashMap<>();
 
     /**
@@ -38,8 +39,25 @@ final class ScheduledLockInterceptor implements MethodInterceptor {
         this.locks = locks;
     }
 
+    /**
+     * Adds a method of a bean's class.
+     *
+     * @throws LockAnnotationException if another one has the same name: a run of one would keep the other from running
+     */
     void add(Class<?> beanClass, ScheduledTask task) {
-        tasks.put(new MethodClassKey(task.method(), beanClass), task);
+        MethodClassKey key = new MethodClassKey(task.method(), beanClass);
+        MethodClassKey other = names.putIfAbsent(task.request().name(), key);
+        if (other != null && !other.equals(key)) {
+            throw new LockAnnotationException(
+                    ("@ScheduledLock on %s of %s: %s has the name '%s' too, so each would skip"
+                                    + " runs of the other. Give each task a name of its own")
+                            .formatted(
+                                    task.method().toGenericString(),
+                                    beanClass.getName(),
+                                    other,
+                                    task.request().name()));
+        }
+        tasks.put(key, task);
     }
 
     boolean hasTasks() {
@@ -57,7 +75,11 @@ final class ScheduledLockInterceptor implements MethodInterceptor {
         }
         TaskLock lock = taskLocks.computeIfAbsent(key, first -> locks.get().task(task.request()));
         AtomicReference<@Nullable Object> result = new AtomicReference<>(skipped(method));
-        TaskOutcome outcome = lock.runIfDue(held -> result.set(proceed(invocation)));
+        TaskOutcome outcome = lock.runIfDue(held -> {
+            Object returned = proceed(invocation);
+            MethodChecks.checkReturned(method, returned);
+            result.set(returned);
+        });
         LOG.debug("Task '{}': {}", lock.name(), outcome);
         return result.get();
     }

@@ -5,11 +5,10 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Future;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
-import org.springframework.core.ReactiveAdapterRegistry;
+import org.springframework.core.KotlinDetector;
+import org.springframework.core.ResolvableType;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.format.datetime.standard.DurationFormatterUtils;
 import org.springframework.util.StringValueResolver;
@@ -55,17 +54,25 @@ record ScheduledTask(Method method, TaskRequest request) {
             throw new IllegalArgumentException(
                     "a call that is not due has no %s to return: use its wrapper or void".formatted(type.getName()));
         }
-        if (Future.class.isAssignableFrom(type)
-                || CompletionStage.class.isAssignableFrom(type)
-                || ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null) {
+        if (KotlinDetector.isSuspendingFunction(method)) {
+            throw new IllegalArgumentException(
+                    "the lock is released when the method is suspended first: let it call runBlocking");
+        }
+        DeferredWork.in(ResolvableType.forMethodReturnType(method)).ifPresent(work -> {
             throw new IllegalArgumentException(
                     "the lock is released when the method returns, but a %s may end later: wait for it, and return void"
-                            .formatted(type.getSimpleName()));
-        }
+                            .formatted(work.getSimpleName()));
+        });
     }
 
     private static TaskRequest request(ScheduledLock annotation, StringValueResolver values) {
-        TaskRequest request = TaskRequest.of(resolved("name", annotation.name(), values));
+        String name = resolved("name", annotation.name(), values);
+        if (name.contains("{#") || name.contains("#{") || name.contains("{@")) {
+            throw new IllegalArgumentException(
+                    "name = \"%s\" is taken literally: the name of a task has no expressions, only properties"
+                            .formatted(name));
+        }
+        TaskRequest request = TaskRequest.of(name);
         Optional<Duration> every = duration("every", annotation.every(), values);
         Optional<Duration> atLeastFor = duration("atLeastFor", annotation.atLeastFor(), values);
         if (every.isEmpty() && atLeastFor.isEmpty()) {

@@ -9,6 +9,7 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.util.Optional;
 import java.util.concurrent.Future;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -43,6 +44,7 @@ class LimitedStartupTest {
                 Arguments.of(AsyncMethod.class, "Call a @Limited method of another bean from the @Async method"),
                 Arguments.of(Reactive.class, "its result is reactive"),
                 Arguments.of(PlainFuture.class, "return a CompletionStage"),
+                Arguments.of(LaterWork.class, "carries work (java.util.function.Supplier)"),
                 Arguments.of(SkippedPrimitive.class, "return an object, or name a fallback"),
                 Arguments.of(NoFallback.class, "there is no fallback method missing"));
     }
@@ -178,6 +180,13 @@ class LimitedStartupTest {
         @Limited(limit = "1")
         public Mono<String> work() {
             return Mono.empty();
+        }
+    }
+
+    static class LaterWork {
+        @Limited(name = "work", limit = "2")
+        public Optional<Supplier<String>> work() {
+            return Optional.empty();
         }
     }
 

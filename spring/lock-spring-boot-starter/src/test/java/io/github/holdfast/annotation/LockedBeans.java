@@ -121,6 +121,12 @@ class LockedBeans {
             return work.call();
         }
 
+        /** Its type does not show what it returns. */
+        @Locked(name = "desk", waitAtMost = "0s")
+        public @Nullable Object returning(@Nullable Object result) {
+            return result;
+        }
+
         @Locked(name = "row", rowLock = true)
         public String byRow(Callable<String> work) throws Exception {
             return work.call();

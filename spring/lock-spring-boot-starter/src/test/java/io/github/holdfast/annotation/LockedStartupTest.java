@@ -8,9 +8,12 @@ import io.github.holdfast.annotation.Locked.OnContention;
 import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.service.LockService;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -61,6 +64,13 @@ class LockedStartupTest {
                 Arguments.of(PrototypeBadSpel.class, "text with SpEL expressions in braces"),
                 Arguments.of(OpenBrace.class, "text with SpEL expressions in braces"),
                 Arguments.of(NoBraces.class, "put expressions in braces, such as '{#id}'"),
+                Arguments.of(InnerNoBraces.class, "'#id' is taken literally in 'stock:#id'"),
+                Arguments.of(HashBraces.class, "expressions are in braces alone, such as 'stock:{#id}'"),
+                Arguments.of(NoHash.class, "'id' is not the parameter: write '#id'"),
+                Arguments.of(NoSuchProperty.class, "there is no property 'nope' in java.lang.String"),
+                Arguments.of(LaterWork.class, "carries work (java.util.concurrent.Callable)"),
+                Arguments.of(LaterWorks.class, "carries work (java.util.concurrent.CompletableFuture)"),
+                Arguments.of(LaterInStage.class, "carries work (java.util.stream.Stream)"),
                 Arguments.of(UnknownParameter.class, "'#order' is unknown: there is no such parameter"),
                 Arguments.of(UnknownProperty.class, "names a property that is not set"),
                 Arguments.of(BadWait.class, "waitAtMost 'soon' is not a duration: write '500ms'"),
@@ -131,6 +141,47 @@ class LockedStartupTest {
         assertThatThrownBy(() -> start(NeedsRight.class, Right.class).close())
                 .hasMessageContaining("Bean 'lockedStartupTest.Right'")
                 .hasMessageContaining("created it too early");
+    }
+
+    static class InnerNoBraces {
+        @Locked("stock:#id")
+        public void work(String id) {}
+    }
+
+    static class HashBraces {
+        @Locked("stock:#{#id}")
+        public void work(String id) {}
+    }
+
+    static class NoHash {
+        @Locked("stock:{id}")
+        public void work(String id) {}
+    }
+
+    static class NoSuchProperty {
+        @Locked("stock:{#id.nope}")
+        public void work(String id) {}
+    }
+
+    static class LaterWork {
+        @Locked
+        public Callable<String> work() {
+            return () -> "done";
+        }
+    }
+
+    static class LaterWorks {
+        @Locked
+        public List<CompletableFuture<String>> work() {
+            return List.of();
+        }
+    }
+
+    static class LaterInStage {
+        @Locked
+        public CompletionStage<Stream<String>> work() {
+            return CompletableFuture.completedStage(Stream.empty());
+        }
     }
 
     static class BadSpel {

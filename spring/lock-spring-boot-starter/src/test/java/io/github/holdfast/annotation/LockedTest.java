@@ -1,5 +1,6 @@
 package io.github.holdfast.annotation;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -20,13 +21,16 @@ import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -84,6 +88,23 @@ class LockedTest {
                 .hasMessage("The lock of " + Desk.class.getName() + ".serve(String) has no name: {#id} is null");
         assertThatThrownBy(() -> desk.serve("7\n")).hasMessageContaining(Desk.class.getName() + ".serve(String)");
         assertThat(recorded.names()).isEmpty();
+    }
+
+    @Test
+    void workForLaterIsRefusedWhateverTheTypeOfTheMethodSays() throws Exception {
+        for (Object work :
+                List.of((Runnable) () -> {}, Optional.of(Stream.of(1)), List.of(new FutureTask<>(() -> 1)))) {
+            assertThatThrownBy(() -> desk.returning(work))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("Desk.returning(Object) has returned work")
+                    .hasMessageContaining("when nothing is held any more");
+        }
+        CompletableFuture<String> work = new CompletableFuture<>();
+        CompletionStage<?> returned = (CompletionStage<?>) requireNonNull(desk.returning(work));
+        assertThat(second.tryAcquire(LockRequest.of("desk"))).isEmpty();
+        work.complete("done");
+        assertThat(returned.toCompletableFuture().get(1, TimeUnit.MINUTES)).isEqualTo("done");
+        assertThat(desk.returning("desk")).isEqualTo("desk");
     }
 
     @Test

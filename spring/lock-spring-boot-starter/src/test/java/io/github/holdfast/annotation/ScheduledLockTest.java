@@ -129,14 +129,9 @@ class ScheduledLockTest {
             return Optional.of(1);
         }
 
-        @ScheduledLock(name = "shared", every = "365d")
-        String one() {
-            return "one";
-        }
-
-        @ScheduledLock(name = "shared", every = "365d")
-        String other() {
-            return "other";
+        @ScheduledLock(name = "work for later", every = "365d")
+        public Object workForLater() {
+            return (Runnable) () -> {};
         }
 
         @Async
@@ -214,9 +209,12 @@ class ScheduledLockTest {
     }
 
     @Test
-    void methodsOfOneNameTakeTurns() {
-        assertThat(jobs.one()).isEqualTo("one");
-        assertThat(jobs.other()).isNull();
+    void aRunThatReturnsWorkForLaterHasFailed() {
+        assertThatThrownBy(jobs::workForLater)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("Jobs.workForLater()")
+                .hasMessageContaining("when nothing is held any more");
+        assertThat(runs("work for later")).extracting(RunInfo::status).containsExactly(LockRun.Status.FAILED);
     }
 
     @Test
@@ -287,6 +285,26 @@ class ScheduledLockTest {
         }
     }
 
+    static class DoneByTheCaller {
+        @ScheduledLock(name = "job", every = "1d")
+        List<Runnable> run() {
+            return List.of();
+        }
+    }
+
+    static class Expression {
+        @ScheduledLock(name = "job:{#root.method.name}", every = "1d")
+        void run() {}
+    }
+
+    static class OneName {
+        @ScheduledLock(name = "job", every = "1d")
+        void run() {}
+
+        @ScheduledLock(name = "${jobs.same:job}", every = "2d")
+        void other() {}
+    }
+
     static class Final {
         @ScheduledLock(name = "job", every = "1d")
         final void run() {}
@@ -308,20 +326,26 @@ class ScheduledLockTest {
                 EveryNodeInTurn.class,
                 Primitive.class,
                 DoneLater.class,
+                DoneByTheCaller.class,
+                Expression.class,
+                OneName.class,
                 Final.class,
                 Private.class
             })
     void whatCannotBeFollowedIsRefusedAtTheStartWithBeanAndMethod(Class<?> refused) {
-        String problem = Map.<Class<?>, String>of(
-                        NotADuration.class, "every = \"ten minutes\" is not a duration",
-                        OutOfRange.class, "atMostFor: ",
-                        Unresolved.class, "no.such.name",
-                        BadName.class, "white space",
-                        EveryNodeInTurn.class, "atLeastFor",
-                        Primitive.class, "int",
-                        DoneLater.class, "CompletableFuture",
-                        Final.class, "final",
-                        Private.class, "private")
+        String problem = Map.<Class<?>, String>ofEntries(
+                        Map.entry(NotADuration.class, "every = \"ten minutes\" is not a duration"),
+                        Map.entry(OutOfRange.class, "atMostFor: "),
+                        Map.entry(Unresolved.class, "no.such.name"),
+                        Map.entry(BadName.class, "white space"),
+                        Map.entry(EveryNodeInTurn.class, "atLeastFor"),
+                        Map.entry(Primitive.class, "int"),
+                        Map.entry(DoneLater.class, "CompletableFuture"),
+                        Map.entry(DoneByTheCaller.class, "a Runnable may end later"),
+                        Map.entry(Expression.class, "has no expressions"),
+                        Map.entry(OneName.class, "has the name 'job' too"),
+                        Map.entry(Final.class, "final"),
+                        Map.entry(Private.class, "private"))
                 .get(refused);
         try (AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext()) {
             context.register(ScheduledLockConfiguration.class);
@@ -336,6 +360,33 @@ class ScheduledLockTest {
                     .hasMessageContaining(problem);
         }
     }
+
+    @Test
+    void twoBeansOfOneClassAreTheSameTask() {
+        try (AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext()) {
+            context.register(ScheduledLockConfiguration.class);
+            context.registerBean(LockService.class, () -> locks, definition -> definition.setDestroyMethodName(""));
+            context.registerBean("one", Valid.class);
+            context.registerBean("another", Valid.class);
+            context.refresh();
+            assertThat(context.getBeansOfType(Valid.class)).hasSize(2);
+        }
+    }
+
+    @Test
+    void twoClassesThatInheritATaskAreRefused() {
+        try (AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext()) {
+            context.register(ScheduledLockConfiguration.class);
+            context.registerBean("one", Valid.class);
+            context.registerBean("another", Inheriting.class);
+
+            assertThatThrownBy(context::refresh)
+                    .isInstanceOf(BeanCreationException.class)
+                    .hasMessageContaining("has the name 'job' too");
+        }
+    }
+
+    static class Inheriting extends Valid {}
 
     @Test
     void withoutALockServiceTheApplicationDoesNotStart() {
