@@ -126,10 +126,12 @@ class HousekeepingTest {
     @Test
     void nodesWhoseLeaseIsOverAreEndedAndWhatDeadNodesLeftIsFreed() {
         rows.node("overdue", false, ofSeconds(1));
-        rows.node("ended", true, ofMinutes(-1));
+        rows.node("ended", true, ofMinutes(1));
+        rows.node("ended early", true, ofMinutes(-1));
         rows.node("alive", false, ofMinutes(-1));
         rows.heldThrough("overdue", "of overdue 1", "of overdue 2");
         rows.heldThrough("ended", "of ended");
+        rows.heldThrough("ended early", "of ended early");
         rows.heldThrough("absent", "of absent");
         rows.heldThrough("alive", "of alive");
         rows.leased(ofMinutes(-1), "leased");
@@ -148,7 +150,7 @@ class HousekeepingTest {
         assertThat(database.queryForLong("select count(*) from lock_node where id = 'overdue' and version = 8"))
                 .isEqualTo(1);
         assertThat(database.queryForLong("select count(*) from lock_node where version = 7"))
-                .isEqualTo(2);
+                .isEqualTo(3);
         assertThat(housekeep(service())).isEqualTo(new HousekeepingReport(0, 0, 0, 0, 0, 0));
     }
 

@@ -200,7 +200,7 @@ class NodeCrashPointTest extends CrashPoints {
         NODE_THAT_HAS_ENDED {
             @Override
             void hold(String name, TestRows rows) {
-                rows.node("dead " + name, true, ofMinutes(-1));
+                rows.node("dead " + name, true, ofMinutes(1));
                 rows.heldThrough("dead " + name, name);
             }
         },

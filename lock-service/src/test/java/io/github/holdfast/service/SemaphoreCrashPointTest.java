@@ -266,7 +266,7 @@ class SemaphoreCrashPointTest extends CrashPoints {
     /** Why the holder of all permits is dead. */
     enum Former {
         NODE_THAT_IS_OVERDUE(false, ofMinutes(1)),
-        NODE_THAT_HAS_ENDED(true, ofMinutes(-1)),
+        NODE_THAT_HAS_ENDED(true, ofMinutes(1)),
         LEASE_THAT_IS_OVER(true, ofMinutes(1));
 
         private final boolean isNodeEnded;
