@@ -126,8 +126,10 @@ public interface Locks {
 
     /**
      * Returns a view of a lock as a {@link ReadWriteLock}. Its read lock {@linkplain LockRequest#shared shares} the lock, and its write
-     * lock is that of {@link #asLock}. A thread that has the write lock can also get the read lock. A thread that has only the read lock
-     * gets a {@link LockUpgradeException} from the write lock. Thread-safe; all views of one name are the same lock.
+     * lock is that of {@link #asLock}. A thread that has the write lock can also get the read lock, and keeps that when it unlocks the
+     * write lock: others can read from then on ({@link LockHandle#downgrade}). While a transaction under the write lock has not ended, the
+     * lock stays exclusive until the read lock is unlocked. A thread that has only the read lock gets a {@link LockUpgradeException} from
+     * the write lock. Thread-safe; all views of one name are the same lock.
      *
      * @param name as for {@link LockRequest#of}
      * @throws IllegalArgumentException if the name is not valid

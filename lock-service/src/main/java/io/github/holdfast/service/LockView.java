@@ -6,8 +6,10 @@ import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.lock.LockRequest;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -40,6 +42,16 @@ final class LockView implements Lock {
             handles.get()
                     .computeIfAbsent(View.of(request), view -> new ArrayDeque<>())
                     .push(handle);
+        }
+
+        /** Returns the handles of a view, the innermost first. */
+        private List<LockHandle> open(LockRequest request) {
+            Deque<LockHandle> ofView = handles.get().get(View.of(request));
+            return ofView == null ? List.of() : List.copyOf(ofView);
+        }
+
+        private void replace(LockRequest request, List<LockHandle> by) {
+            handles.get().put(View.of(request), new ArrayDeque<>(by));
         }
 
         private @Nullable LockHandle pop(LockRequest request) {
@@ -101,7 +113,32 @@ final class LockView implements Lock {
         if (handle == null) {
             throw new IllegalMonitorStateException("Lock '" + request.name() + "' is not locked by this thread");
         }
-        handle.close();
+        List<LockHandle> shares = ofThread.open(LockRequest.of(request.name()).shared());
+        boolean isLast = ofThread.open(request).isEmpty();
+        if (request.mode() == LockMode.EXCLUSIVE && isLast && !shares.isEmpty()) {
+            unlockAndShare(handle, shares);
+        } else {
+            handle.close();
+        }
+    }
+
+    /** Releases the last write lock of a thread that has read locks, as {@code ReentrantReadWriteLock} does: it keeps those. */
+    private void unlockAndShare(LockHandle handle, List<LockHandle> shares) {
+        LockRequest shared = LockRequest.of(request.name()).shared();
+        shares.forEach(LockHandle::close);
+        List<LockHandle> kept = new ArrayList<>();
+        try {
+            kept.add(handle.downgrade());
+        } catch (IllegalStateException cannotBeSharedYet) {
+            // A transaction has not ended, or the thread holds the lock in another way: it stays exclusive until the
+            // last unlock.
+            kept.add(locks.tryAcquire(shared).orElseThrow());
+            handle.close();
+        }
+        while (kept.size() < shares.size()) {
+            kept.add(locks.tryAcquire(shared).orElseThrow());
+        }
+        ofThread.replace(shared, kept);
     }
 
     @Override

@@ -388,11 +388,54 @@ class SharedLockTest extends TwoServicesContract {
         prices.writeLock().lock();
         prices.readLock().lock();
         prices.writeLock().unlock();
-        assertThat(isRefused(theirs, SHARED)).isTrue();
+        assertThat(isRefused(theirs, ALONE)).isTrue();
+        assertThat(isRefused(theirs, SHARED)).isFalse();
         prices.readLock().unlock();
         assertThat(isRefused(theirs, ALONE)).isFalse();
         assertThatExceptionOfType(IllegalMonitorStateException.class)
                 .isThrownBy(() -> prices.readLock().unlock());
+    }
+
+    /** As with {@code ReentrantReadWriteLock}. */
+    @Test
+    @SuppressWarnings("LockNotBeforeTry")
+    void theLastUnlockOfAWriteLockLeavesTheReadLocksOfItsThread() throws Exception {
+        ReadWriteLock prices = mine.asReadWriteLock("prices");
+        prices.readLock().lock();
+        prices.readLock().unlock();
+        prices.writeLock().lock();
+        prices.writeLock().lock();
+        prices.readLock().lock();
+        prices.readLock().lock();
+        prices.writeLock().unlock();
+        assertThat(isRefused(theirs, SHARED)).as("one write lock is left").isTrue();
+        prices.writeLock().unlock();
+        assertThat(isRefused(theirs, SHARED)).isFalse();
+        assertThat(isRefused(theirs, ALONE)).isTrue();
+        assertThatExceptionOfType(LockUpgradeException.class)
+                .isThrownBy(() -> prices.writeLock().tryLock());
+        prices.readLock().unlock();
+        assertThat(isRefused(theirs, ALONE)).as("one read lock is left").isTrue();
+        prices.readLock().unlock();
+        assertThat(isRefused(theirs, ALONE)).isFalse();
+        prices.writeLock().lock();
+        prices.writeLock().unlock();
+        assertThat(isRefused(theirs, ALONE)).isFalse();
+    }
+
+    @Test
+    @SuppressWarnings("LockNotBeforeTry")
+    void aWriteLockThatCannotBeSharedYetStaysExclusiveUntilTheReadLockIsUnlocked() throws Exception {
+        ReadWriteLock prices = mine.asReadWriteLock("prices");
+        prices.writeLock().lock();
+        LockHandle nested = tryAcquire(mine, ALONE);
+        prices.readLock().lock();
+        prices.writeLock().unlock();
+        assertThat(isRefused(theirs, SHARED)).isTrue();
+        nested.close();
+        assertThat(isRefused(theirs, SHARED)).isTrue();
+        prices.readLock().unlock();
+        assertThat(isRefused(theirs, ALONE)).isFalse();
     }
 
     @Test
