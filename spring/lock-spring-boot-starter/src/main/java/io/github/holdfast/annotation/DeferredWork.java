@@ -1,14 +1,11 @@
 package io.github.holdfast.annotation;
 
 import java.util.Arrays;
-import java.util.Collection;
 import java.util.Enumeration;
 import java.util.Iterator;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.Spliterator;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
@@ -47,8 +44,11 @@ final class DeferredWork {
     private static final ClassValue<Boolean> OF_VALUES = new ClassValue<>() {
         @Override
         protected Boolean computeValue(Class<?> type) {
-            // Many classes implement a function beside something else. Only a lambda is nothing else.
-            return isDeferred(type) || (type.isHidden() && ancestors(type).anyMatch(DeferredWork::isFunction));
+            // Many classes implement a function beside something else. Lambdas and anonymous classes hardly do.
+            return isDeferred(type)
+                    || ((type.isHidden() || type.isAnonymousClass())
+                            && ancestors(type).anyMatch(DeferredWork::isFunction)
+                            && !Iterable.class.isAssignableFrom(type));
         }
     };
 
@@ -75,43 +75,27 @@ final class DeferredWork {
                 .findFirst();
     }
 
-    /** Finds the class of an object that carries work for later: the result itself, or what it contains. No lazy collection is read. */
+    /**
+     * Finds the class of an object that carries work for later: the result itself, or what an {@code Optional} or a response contains. No
+     * collection is read: it may be lazy, or in use by other threads.
+     */
     static Optional<Class<?>> in(@Nullable Object result) {
-        if (result == null) {
-            return Optional.empty();
+        Object content = result;
+        if (content instanceof Optional<?> optional) {
+            content = optional.orElse(null);
+        } else if (HAS_HTTP_ENTITY && content instanceof HttpEntity<?> entity) {
+            content = entity.getBody();
         }
-        return OF_VALUES.get(result.getClass())
-                ? Optional.of(result.getClass())
-                : contents(result)
-                        .flatMap(content -> DeferredWork.in(content).stream())
-                        .findFirst();
-    }
-
-    private static Stream<?> contents(Object result) {
-        if (result instanceof Optional<?> optional) {
-            return optional.stream();
-        }
-        if (result instanceof Object[] array) {
-            return Arrays.stream(array);
-        }
-        if (HAS_HTTP_ENTITY && result instanceof HttpEntity<?> entity) {
-            return Stream.ofNullable(entity.getBody());
-        }
-        if (!result.getClass().getName().startsWith("java.util.")) {
-            return Stream.empty();
-        }
-        if (result instanceof Collection<?> collection) {
-            return collection.stream();
-        }
-        return result instanceof Map<?, ?> map ? map.values().stream() : Stream.empty();
+        return content != null && OF_VALUES.get(content.getClass())
+                ? Optional.of(content.getClass())
+                : Optional.empty();
     }
 
     private static boolean isDeferred(Class<?> type) {
         return Future.class.isAssignableFrom(type)
                 || CompletionStage.class.isAssignableFrom(type)
                 || Flow.Publisher.class.isAssignableFrom(type)
-                || Runnable.class.isAssignableFrom(type)
-                || Callable.class.isAssignableFrom(type)
+                || Thread.class.isAssignableFrom(type)
                 || BaseStream.class.isAssignableFrom(type)
                 || Iterator.class.isAssignableFrom(type)
                 || Spliterator.class.isAssignableFrom(type)

@@ -26,7 +26,7 @@ import org.springframework.util.ClassUtils;
 
 /**
  * Checks the properties that an expression reads, as far as the declared types show them. SpEL looks for a property when a method is
- * called, in the class of the object. So a type that its objects may extend by properties, such as an interface, shows nothing.
+ * called, in the class of the object. So only a final type, such as a record, shows all of them.
  */
 final class NameProperties {
 
@@ -142,7 +142,8 @@ final class NameProperties {
 
     /** Whether the objects of a type have no more properties than the type itself. SpEL also looks into an {@code Optional}. */
     private static boolean showsAll(Class<?> type) {
-        return !Modifier.isAbstract(type.getModifiers())
-                && !List.of(Object.class, Class.class, Optional.class).contains(type);
+        return Modifier.isFinal(type.getModifiers())
+                && !type.isArray()
+                && !List.of(Class.class, Optional.class).contains(type);
     }
 }

@@ -114,6 +114,12 @@ class DeferredWorkTest {
         CompletionStage<Optional<Mono<String>>> inside();
     }
 
+    /** An object of the application that can be run, too. */
+    static class Command implements Runnable {
+        @Override
+        public void run() {}
+    }
+
     /** Results that do not, or whose type does not show it. */
     interface Done {
         void nothing();
@@ -135,6 +141,8 @@ class DeferredWorkTest {
         Streamable<String> streamable();
 
         Class<Runnable> type();
+
+        Command command();
 
         Object object();
 
@@ -160,9 +168,12 @@ class DeferredWorkTest {
         values.put("emitter", new SseEmitter());
         values.put("optional", Optional.of(Mono.just(1)));
         values.put("entity", ResponseEntity.ok(Flux.just(1)));
-        values.put("list", List.of(1, Stream.of(1)));
-        values.put("map", Map.of("one", List.of((Runnable) () -> {})));
-        values.put("array", new Object[] {1, new CompletableFuture<>()});
+        values.put("anonymous class", new Callable<String>() {
+            @Override
+            public String call() {
+                return "";
+            }
+        });
         return values;
     }
 
@@ -173,6 +184,9 @@ class DeferredWorkTest {
         values.put("list", List.of("a", 1));
         values.put("map", Map.of("a", List.of()));
         values.put("page", new PageImpl<>(List.of("a")));
+        values.put("streamable", Streamable.of("a"));
+        values.put("command", new Command());
+        values.put("futures", List.of(new CompletableFuture<>()));
         values.put("entity", ResponseEntity.noContent().build());
         values.put("empty", Optional.empty());
         values.put("numbers", new int[] {1});

@@ -69,7 +69,6 @@ class LockNameTest {
                 "{#order.nope()}",
                 "{#p0.nope}",
                 "{#parcel.nope}",
-                "{#crate.id}",
                 "{#root.nope}",
                 "{'a' + #order.nope}",
                 "{#order.id.concat(#order.nope)}",
@@ -89,6 +88,8 @@ class LockNameTest {
             strings = {
                 "stock#1",
                 "channel #general",
+                "{#crate.id}",
+                "{'#'}{#order.id}",
                 "{#any.nope}",
                 "{#map.size()}",
                 "{#map['key']}",

@@ -92,8 +92,7 @@ class LockedTest {
 
     @Test
     void workForLaterIsRefusedWhateverTheTypeOfTheMethodSays() throws Exception {
-        for (Object work :
-                List.of((Runnable) () -> {}, Optional.of(Stream.of(1)), List.of(new FutureTask<>(() -> 1)))) {
+        for (Object work : List.of((Runnable) () -> {}, Optional.of(Stream.of(1)), new FutureTask<>(() -> 1))) {
             assertThatThrownBy(() -> desk.returning(work))
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("Desk.returning(Object) has returned work")
