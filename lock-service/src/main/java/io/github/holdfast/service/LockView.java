@@ -16,6 +16,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A view of a lock as a {@code java.util.concurrent} lock. A thread holds it, not a handle. All views of one name and mode are one
@@ -67,6 +69,8 @@ final class LockView implements Lock {
             return handle;
         }
     }
+
+    private static final Logger LOG = LoggerFactory.getLogger(LockView.class);
 
     private final LockService locks;
     private final OfThread ofThread;
@@ -125,20 +129,25 @@ final class LockView implements Lock {
     /** Releases the last write lock of a thread that has read locks, as {@code ReentrantReadWriteLock} does: it keeps those. */
     private void unlockAndShare(LockHandle handle, List<LockHandle> shares) {
         LockRequest shared = LockRequest.of(request.name()).shared();
-        shares.forEach(LockHandle::close);
         List<LockHandle> kept = new ArrayList<>();
-        try {
-            kept.add(handle.downgrade());
-        } catch (IllegalStateException cannotBeSharedYet) {
-            // A transaction has not ended, or the thread holds the lock in another way: it stays exclusive until the
-            // last unlock.
-            kept.add(locks.tryAcquire(shared).orElseThrow());
-            handle.close();
+        try (LockHandle unlocked = handle) {
+            shares.forEach(LockHandle::close);
+            try {
+                kept.add(unlocked.downgrade());
+            } catch (IllegalStateException cannotBeSharedYet) {
+                LOG.debug(
+                        "Lock '{}' stays exclusive until the last read lock is unlocked",
+                        request.name(),
+                        cannotBeSharedYet);
+            }
+            for (int next = kept.size(); next < shares.size(); next++) {
+                // The thread holds the lock, so this re-enters it.
+                locks.tryAcquire(shared).ifPresent(kept::add);
+            }
+        } finally {
+            // If the lock is lost, the last unlock of the closed handles does nothing.
+            ofThread.replace(shared, kept.isEmpty() ? shares : kept);
         }
-        while (kept.size() < shares.size()) {
-            kept.add(locks.tryAcquire(shared).orElseThrow());
-        }
-        ofThread.replace(shared, kept);
     }
 
     @Override
