@@ -103,7 +103,7 @@ public class LockHolder {
          */
         NODE_EXPIRED,
 
-        /** The holder's lease is over, or its node was ended. Anybody may delete the row. */
+        /** The holder's lease is over, or its node has left it. Anybody may delete the row. */
         DEAD
     }
 

@@ -53,7 +53,12 @@ interface LockNodeRepository extends Repository<LockNode, String>, NodeRows {
 
     @Override
     @Modifying
-    @Query("update HoldfastNode n set n.ended = true, n.version = n.version + 1 where n.id = :id and n.ended = false")
+    @Query("""
+            update HoldfastNode n
+            set n.ended = true, n.version = n.version + 1,
+                n.expiresAt = case when n.expiresAt > db_clock() then db_clock() else n.expiresAt end
+            where n.id = :id and n.ended = false
+            """)
     int end(@Param("id") String id);
 
     @Override

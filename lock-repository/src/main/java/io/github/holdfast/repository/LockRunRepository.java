@@ -81,7 +81,9 @@ interface LockRunRepository extends Repository<LockRun, LockRun.Key>, RunRows {
                 and not exists (
                     select 1 from HoldfastLock l left join HoldfastNode n on n.id = l.nodeId
                     where l.name = r.name and l.fencingToken = r.fencingToken and l.owner is not null
-                        and (n.ended = false or l.nodeId is null and l.expiresAt > db_begin_plus(:graceMicros)))
+                        and (n.ended = false or n.id is null and l.expiresAt > db_begin_plus(:graceMicros)
+                            or n.expiresAt > db_begin_plus(:graceMicros)
+                                and coalesce(n.waitsUntil, n.expiresAt) <> n.startedAt))
             order by r.name, r.fencingToken fetch first :limit rows only
             """)
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))

@@ -52,7 +52,7 @@ public interface LockTables {
          * lease. Zero if nobody holds the lock, or if that lease is over.
          */
         public Duration timeUntilOver() {
-            return row.owner() == null ? Duration.ZERO : RemainingTime.of(row.nodeId(), row.expiresAt(), node, dbNow);
+            return row.owner() == null ? Duration.ZERO : RemainingTime.of(row.expiresAt(), node, dbNow);
         }
 
         /**
@@ -289,7 +289,7 @@ public interface LockTables {
         /**
          * Reads a node and the database's clock.
          *
-         * @return empty if the node has no row; such a node counts as ended
+         * @return empty if the node has no row
          */
         Optional<Snapshot> read(String id);
 
@@ -348,7 +348,7 @@ public interface LockTables {
          */
         int stop(String id);
 
-        /** Ends a node, so that the locks held through it are free when its lease is over. */
+        /** Ends a node that its service has given up. Its lease is over then, so that the locks held through it are free. */
         int end(String id);
 
         /**

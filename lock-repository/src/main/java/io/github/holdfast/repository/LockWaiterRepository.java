@@ -69,7 +69,8 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
                     where p.name = l.name and l.holdCount = -1
                         and (l.permits is not null or l.wantedUntil > db_begin_plus(:nowMicros))
                         and (p.nodeId is null and p.expiresAt > db_begin_plus(:sinceMicros)
-                            or m.ended = false and m.expiresAt > db_begin_plus(:sinceMicros))) then 1 else 0 end = 0
+                            or m.expiresAt > db_begin_plus(:sinceMicros)
+                                and coalesce(m.waitsUntil, m.expiresAt) <> m.startedAt)) then 1 else 0 end = 0
             """)
     List<String> unavailable(
             @Param("names") List<String> names,

@@ -89,7 +89,7 @@ public interface PermitRows {
          * that lease is over.
          */
         public Duration timeUntilOver() {
-            return RemainingTime.of(holder.nodeId(), holder.expiresAt(), node, dbNow);
+            return RemainingTime.of(holder.expiresAt(), node, dbNow);
         }
     }
 
@@ -185,7 +185,7 @@ public interface PermitRows {
     List<LockHolder> heldThrough(String nodeId, String after, long afterToken, int limit);
 
     /**
-     * Reads the holders of all semaphores whose lease is over, or whose node was ended or is absent, in the order of their names and
+     * Reads the holders of all semaphores whose lease is over, or whose node has left them or is absent, in the order of their names and
      * grants. One statement.
      *
      * @param tolerance how long a lease must be over

@@ -13,13 +13,12 @@ final class RemainingTime {
     /**
      * Returns the time until the end of the grant's lease, or of its node's lease. Zero if that lease is over.
      *
-     * @param nodeId the node through which it is held; null if it has a lease
      * @param expiresAt the end of its lease; null if it has none
-     * @param node the row of the node; null if there is none
+     * @param node the row of the node through which it is held; null if there is none, or if it has a lease
      * @param dbNow the database's clock in the same statement
      */
-    static Duration of(@Nullable String nodeId, @Nullable Instant expiresAt, @Nullable LockNode node, Instant dbNow) {
-        Instant end = nodeId == null ? expiresAt : node == null ? null : node.expiresAt();
+    static Duration of(@Nullable Instant expiresAt, @Nullable LockNode node, Instant dbNow) {
+        Instant end = node == null ? expiresAt : node.expiresAt();
         return end == null || !end.isAfter(dbNow) ? Duration.ZERO : Duration.between(dbNow, end);
     }
 }

@@ -300,19 +300,28 @@ class LockNodeRepositoryTest {
     }
 
     @Test
-    void aNodeIsEndedOnce() {
+    void aNodeIsEndedOnceAndItsLeaseWithIt() {
         LockNode node = register("node", LEASE);
         assertThat(end("node")).isEqualTo(1);
         LockNode after = node("node");
         assertThat(after.isEnded()).isTrue();
         assertThat(after.version()).isEqualTo(1);
+        assertThat(after.expiresAt()).isBeforeOrEqualTo(TestSql.clock(database));
         assertThat(after)
                 .usingRecursiveComparison()
-                .ignoringFields("ended", "version")
+                .ignoringFields("ended", "version", "expiresAt")
                 .isEqualTo(node);
 
         assertThat(end("node")).isZero();
         assertUnchanged(after);
+    }
+
+    @Test
+    void theEndOfANodeDoesNotExtendItsLease() {
+        register("node", LEASE);
+        database.execute("update lock_node set expires_at = started_at");
+        assertThat(end("node")).isEqualTo(1);
+        assertThat(node("node").expiresAt()).isEqualTo(node("node").startedAt());
     }
 
     @Test

@@ -28,13 +28,14 @@ final class LockRow {
     private static final String READ = """
             select l.owner, l.node_id, l.holder, l.fencing_token, l.version,
                 {micros l.acquired_at} as acquired_at,
-                {micros l.expires_at} - {micros {now}} as until_expiry,
+                case when l.node_id is null then {micros l.expires_at} - {micros {now}} end as until_expiry,
                 {micros l.available_at} - {micros {now}} as until_available,
                 case when l.hold_count < 0 then 'HELD'
-                    when l.owner is null or (l.node_id is null and l.expires_at <= {plus {now}})
-                            or (l.node_id is not null and (n.id is null or n.ended = true))
+                    when l.owner is null or (n.id is null and l.expires_at <= {plus {now}})
+                            or (n.id is null and l.node_id is not null and l.expires_at is null)
+                            or (n.ended = true and (n.waits_until = n.started_at or n.expires_at <= {plus {now}}))
                         then case when l.available_at is null or l.available_at <= {now} then 'FREE' else 'NOT_YET' end
-                    when l.node_id is not null and n.expires_at <= {plus {now}} then 'NODE_OVER'
+                    when n.expires_at <= {plus {now}} then 'NODE_OVER'
                     else 'HELD' end as state
             from distributed_lock l left join lock_node n on n.id = l.node_id
             where l.name = ?
@@ -167,7 +168,7 @@ final class LockRow {
     }
 
     private Optional<Seen> read() throws SQLException {
-        return statements.query(READ, LockRow::seen, sinceMicros, sinceMicros, name);
+        return statements.query(READ, LockRow::seen, sinceMicros, sinceMicros, sinceMicros, name);
     }
 
     /** Creates the row of a free lock. Does nothing if there is one. */

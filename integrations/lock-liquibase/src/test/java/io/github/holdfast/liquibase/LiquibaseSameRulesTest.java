@@ -20,6 +20,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -173,6 +174,21 @@ class LiquibaseSameRulesTest {
             await().atMost(LONG).until(() -> row.look().state() != State.HELD);
             row.endNode(requireNonNull(seen.nodeId()));
             assertThat(granted(row, "me")).isGreaterThan(handle.fencingToken());
+        }
+    }
+
+    @Test
+    void aLockWhoseNodeWasChangedByHandIsHeldUntilALeaseIsOver() throws Exception {
+        LockRow row = row("by hand", LONG);
+        try (RealService other = RealService.on(database)) {
+            var unused = other.locks().acquire(LockRequest.of("by hand"));
+            String node = requireNonNull(row.look().nodeId());
+            for (String change : List.of("update lock_node set ended = true", "delete from lock_node")) {
+                database.execute(change + " where id = '" + node + "'");
+                assertThat(row.look().state()).as(change).isEqualTo(State.HELD);
+            }
+            database.execute("update distributed_lock set expires_at = acquired_at where name = 'by hand'");
+            await().atMost(LONG).until(() -> row.look().state() == State.FREE);
         }
     }
 

@@ -117,7 +117,7 @@ final class GrantAttempt {
     /**
      * Handles a lost race that no other writer can have won: the grant did not find the node. If the node was ended, or its row
      * deleted, its heartbeat will notice. If the heartbeat still finds it, this thread's connections lead to another database than the
-     * heartbeat's. In that database, anybody could take the lock, as if its holder were dead.
+     * heartbeat's. In that database, the lock would be anybody's one node lease after its grant.
      */
     static AttemptResult lostRaceThrough(Node through, LockStore store, Heartbeat heartbeat) {
         boolean isAbsent = store.nodes().read(through.id()).isEmpty();

@@ -290,8 +290,8 @@ final class Heartbeat implements AutoCloseable {
     }
 
     /**
-     * Ends a node that is over by the local clock. Its locks become free when its lease is over in the database, too. If that fails,
-     * another service has to end it first.
+     * Ends a node that is over by the local clock, so that its locks become free at once. If that fails, they become free at the
+     * end of the node's lease.
      */
     private void retire(Node over) {
         over.end(over.cause());
