@@ -1,6 +1,7 @@
 package io.github.holdfast.service;
 
 import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 
 import com.zaxxer.hikari.HikariConfig;
@@ -42,11 +43,15 @@ final class LockWorker {
 
     /**
      * Arguments: URL, user, password, then {@code count name times}, {@code hold name millis times} or {@code turns name
-     * threads seconds millis}.
+     * threads millis}, which begins and ends with a line on the standard input.
      */
     public static void main(String[] args) throws Exception {
         CountDownLatch go = new CountDownLatch(1);
-        JavaProcess.commands(line -> go.countDown());
+        CountDownLatch stop = new CountDownLatch(2);
+        JavaProcess.commands(line -> {
+            go.countDown();
+            stop.countDown();
+        });
         HikariConfig config = new HikariConfig();
         config.setJdbcUrl(args[0]);
         config.setUsername(args[1]);
@@ -64,10 +69,10 @@ final class LockWorker {
                     turns(
                             locks,
                             go,
+                            stop,
                             LockRequest.of(command[1]),
                             Integer.parseInt(command[2]),
-                            ofSeconds(Long.parseLong(command[3])),
-                            ofMillis(Long.parseLong(command[4])));
+                            ofMillis(Long.parseLong(command[3])));
                 default -> throw new IllegalArgumentException(command[0]);
             }
         }
@@ -84,19 +89,18 @@ final class LockWorker {
         }
     }
 
-    /** Once the parent says so, threads take turns for some time; then it is told which grants each of them had. */
+    /** Threads take turns from when the parent says so until it says so again; then it is told which grants each of them had. */
     private static void turns(
-            LockService locks, CountDownLatch go, LockRequest request, int threads, Duration time, Duration each)
+            LockService locks, CountDownLatch go, CountDownLatch stop, LockRequest request, int threads, Duration each)
             throws Exception {
         warmUp(locks);
         System.out.println("ready");
         go.await();
-        long end = System.nanoTime() + time.toNanos();
         // Daemons, so that what one of them throws ends the process and is seen.
         ExecutorService workers = Executors.newFixedThreadPool(threads, Daemons.named("turns"));
         List<Future<List<Long>>> turns = new ArrayList<>();
         for (int i = 0; i < threads; i++) {
-            turns.add(workers.submit(() -> tokens(locks, request.waitAtMost(ofSeconds(60)), end, each)));
+            turns.add(workers.submit(() -> tokens(locks, request.waitAtMost(ofMinutes(3)), stop, each)));
         }
         for (Future<List<Long>> ofThread : turns) {
             System.out.println(
@@ -113,9 +117,10 @@ final class LockWorker {
         }
     }
 
-    private static List<Long> tokens(LockService locks, LockRequest request, long end, Duration each) throws Exception {
+    private static List<Long> tokens(LockService locks, LockRequest request, CountDownLatch stop, Duration each)
+            throws Exception {
         List<Long> tokens = new ArrayList<>();
-        while (System.nanoTime() - end < 0) {
+        while (stop.getCount() > 0) {
             try (LockHandle lock = locks.acquire(request)) {
                 tokens.add(lock.fencingToken());
                 LockSupport.parkNanos(each.toNanos());
