@@ -1,7 +1,6 @@
 package io.github.holdfast.service;
 
 import static java.time.Duration.ofMillis;
-import static java.time.Duration.ofSeconds;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
@@ -48,7 +47,7 @@ public final class ElectionWorker {
                 .jvmArgs("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
                 .args(url, user, password, String.valueOf(nodeLease.toMillis()))
                 .start();
-        worker.awaitLine("ready"::equals, ofSeconds(60));
+        worker.awaitLine("ready"::equals, JavaProcess.LONGEST_START);
         return worker;
     }
 

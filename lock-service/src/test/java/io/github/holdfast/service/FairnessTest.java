@@ -35,9 +35,6 @@ class FairnessTest {
 
     private static final Duration SOON = ofSeconds(60);
 
-    /** On a busy machine, a process is ready only after a minute. */
-    private static final Duration UNTIL_READY = ofMinutes(3);
-
     /** Counts how often a lock goes to another process, as far as it sees that. */
     private static final class Changes {
 
@@ -72,8 +69,8 @@ class FairnessTest {
         List<List<Long>> other;
         try (JavaProcess worker = start(database, millis);
                 JavaProcess rival = start(database, millis)) {
-            worker.awaitLine("ready"::equals, UNTIL_READY);
-            rival.awaitLine("ready"::equals, UNTIL_READY);
+            worker.awaitLine("ready"::equals, JavaProcess.LONGEST_START);
+            rival.awaitLine("ready"::equals, JavaProcess.LONGEST_START);
             worker.send("go");
             rival.send("go");
             Changes changes = new Changes(database, "hot " + millis);
@@ -108,7 +105,7 @@ class FairnessTest {
     private static List<List<Long>> turns(JavaProcess worker) throws InterruptedException {
         List<List<Long>> turns = new ArrayList<>();
         for (int i = 0; i < THREADS; i++) {
-            String line = worker.awaitLine(text -> text.startsWith("turns "), UNTIL_READY);
+            String line = worker.awaitLine(text -> text.startsWith("turns "), JavaProcess.LONGEST_START);
             turns.add(Stream.of(line.split(" ")).skip(1).map(Long::valueOf).toList());
         }
         assertThat(worker.waitFor(SOON)).isZero();

@@ -35,7 +35,7 @@ final class GuardedProcess implements AutoCloseable {
     /** Gives it work that it is to begin when it is told to go. */
     void prepare(GuardedWork work) throws InterruptedException {
         process.send(work.line());
-        process.awaitLine("ready"::equals, SOON);
+        process.awaitLine("ready"::equals, JavaProcess.LONGEST_START);
     }
 
     /** Waits until the work is done. */

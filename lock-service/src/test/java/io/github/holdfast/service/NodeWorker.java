@@ -104,7 +104,7 @@ public final class NodeWorker {
                 .args(database.url(), database.user(), database.password(), String.valueOf(nodeLease.toMillis()))
                 .args(options)
                 .start();
-        worker.awaitLine("ready"::equals, ofSeconds(60));
+        worker.awaitLine("ready"::equals, JavaProcess.LONGEST_START);
         return worker;
     }
 

@@ -30,8 +30,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 @OnEachDatabase({H2_TCP, POSTGRESQL, MARIADB, MYSQL}) // For several processes.
 class ProcessTest {
 
-    private static final Duration START = Duration.ofMinutes(3);
-
     @Test
     void threeProcessesWhoseClocksAndZonesDisagreeLoseNoCount(Database database) throws Exception {
         countWith(
@@ -54,7 +52,7 @@ class ProcessTest {
                 workers.add(worker.start());
             }
             for (JavaProcess worker : workers) {
-                assertThat(worker.waitFor(START.multipliedBy(2)))
+                assertThat(worker.waitFor(JavaProcess.LONGEST_START.multipliedBy(2)))
                         .as(() -> String.join("\n", worker.lines()))
                         .isZero();
             }
@@ -92,7 +90,7 @@ class ProcessTest {
                         .env(FakeTime.environment(ofSeconds(offsetSeconds)))
                         .start()) {
             LockService service = services.open();
-            worker.awaitLine(line -> line.startsWith("holding"), START);
+            worker.awaitLine(line -> line.startsWith("holding"), JavaProcess.LONGEST_START);
             long seen = System.nanoTime();
             Duration left = java.util.Objects.requireNonNull(
                     service.find(name).orElseThrow().expiresIn());
@@ -110,7 +108,7 @@ class ProcessTest {
         JavaProcess worker = LockWorker.prepare(
                         database, "hold", name, String.valueOf(lease.toMillis()), String.valueOf(times))
                 .start();
-        worker.awaitLine(line -> line.startsWith("holding"), START);
+        worker.awaitLine(line -> line.startsWith("holding"), JavaProcess.LONGEST_START);
         return worker;
     }
 

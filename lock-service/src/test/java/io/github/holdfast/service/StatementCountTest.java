@@ -27,6 +27,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -34,6 +35,10 @@ import org.junit.jupiter.api.Test;
 @Tag(OnEachDatabase.EVERYWHERE)
 @OnEachDatabase
 class StatementCountTest {
+
+    /** Restarts the lease of a write that took more than a second, as on a busy machine. */
+    private static final Pattern RESTART =
+            Pattern.compile("update distributed_lock \\w+ set (acquired_at|expires_at)=");
 
     private static final Path DOCUMENT = ProjectDirectory.resolve("docs/performance.md");
     private static final LockRequest REQUEST = LockRequest.of("counted").lease(ofSeconds(60));
@@ -278,8 +283,12 @@ class StatementCountTest {
     }
 
     private void add(String operation, CountingDataSource counting, int statements, int commits, int commitsHere) {
-        assertThat(counting.sql()).as(operation).hasSize(statements);
-        assertThat(counting.commits()).as(operation + ": commits").isEqualTo(commitsHere);
+        List<String> sql = counting.sql().stream()
+                .filter(statement -> !RESTART.matcher(statement).lookingAt())
+                .toList();
+        int restarts = counting.sql().size() - sql.size();
+        assertThat(sql).as(operation).hasSize(statements);
+        assertThat(counting.commits()).as(operation + ": commits").isBetween(commitsHere, commitsHere + restarts);
         counting.reset();
         table.add("| %s | %d | %d |".formatted(operation, statements, commits));
     }

@@ -67,7 +67,7 @@ class TaskTest {
     private LockService faulty;
 
     @BeforeAll
-    void open(Database injected) {
+    void open(Database injected) throws Exception {
         database = injected;
         services = Services.on(database);
         rows = new TaskRows(database);
@@ -76,6 +76,10 @@ class TaskTest {
         theirs = services.build(LockServiceBuilder::withoutHousekeeping);
         HikariDataSource impatient = database.pool(faults, faults, pool -> pool.setConnectionTimeout(250));
         faulty = services.build(impatient, LockServiceBuilder::withoutHousekeeping);
+        for (LockService service : List.of(mine, theirs)) {
+            // A task does not wait for long until its service has a node.
+            service.acquire(LockRequest.of("node").waitAtMost(SOON)).close();
+        }
     }
 
     @AfterAll

@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -56,6 +57,10 @@ class QuorumLossTest {
         AtomicReference<LockLost> told = new AtomicReference<>();
         LockHandle lock = one.locks().acquire(LockRequest.of("forced"));
         lock.onLost(told::set);
+        // A member that was late is granted afterwards.
+        await().atMost(LONG)
+                .until(() -> IntStream.range(0, 3)
+                        .allMatch(member -> other.member(member).find("forced").isPresent()));
         assertThat(other.member(0).admin().forceRelease("forced", "test")).isPresent();
         await().during(Client.NODE_LEASE.dividedBy(2)).atMost(LONG).until(() -> lock.state() == LockState.HELD);
         assertThat(told).hasNullValue();

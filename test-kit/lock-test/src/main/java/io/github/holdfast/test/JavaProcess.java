@@ -28,6 +28,9 @@ import java.util.function.Predicate;
  */
 public final class JavaProcess implements AutoCloseable {
 
+    /** How long a process needs at most until it is ready, on a machine that runs several builds. */
+    public static final Duration LONGEST_START = Duration.ofMinutes(3);
+
     private final Process process;
     private final Writer input;
     private final List<String> lines = new ArrayList<>();
