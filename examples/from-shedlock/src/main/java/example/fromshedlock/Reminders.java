@@ -21,7 +21,7 @@ class Reminders {
 
     /** Sends reminders, but not more often than customers like. */
     @Scheduled(fixedRate = 50)
-    @SchedulerLock(name = "reminders", lockAtLeastFor = "1200ms")
+    @SchedulerLock(name = "reminders", lockAtLeastFor = "2400ms")
     void send() {
         LockAssert.assertLocked();
         jdbc.update("insert into reminder_run (release, begun_at) values (?, current_timestamp)", release);

@@ -22,8 +22,11 @@ public final class RollingUpdate {
     static final List<String> DIRECTLY = List.of("before", "after");
     static final List<String> SAFELY = List.of("before", "both", "after");
 
-    /** Less than {@code lockAtLeastFor}, because a run is recorded a little after the lock was acquired. */
-    private static final Duration TOO_SOON = Duration.ofMillis(900);
+    /**
+     * Less than {@code lockAtLeastFor}, because a run is recorded a little after the lock was acquired, on a busy machine a second later.
+     * More than half of it, so that two locks that know nothing of each other always run a task too soon.
+     */
+    private static final Duration TOO_SOON = Duration.ofMillis(1300);
 
     private static final int RUNS_OF_EACH_STEP = 3;
     private static final long LONGEST_STEP_SECONDS = 60;

@@ -103,18 +103,25 @@ class HoldfastLeaderInitiatorTest {
 
     @Test
     void aLeaderThatYieldsMakesRoom() {
-        initiator(first).getContext().yield();
-        awaitTold(
-                "first granted",
-                "first heard of it",
-                "first revoked",
-                "first heard of the end",
-                "second granted",
-                "second heard of it");
+        yieldTo(second, first);
+        await().atMost(LONG)
+                .untilAsserted(() -> assertThat(TOLD)
+                        .startsWith("first granted", "first heard of it", "first revoked", "first heard of the end")
+                        .endsWith("second granted", "second heard of it"));
         assertThat(isLeader(first)).isFalse();
-        initiator(second).getContext().yield();
-        await().atMost(LONG).until(() -> isLeader(first));
-        assertThat(TOLD.subList(6, 8)).containsExactly("second revoked", "second heard of the end");
+        int told = TOLD.size();
+        yieldTo(first, second);
+        assertThat(TOLD.subList(told, told + 2)).containsExactly("second revoked", "second heard of the end");
+    }
+
+    /** On a busy machine, a leader that has yielded may lead again before the other one has seen that it may. Then it yields again. */
+    private static void yieldTo(ConfigurableApplicationContext next, ConfigurableApplicationContext leader) {
+        await().atMost(LONG).until(() -> {
+            if (isLeader(leader)) {
+                initiator(leader).getContext().yield();
+            }
+            return isLeader(next);
+        });
     }
 
     @Test
