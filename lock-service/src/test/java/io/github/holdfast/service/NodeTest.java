@@ -297,11 +297,11 @@ class NodeTest {
         assertThat(overlaps).isEmpty();
     }
 
-    /** A statement that waits for a truncation may take too long. */
+    /** A statement that waits for a truncation may take too long, or longer than the lease of the node. */
     private static Optional<LockHandle> tryAcquireBesideTruncation(LockService service) {
         try {
             return service.tryAcquire(once(REQUEST));
-        } catch (LockStoreException late) {
+        } catch (LockStoreException | LockLostException late) {
             return Optional.empty();
         }
     }
