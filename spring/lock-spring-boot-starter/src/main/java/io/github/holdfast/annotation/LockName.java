@@ -2,9 +2,7 @@ package io.github.holdfast.annotation;
 
 import java.lang.reflect.Method;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Date;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -60,18 +58,17 @@ final class LockName {
         }
         LockName name = new LockName(template, parts(template));
         @Nullable String @Nullable [] names = parameterNames.getParameterNames(method);
-        name.checkText(method, names);
-        name.checkVariables(method, names);
+        NameProperties properties = NameProperties.of(method, names);
+        name.checkText(properties.variables(), names);
+        name.checkVariables(method, names, properties.variables());
         if (!NativeDetector.inNativeImage()) {
-            NameProperties properties = NameProperties.of(method, names);
             name.expressions().forEach(expression -> properties.check(expression.getAST()));
         }
         return name;
     }
 
     /** Checks that no variable is outside of braces, where it is text. */
-    private void checkText(Method method, @Nullable String @Nullable [] names) {
-        Set<String> known = variables(method, names);
+    private void checkText(Set<String> known, @Nullable String @Nullable [] names) {
         for (Expression part : parts) {
             Matcher variable = VARIABLE.matcher(part instanceof LiteralExpression ? part.getExpressionString() : "");
             while (variable.find()) {
@@ -96,8 +93,7 @@ final class LockName {
     }
 
     /** Checks that all variables exist, because SpEL would silently evaluate an unknown variable to null. */
-    private void checkVariables(Method method, @Nullable String @Nullable [] names) {
-        Set<String> known = variables(method, names);
+    private void checkVariables(Method method, @Nullable String @Nullable [] names, Set<String> known) {
         for (String variable : variables()) {
             if (!known.contains(variable)) {
                 String why = names == null && method.getParameterCount() > 0
@@ -106,19 +102,6 @@ final class LockName {
                 throw new IllegalArgumentException("'#" + variable + "' is unknown: " + why);
             }
         }
-    }
-
-    /** Returns the variables that exist in a call of the method. */
-    private static Set<String> variables(Method method, @Nullable String @Nullable [] names) {
-        Set<String> known = new HashSet<>(List.of("root", "this"));
-        for (int i = 0; i < method.getParameterCount(); i++) {
-            known.add("p" + i);
-            known.add("a" + i);
-        }
-        if (names != null) {
-            known.addAll(Arrays.asList(names));
-        }
-        return known;
     }
 
     private List<String> variables() {

@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.expression.spel.SpelNode;
@@ -49,6 +50,7 @@ final class NameProperties {
     static NameProperties of(Method method, @Nullable String @Nullable [] names) {
         Map<String, Class<?>> variables = new HashMap<>();
         variables.put("root", LockedMethod.Root.class);
+        variables.put("this", Object.class);
         for (int i = 0; i < method.getParameterCount(); i++) {
             Class<?> type = ClassUtils.resolvePrimitiveIfNecessary(method.getParameterTypes()[i]);
             variables.put("p" + i, type);
@@ -59,6 +61,11 @@ final class NameProperties {
             }
         }
         return new NameProperties(variables);
+    }
+
+    /** Returns the variables that exist in a call of the method. */
+    Set<String> variables() {
+        return variables.keySet();
     }
 
     /**
