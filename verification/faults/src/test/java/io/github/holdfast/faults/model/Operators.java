@@ -39,24 +39,21 @@ record Operators(Scenario scenario) {
 
     /** A lock that is held through a node while its row is deleted is not in the model: nothing tells others how long that lasts. */
     private void changeByHand(State s, NodeRow node, Steps<State> out) {
-        State changed = s.with(s.budget().lessNodeChange());
-        out.addFault(
-                "node " + node.id() + " is ended by hand",
-                Steps.NOBODY,
-                changed.with(
-                        scenario.keeps(Rule.ENDED_BY_HAND_LASTS_TO_ITS_END)
-                                ? s.db().withNode(node.id(), row -> row.changedByHand(Whereabouts.ENDED_BY_HAND))
-                                : s.db().withoutNode(node.id())));
+        State ended = changedByHand(s, node, Whereabouts.ENDED_BY_HAND, Rule.ENDED_BY_HAND_LASTS_TO_ITS_END);
+        out.addFault("node " + node.id() + " is ended by hand", Steps.NOBODY, ended);
         LockRow lock = s.db().row();
         if (lock == null || lock.node() != node.id()) {
-            out.addFault(
-                    "the row of node " + node.id() + " is deleted",
-                    Steps.NOBODY,
-                    changed.with(
-                            scenario.keeps(Rule.WITHOUT_NODE_LASTS_A_LEASE)
-                                    ? s.db().withNode(node.id(), row -> row.changedByHand(Whereabouts.DELETED))
-                                    : s.db().withoutNode(node.id())));
+            State deleted = changedByHand(s, node, Whereabouts.DELETED, Rule.WITHOUT_NODE_LASTS_A_LEASE);
+            out.addFault("the row of node " + node.id() + " is deleted", Steps.NOBODY, deleted);
         }
+    }
+
+    /** Without the rule, the node has left its locks at once. */
+    private State changedByHand(State s, NodeRow node, Whereabouts whereabouts, Rule rule) {
+        Database db = scenario.keeps(rule)
+                ? s.db().withNode(node.id(), row -> row.changedByHand(whereabouts))
+                : s.db().withoutNode(node.id());
+        return s.with(s.budget().lessNodeChange()).with(db);
     }
 
     private State forced(State s, LockRow row) {
