@@ -158,8 +158,8 @@ class LockAvailabilityTest {
     /**
      * Counted by hand: of the 2016 situations 672 have no owner (a quarter of them not available yet). Of the 448 lease-held
      * ones half are over, and of the rest half are mine. Of the 896 node-held ones, 256 have left their node, 256 have an overdue one,
-     * and of the 128 without a node's row a quarter has a lease that is not over. Of the 128 with a living node an eighth is mine
-     * through the node that asks, and the 128 of a node that was ended early are nobody else's yet.
+     * and of the 128 without a node's row a quarter has a lease that is not over. Of the 128 with a living node, the claimant re-enters an
+     * eighth. A node that was ended early still holds its 128.
      */
     @Test
     void judgementsAreAsManyAsCountedByHand() {

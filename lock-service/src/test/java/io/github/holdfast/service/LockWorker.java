@@ -89,7 +89,7 @@ final class LockWorker {
         }
     }
 
-    /** Threads take turns from when the parent says so until it says so again; then it is told which grants each of them had. */
+    /** Threads take turns from the first line of the parent to the second. Then this process prints the grants of each thread. */
     private static void turns(
             LockService locks, CountDownLatch go, CountDownLatch stop, LockRequest request, int threads, Duration each)
             throws Exception {
