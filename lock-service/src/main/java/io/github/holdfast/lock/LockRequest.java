@@ -200,7 +200,11 @@ public final class LockRequest {
                 mode);
     }
 
-    /** Disables re-entry. The request waits even for a hold of its own thread or {@linkplain #owner}. */
+    /**
+     * Disables re-entry. The request waits even for a hold of its own thread or {@linkplain #owner}. It does not wait for one that this
+     * thread has released in an unfinished transaction: that hold goes on, unless it or this request has a {@linkplain #minimumHold minimum
+     * hold} that forbids it.
+     */
     public LockRequest notReentrant() {
         return new LockRequest(
                 name, lease, waitTime, owner, minimumHold, Reentrancy.REFUSED, onLoss, fence, way, order, mode);

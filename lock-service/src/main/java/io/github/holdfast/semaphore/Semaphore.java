@@ -27,7 +27,9 @@ import org.jspecify.annotations.Nullable;
  * fences transactions. A transaction under permits commits only while they are held. But other holders work at the same time, so a
  * transaction may miss what they commit.
  *
- * <p>Permits are not re-entrant. A thread that holds all permits and waits for another one waits for itself.
+ * <p>Permits are not re-entrant. A thread that holds all permits and waits for another one waits for itself. Permits that were released
+ * in a transaction stay held until it ends. If the same thread acquires the same number meanwhile, it gets these again, with their
+ * fencing token and their lease, and without a statement. If it acquires another number, it waits for them.
  */
 public final class Semaphore {
 

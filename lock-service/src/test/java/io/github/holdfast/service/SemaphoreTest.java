@@ -25,6 +25,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a semaphore promises to the holders of its permits, and to those who want some. */
 @OnEachDatabase
@@ -335,6 +337,42 @@ class SemaphoreTest extends TwoServicesContract {
         });
         await().atMost(SOON).until(() -> holders() == 0);
         assertThat(ledger.faults(1)).isEmpty();
+    }
+
+    @Test
+    void aLoopInATransactionNeverWaitsForItsOwnPermits() throws Exception {
+        SemaphoreRequest both = REQUEST.permits(2);
+        books.inTransaction(em -> {
+            long token = tryAcquire(mine, both).map(SemaphoreTest::released).orElseThrow();
+            for (SemaphoreRequest again : List.of(both, both.lease(ofMinutes(1)), both)) {
+                assertThat(tryAcquire(mine, again).map(SemaphoreTest::released)).contains(token);
+            }
+            assertThat(tryAcquire(mine, REQUEST))
+                    .as("another number of permits")
+                    .isEmpty();
+            assertThat(tryAcquire(theirs, REQUEST)).isEmpty();
+        });
+        await().atMost(SOON).until(() -> holders() == 0);
+    }
+
+    private static long released(LockHandle permits) {
+        assertThat(permits.release()).isEqualTo(ReleaseOutcome.DEFERRED);
+        return permits.fencingToken();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2})
+    void noneOfAThousandTransactionsInARowIsRefused(int threadCount) throws Exception {
+        SemaphoreRequest only = REQUEST.limit(1);
+        for (int round = 0; round < 1000; round++) {
+            books.inTransaction(em -> released(tryAcquire(mine, only).orElseThrow()));
+            if (threadCount > 1) {
+                threads.submit(() -> books.inTransaction(
+                                em -> released(tryAcquire(mine, only).orElseThrow())))
+                        .get(SOON.toSeconds(), TimeUnit.SECONDS);
+            }
+        }
+        await().atMost(SOON).until(() -> holders() == 0);
     }
 
     @Test

@@ -1,6 +1,7 @@
 package io.github.holdfast.service;
 
 import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -8,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.entity.LockNode;
@@ -30,9 +32,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.hibernate.SessionFactory;
 import org.hibernate.cfg.AvailableSettings;
 import org.junit.jupiter.api.AfterEach;
@@ -40,6 +46,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.dao.DataIntegrityViolationException;
@@ -598,6 +605,180 @@ class TransactionTest {
                 return null;
             }));
             mine.tryAcquire(LockRequest.of(REQUEST.name())).orElseThrow().close();
+        }
+        await().atMost(SOON).until(this::isFree);
+    }
+
+    /** Pairs of requests: the second is not nested, and the thread would wait for itself. */
+    static Stream<Arguments> requestsInTurn() {
+        LockRequest plain = LockRequest.of(REQUEST.name());
+        LockRequest other = plain.notReentrant();
+        return Stream.of(
+                arguments("not re-entrant", other, other),
+                arguments("after a re-entrant one", plain, other),
+                arguments("re-entrant, after one that is not", other, plain),
+                arguments("by lease", other.lease(ofMinutes(1)), other.lease(ofMinutes(1))),
+                arguments("a lease through the node", other, other.lease(ofMinutes(1))),
+                arguments("shared", other.shared(), other.shared()),
+                arguments(
+                        "shared by lease",
+                        other.shared().lease(ofMinutes(1)),
+                        plain.shared().lease(ofMinutes(1))),
+                arguments("shared, after an exclusive one", other, other.shared()),
+                arguments("in order of arrival", other.fair(), other.fair()),
+                arguments("owner", other.owner("us"), other.owner("us")),
+                arguments("owner, re-entrant", other.owner("us"), plain.owner("us")),
+                arguments("unfenced", other.withoutFence(), other),
+                arguments("a short minimum hold is over", other.minimumHold(ofMillis(1)), other));
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("requestsInTurn")
+    void aThreadNeverWaitsForARequestOfItsOwnTransaction(String kind, LockRequest first, LockRequest next) {
+        transaction.executeWithoutResult(status -> sneakily(() -> {
+            LockHandle before = mine.acquire(first);
+            assertThat(before.release()).isEqualTo(ReleaseOutcome.DEFERRED);
+            await().atMost(SOON).pollInSameThread().until(() -> isAcquiredAndReleased(next, before.fencingToken()));
+            LockHandle inner = transaction(TransactionDefinition.PROPAGATION_REQUIRES_NEW)
+                    .execute(suspended -> mine.tryAcquire(next).orElseThrow());
+            assertThat(theirs.tryAcquire(LockRequest.of(REQUEST.name()))).isEmpty();
+            assertThat(inner.isFenced()).isTrue();
+            assertThat(inner.holdCount()).isEqualTo(1);
+            write(1);
+            return inner.release();
+        }));
+        assertThat(written()).isEqualTo(1);
+        await().atMost(SOON).until(this::isFree);
+    }
+
+    private boolean isAcquiredAndReleased(LockRequest request, long token) {
+        return mine.tryAcquire(request)
+                .filter(lock -> lock.fencingToken() == token)
+                .filter(lock -> lock.release() == ReleaseOutcome.DEFERRED)
+                .isPresent();
+    }
+
+    @Test
+    void aHoldThatGoesOnIsReenteredAsItsNewRequestSays() {
+        LockRequest plain = LockRequest.of(REQUEST.name());
+        transaction.executeWithoutResult(status -> sneakily(() -> {
+            mine.acquire(plain).close();
+            LockHandle single = mine.tryAcquire(plain.notReentrant()).orElseThrow();
+            assertThat(mine.tryAcquire(plain)).isEmpty();
+            assertThat(mine.tryAcquire(plain.notReentrant())).isEmpty();
+            single.close();
+            LockHandle outer = mine.tryAcquire(plain).orElseThrow();
+            mine.tryAcquire(plain).orElseThrow().close();
+            assertThat(outer.holdCount()).isEqualTo(1);
+            return outer.release();
+        }));
+        await().atMost(SOON).until(this::isFree);
+    }
+
+    @Test
+    void aThreadGoesOnWithAHoldThatAnotherThreadHasReleased() throws Exception {
+        LockRequest request = LockRequest.of(REQUEST.name()).notReentrant();
+        LockHandle lock = mine.acquire(request);
+        transaction.executeWithoutResult(status -> {
+            assertThat(CompletableFuture.supplyAsync(lock::release).join()).isEqualTo(ReleaseOutcome.DEFERRED);
+            assertThat(CompletableFuture.supplyAsync(() -> mine.tryAcquire(request))
+                            .join())
+                    .isEmpty();
+            mine.tryAcquire(request).orElseThrow().close();
+        });
+        await().atMost(SOON).until(this::isFree);
+    }
+
+    @Test
+    void aDetachedHoldGoesOnTooAndBelongsToItsThreadAgain() {
+        LockRequest request = LockRequest.of(REQUEST.name()).notReentrant();
+        transaction.executeWithoutResult(status -> sneakily(() -> {
+            mine.acquire(request).detach().close();
+            transaction(TransactionDefinition.PROPAGATION_REQUIRES_NEW)
+                    .executeWithoutResult(inner ->
+                            mine.tryAcquire(request).orElseThrow().detach().close());
+            LockHandle lock = mine.tryAcquire(request).orElseThrow();
+            assertThat(lock.release()).isEqualTo(ReleaseOutcome.DEFERRED);
+            return null;
+        }));
+        await().atMost(SOON).until(this::isFree);
+    }
+
+    /** It might not see what the other thread's transaction commits. */
+    @Test
+    void aThreadWaitsForATransactionOfAnotherThreadUnderItsOwnHold() throws Exception {
+        LockRequest request = LockRequest.of(REQUEST.name()).notReentrant();
+        LockHandle lock = mine.acquire(request);
+        CountDownLatch isUnder = new CountDownLatch(1);
+        CountDownLatch isAsked = new CountDownLatch(1);
+        CompletableFuture<Void> other =
+                CompletableFuture.runAsync(() -> transaction.executeWithoutResult(status -> sneakily(() -> {
+                    lock.guard();
+                    isUnder.countDown();
+                    return isAsked.await(SOON.toSeconds(), TimeUnit.SECONDS);
+                })));
+        transaction.executeWithoutResult(status -> sneakily(() -> {
+            assertThat(isUnder.await(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
+            assertThat(lock.release()).isEqualTo(ReleaseOutcome.DEFERRED);
+            assertThat(mine.tryAcquire(request)).isEmpty();
+            isAsked.countDown();
+            return other.get(SOON.toSeconds(), TimeUnit.SECONDS);
+        }));
+        await().atMost(SOON).until(this::isFree);
+    }
+
+    @Test
+    void aMinimumHoldIsKeptInsideTheTransactionToo() {
+        LockRequest request = LockRequest.of(REQUEST.name()).notReentrant();
+        transaction.executeWithoutResult(status -> sneakily(() -> {
+            mine.acquire(request.minimumHold(ofMinutes(10))).close();
+            assertThat(mine.tryAcquire(request)).isEmpty();
+            return null;
+        }));
+        database.execute("delete from distributed_lock");
+        transaction.executeWithoutResult(status -> sneakily(() -> {
+            mine.acquire(request).close();
+            assertThat(mine.tryAcquire(request.minimumHold(ofMinutes(10)))).isEmpty();
+            return null;
+        }));
+        await().atMost(SOON).until(this::isFree);
+    }
+
+    @Test
+    void aLostHoldDoesNotGoOn() {
+        LockRequest request = LockRequest.of(REQUEST.name()).notReentrant();
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> transaction.executeWithoutResult(status -> sneakily(() -> {
+                    mine.acquire(request).close();
+                    takeAway();
+                    mine.tryAcquire(request).ifPresent(LockHandle::release);
+                    write(1);
+                    return null;
+                })));
+        assertThat(written()).isZero();
+    }
+
+    static Stream<LockRequest> allKinds() {
+        LockRequest plain = LockRequest.of(REQUEST.name()).notReentrant();
+        return Stream.of(plain, plain.lease(ofMinutes(1)), plain.shared(), plain.owner("us"), plain.fair());
+    }
+
+    @ParameterizedTest
+    @MethodSource("allKinds")
+    void noThreadIsRefusedBecauseOfAReleaseAfterACommit(LockRequest first) {
+        LockRequest plain = LockRequest.of(REQUEST.name());
+        List<LockRequest> next =
+                List.of(plain, plain.lease(ofMinutes(1)), plain.shared(), plain.owner("them"), plain.rowLock());
+        for (int round = 0; round < 200; round++) {
+            transaction.executeWithoutResult(
+                    status -> sneakily(() -> mine.acquire(first).release()));
+            LockRequest request = next.get(round % next.size());
+            Supplier<Optional<LockHandle>> again = () -> mine.tryAcquire(request);
+            Optional<LockHandle> acquired = round % 2 == 0
+                    ? again.get()
+                    : CompletableFuture.supplyAsync(again).join();
+            assertThat(acquired).as("round %d: %s", round, request).isPresent();
+            acquired.orElseThrow().close();
         }
         await().atMost(SOON).until(this::isFree);
     }

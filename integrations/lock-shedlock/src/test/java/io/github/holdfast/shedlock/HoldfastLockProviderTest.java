@@ -15,7 +15,11 @@ import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import net.javacrumbs.shedlock.core.DefaultLockingTaskExecutor;
 import net.javacrumbs.shedlock.core.LockProvider;
+import net.javacrumbs.shedlock.core.LockingTaskExecutor;
 import net.javacrumbs.shedlock.core.SimpleLock;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -46,6 +50,24 @@ class HoldfastLockProviderTest extends ProviderContract {
         assertFree(provider);
         taken(provider, ZERO, ZERO).unlock();
         assertFree(provider);
+    }
+
+    /** A lock that is unlocked in a transaction stays held until the end of that, but not for its own thread. */
+    @Test
+    void eachTaskOfATransactionGetsTheLock() {
+        for (LockProvider each : List.of(provider, provider.detached(), provider.keepAlive())) {
+            LockingTaskExecutor executor = new DefaultLockingTaskExecutor(each);
+            AtomicInteger runs = new AtomicInteger();
+            one.transaction().executeWithoutResult(status -> {
+                for (int task = 0; task < 3; task++) {
+                    executor.executeWithLock((Runnable) runs::incrementAndGet, configuration(LONG, ZERO));
+                }
+                taken(each).unlock();
+                assertRefused(HoldfastLockProvider.of(other.locks()));
+            });
+            assertThat(runs).hasValue(3);
+            taken(each).unlock();
+        }
     }
 
     @Test

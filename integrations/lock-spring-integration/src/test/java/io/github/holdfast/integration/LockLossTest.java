@@ -259,6 +259,21 @@ class LockLossTest {
         otherNodeUnlocks();
     }
 
+    @ParameterizedTest
+    @EnumSource
+    void aThreadLocksAgainInTheTransactionInWhichItHasUnlocked(Way way) {
+        key += way;
+        DistributedLock lock = node.lock(key);
+        node.transaction().executeWithoutResult(status -> {
+            for (int round = 0; round < 3; round++) {
+                assertThatCode(() -> assertThat(way.lock(lock)).isTrue()).doesNotThrowAnyException();
+                lock.unlock();
+            }
+            node.sql().update("insert into work_done values (?)", key);
+        });
+        assertThat(countOfWork()).isEqualTo(1);
+    }
+
     private long countOfWork() {
         return database.queryForLong("select count(*) from work_done where task = '" + key + "'");
     }

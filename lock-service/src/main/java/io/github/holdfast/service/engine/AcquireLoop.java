@@ -20,7 +20,9 @@ import io.github.holdfast.service.engine.AttemptResult.Success;
 import io.github.holdfast.service.engine.AttemptResult.TooLate;
 import io.github.holdfast.service.engine.AttemptResult.TransientFailure;
 import io.github.holdfast.service.engine.AttemptResult.Unavailable;
+import io.github.holdfast.service.engine.InDoubtWrites.DueRelease;
 import java.time.Duration;
+import java.util.List;
 import java.util.function.Function;
 
 /**
@@ -81,7 +83,8 @@ final class AcquireLoop {
 
     /**
      * Attempts until the lock is granted or the deadline has passed, but at least once. After an inconclusive attempt, such as a
-     * lost race, it continues until {@link Deadline#isOverForDecision}.
+     * lost race, it continues until {@link Deadline#isOverForDecision}. A caller whose earlier transaction has ended is not refused
+     * because the release that waited for it is still to come: this does the release then, and attempts once more.
      *
      * @return the result of the last attempt
      * @throws IllegalStateException if the service is closed, or if it is closing and the thread holds no lock
@@ -90,6 +93,7 @@ final class AcquireLoop {
     AttemptResult repeat(Deadline deadline, Function<Deadline, AttemptResult> attempts) throws InterruptedException {
         try (Waiter waiter = access.waiterNotifier().waiter(place)) {
             boolean wasCleared = false;
+            List<DueRelease> due = access.inDoubtWrites().due(name);
             while (true) {
                 phase.checkAccepting();
                 if (!place.isFair()) {
@@ -107,8 +111,14 @@ final class AcquireLoop {
                 if (attempt instanceof Success success) {
                     waiter.granted(success);
                 }
-                if (isOver || isLast(attempt)) {
+                boolean isRefused = isOver && (due.isEmpty() || attempt instanceof TransientFailure);
+                if (isRefused || isLast(attempt)) {
                     return attempt;
+                }
+                if (isOver) {
+                    due.forEach(DueRelease::finish);
+                    due = List.of();
+                    continue;
                 }
                 // After an obstacle was cleared, the next attempt follows at once. After a second obstacle in a row,
                 // the loop pauses first.

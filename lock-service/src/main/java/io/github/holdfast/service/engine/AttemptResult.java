@@ -27,6 +27,9 @@ sealed interface AttemptResult {
 
         GrantTerm term();
 
+        /** How many permits of a semaphore; 0 if it is a lock. */
+        int permits();
+
         /** Whether no earlier holder can have committed what a transaction under the grant must see. */
         boolean isFirst();
     }
@@ -44,6 +47,11 @@ sealed interface AttemptResult {
         public Grant grant() {
             return Grant.of(row);
         }
+
+        @Override
+        public int permits() {
+            return 0;
+        }
     }
 
     /**
@@ -51,7 +59,7 @@ sealed interface AttemptResult {
      *
      * @param isFirst always true for permits: other holders have some at the same time, so a holder need not see what they commit
      */
-    record ShareGranted(Grant grant, GrantTerm term, boolean isFirst) implements Success {}
+    record ShareGranted(Grant grant, GrantTerm term, int permits, boolean isFirst) implements Success {}
 
     /** Nothing is granted for now, because of others. */
     sealed interface Refusal extends AttemptResult {

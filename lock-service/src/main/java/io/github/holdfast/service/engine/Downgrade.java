@@ -145,7 +145,8 @@ final class Downgrade {
                         return failed.failure().isTransient();
                     }));
             GrantTerm term = GrantTerm.sent(hold.node(), claim.lease(), begunAt, reconciliations);
-            granted = written.map(grant -> new ShareGranted(grant, term, false)).orElse(null);
+            granted = written.map(grant -> new ShareGranted(grant, term, 0, false))
+                    .orElse(null);
         } catch (StoreException failed) {
             failure = failed;
         } catch (RuntimeException | Error thrown) {

@@ -25,7 +25,7 @@ final class HoldRegistration {
     void register(LeaseHold hold, LockRequest request, SuspensionDetector suspension) {
         try {
             transactions.checkSnapshot(hold);
-            holds.add(hold, Thread.currentThread(), isReentrantByThread(request) ? Reentry.BY_THREAD : Reentry.NONE);
+            holds.add(hold, Thread.currentThread(), reentry(request));
             hold.lifetime().confirmOnceKept();
             if (request.isInterruptedOnLoss()) {
                 hold.lifetime().loss().interrupt(Thread.currentThread());
@@ -41,7 +41,12 @@ final class HoldRegistration {
         }
     }
 
-    private static boolean isReentrantByThread(LockRequest request) {
-        return request.isReentrant() && request.owner().isEmpty();
+    /** Notes that the hold goes on for another request of its thread. */
+    void registerAgain(LeaseHold hold, LockRequest request) {
+        holds.rebind(hold, reentry(request));
+    }
+
+    private static Reentry reentry(LockRequest request) {
+        return request.isReentrant() && request.owner().isEmpty() ? Reentry.BY_THREAD : Reentry.NONE;
     }
 }

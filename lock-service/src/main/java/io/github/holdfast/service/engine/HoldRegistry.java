@@ -35,6 +35,9 @@ final class HoldRegistry {
 
     private final Set<LeaseHold> holds = ConcurrentHashMap.newKeySet();
 
+    /** The holds of each name whose release waits for the end of transactions. */
+    private final Map<String, Set<LeaseHold>> deferred = new ConcurrentHashMap<>();
+
     private final JoinableShares shares = new JoinableShares();
 
     private volatile int sweepAt = FIRST_SWEEP;
@@ -60,6 +63,15 @@ final class HoldRegistry {
         if (hold.isExclusive() && !hold.isOwnerChosen()) {
             byName.put(hold.name(), hold);
         }
+        bind(hold, thread, reentry);
+        if (holds.size() > sweepAt) {
+            sweep();
+        }
+        // After the hold was added: either the closing thread sees the hold, or this thread sees the closed service.
+        phase.checkOpen();
+    }
+
+    private void bind(LeaseHold hold, Thread thread, Reentry reentry) {
         hold.acquiredBy(thread);
         // Inside the function: a thread that releases another hold could otherwise remove the set first.
         ofThread.compute(thread, (key, existing) -> {
@@ -75,11 +87,12 @@ final class HoldRegistry {
         if (reentry == Reentry.BY_THREAD) {
             byThread.put(new ThreadAndName(thread, hold.name()), hold);
         }
-        if (holds.size() > sweepAt) {
-            sweep();
-        }
-        // After the hold was added: either the closing thread sees the hold, or this thread sees the closed service.
-        phase.checkOpen();
+    }
+
+    /** Binds a hold that goes on to the current thread. */
+    void rebind(LeaseHold hold, Reentry reentry) {
+        detach(hold);
+        bind(hold, Thread.currentThread(), reentry);
     }
 
     /** Removes the holds that are lost, and that nobody can release any more. They stay in the fence of their threads. */
@@ -218,8 +231,31 @@ final class HoldRegistry {
         }
     }
 
+    /** Keeps a hold whose release waits for the end of transactions, until {@link #goesOn} or {@link #remove}. */
+    void defer(LeaseHold hold) {
+        deferred.compute(hold.name(), (name, existing) -> {
+            Set<LeaseHold> ofName = existing == null ? ConcurrentHashMap.newKeySet() : existing;
+            ofName.add(hold);
+            return ofName;
+        });
+    }
+
+    /** Notes that the release of a hold no longer waits. */
+    void goesOn(LeaseHold hold) {
+        deferred.computeIfPresent(hold.name(), (name, ofName) -> {
+            ofName.remove(hold);
+            return ofName.isEmpty() ? null : ofName;
+        });
+    }
+
+    /** Returns the holds of this name whose release waits for the end of transactions. */
+    Collection<LeaseHold> deferred(String name) {
+        return deferred.getOrDefault(name, Set.of());
+    }
+
     void remove(LeaseHold hold) {
         holds.remove(hold);
+        goesOn(hold);
         byName.remove(hold.name(), hold);
         detach(hold);
     }

@@ -59,6 +59,11 @@ final class HoldTransactions {
         return !unfinished.isEmpty();
     }
 
+    /** Whether there are unfinished transactions, all of them of this thread. */
+    synchronized boolean areOnlyOf(Thread thread) {
+        return isUnfinished() && unfinished.stream().allMatch(scope -> scope.thread() == thread);
+    }
+
     /** Begins the release; returns false if it is deferred, because a transaction is unfinished. */
     synchronized boolean beginRelease() {
         release = unfinished.isEmpty() ? Release.DONE : Release.DEFERRED;

@@ -11,8 +11,11 @@ import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.StoreException.Failure;
 import java.time.Duration;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
@@ -70,6 +73,20 @@ final class InDoubtWrites implements AutoCloseable {
         }
     }
 
+    /**
+     * A release that was deferred until a transaction ended. It can be done several times at once.
+     *
+     * @param name the name of the lock or the semaphore
+     * @param work does the release, or waits for the thread that is doing it; has no effect afterwards
+     */
+    record DueRelease(String name, Runnable work) {
+
+        /** Does the release, and logs its exceptions. */
+        void finish() {
+            logged(work);
+        }
+    }
+
     private enum IfUnanswered {
         REPEAT,
         LEAVE
@@ -78,6 +95,7 @@ final class InDoubtWrites implements AutoCloseable {
     private final LockStore store;
     private final Ticker ticker;
     private final Queue<Task> open = new ConcurrentLinkedQueue<>();
+    private final Set<DueRelease> due = ConcurrentHashMap.newKeySet();
     private final ScheduledExecutorService thread;
     private final ThreadPoolExecutor releases;
 
@@ -198,26 +216,31 @@ final class InDoubtWrites implements AutoCloseable {
                 work);
     }
 
-    /**
-     * Runs a release that was deferred until a transaction ended. It has threads of its own, so that no other work delays it for
-     * long.
-     */
-    void release(Runnable release) {
-        execute(releases, release);
+    /** Does the release on a thread of its own, so that no other work delays it for long. */
+    void release(DueRelease release) {
+        due.add(release);
+        execute(releases, () -> {
+            release.finish();
+            due.remove(release);
+        });
+    }
+
+    /** Returns the releases of this name whose transactions have ended, and that are not finished. */
+    List<DueRelease> due(String name) {
+        return due.stream().filter(release -> release.name().equals(name)).toList();
+    }
+
+    private static void logged(Runnable work) {
+        try {
+            work.run();
+        } catch (RuntimeException | Error failed) {
+            LogEvent.INTERNAL_FAILED.in(LOG.atWarn()).setCause(failed).log("A background operation on locks failed");
+        }
     }
 
     private static void execute(Executor executor, Runnable work) {
         try {
-            executor.execute(() -> {
-                try {
-                    work.run();
-                } catch (RuntimeException | Error failed) {
-                    LogEvent.INTERNAL_FAILED
-                            .in(LOG.atWarn())
-                            .setCause(failed)
-                            .log("A background operation on locks failed");
-                }
-            });
+            executor.execute(() -> logged(work));
         } catch (RejectedExecutionException closed) {
             LOG.debug("A background operation was skipped: the lock service is closed");
         }

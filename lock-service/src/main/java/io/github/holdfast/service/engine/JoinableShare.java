@@ -94,7 +94,7 @@ final class JoinableShare {
         Part part = new Part();
         try {
             GrantTerm term = new GrantTerm(granted.term().node(), now, remaining, reconciliations);
-            ShareGranted joined = new ShareGranted(granted.grant(), term, false);
+            ShareGranted joined = new ShareGranted(granted.grant(), term, 0, false);
             return Optional.of(Acquisition.stillValid(hold(request, joined, part), term));
         } catch (RuntimeException | Error thrown) {
             part.abandon();

@@ -35,9 +35,29 @@ final class LeaseAcquirer {
                 : Optional.empty();
     }
 
+    /**
+     * Goes on with a hold whose release waits for transactions of the calling thread. Otherwise, the request would wait for its own
+     * thread.
+     *
+     * @param permits how many permits the request wants; 0 if it wants a lock
+     * @return empty if there is no such hold
+     */
+    Optional<LockHandle> goOn(LockRequest request, int permits, Deadline deadline) throws InterruptedException {
+        for (LeaseHold hold : context.holds().deferred(request.name())) {
+            boolean isWanted = hold.permits() == permits
+                    && isEnough(hold, request)
+                    && request.owner().equals(hold.chosenOwner());
+            if (isWanted && hold.goOn(request, deadline)) {
+                context.registration().registerAgain(hold, request);
+                return Optional.of(hold.handle());
+            }
+        }
+        return Optional.empty();
+    }
+
     /** Whether the hold gives what the request wants. A share is not enough for an exclusive request. */
     private static boolean isEnough(LeaseHold hold, LockRequest request) {
-        return hold.isExclusive() || request.mode() == LockMode.SHARED;
+        return hold.isExclusive() || hold.permits() > 0 || request.mode() == LockMode.SHARED;
     }
 
     /**

@@ -70,8 +70,8 @@ final class LeaseExpiry implements Expiry {
     static Duration required(String name, @Nullable Duration lease) {
         if (lease == null) {
             throw new IllegalStateException("Lock '" + name
-                    + "' is held by a lease, and a nested request without one would outlive it: give the nested request"
-                    + " a lease, or acquire the outer lock without one");
+                    + "' is held by a lease, by this thread or until its transaction has ended, and a request without one"
+                    + " would outlive it: give this request a lease too, or acquire the first lock without one");
         }
         return lease;
     }

@@ -7,6 +7,7 @@ import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.service.engine.InDoubtWrites.DueRelease;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
@@ -94,6 +95,11 @@ final class LeaseHold {
         return granted.grant().kind() == Grant.Kind.LOCK;
     }
 
+    /** How many permits of a semaphore it has; 0 if it is a hold of a lock. */
+    int permits() {
+        return granted.permits();
+    }
+
     /** Whether no earlier holder can have committed what transactions under the hold must see. */
     boolean isFirst() {
         return granted.isFirst();
@@ -102,6 +108,11 @@ final class LeaseHold {
     /** Whether the user chose the owner, so that other processes may hold the lock under the same owner. */
     boolean isOwnerChosen() {
         return ownerIsChosen;
+    }
+
+    /** The owner, if the user chose it. */
+    Optional<String> chosenOwner() {
+        return request.owner();
     }
 
     /** Whether the hold is neither lost nor being released. */
@@ -188,10 +199,7 @@ final class LeaseHold {
      */
     boolean reenter(LockRequest inner, Deadline deadline) throws InterruptedException {
         @Nullable Duration atLeast = inner.lease().orElse(null);
-        // Another thread may be writing the row, and wait for the database for longer than this caller wants to.
-        if (!deadline.lock(writing)) {
-            throw new LockStoreException(name(), "was not re-entered", StoreException.unanswered());
-        }
+        lockWriting(deadline);
         try {
             int open = handles;
             if (open == Integer.MAX_VALUE) {
@@ -222,11 +230,54 @@ final class LeaseHold {
         }
     }
 
+    /** Another thread may be writing the row, and wait for the database for longer than this caller wants to. */
+    private void lockWriting(Deadline deadline) throws InterruptedException {
+        if (!deadline.lock(writing)) {
+            throw new LockStoreException(name(), "was not re-entered", StoreException.unanswered());
+        }
+    }
+
+    /**
+     * Goes on with the hold for a request that is not nested, while its release waits for transactions of the calling thread. The
+     * request would otherwise wait for its own thread. If the release waits for a transaction of another thread too, the request must
+     * wait, because it might not see what that transaction commits.
+     *
+     * @return false if no such release waits, the hold is lost, or a minimum hold forbids it: that of the hold is not over, or that of the
+     *     request would have to be written
+     * @throws IllegalStateException if the hold has a lease, and the request has none
+     * @throws LockStoreException if another thread writes the row for too long
+     * @throws InterruptedException if the deadline is interruptible and the thread was interrupted
+     */
+    boolean goOn(LockRequest next, Deadline deadline) throws InterruptedException {
+        lockWriting(deadline);
+        try {
+            if (isOpen()
+                    || !holdTransactions.areOnlyOf(Thread.currentThread())
+                    || lifetime.isLost()
+                    || isKeptFor(next)) {
+                return false;
+            }
+            lifetime.checkReentry(next.lease().orElse(null));
+            return reopen(next, deadline);
+        } finally {
+            writing.unlock();
+        }
+    }
+
+    private boolean isKeptFor(LockRequest next) {
+        Duration heldFor = Duration.ofNanos(access.ticker().nanoTime() - acquiredAt);
+        return next.minimumHold().isPresent()
+                || request.minimumHold()
+                        .filter(least -> heldFor.compareTo(least) < 0)
+                        .isPresent();
+    }
+
     /** Cancels a deferred release, and reopens the hold; returns false if no release is deferred, or the hold is lost. */
     private boolean reopen(LockRequest inner, Deadline deadline) throws InterruptedException {
         if (!holdTransactions.cancelRelease()) {
             return false;
         }
+        context.holds().goesOn(this);
         handles = 1;
         holdTransactions.fence(inner);
         lifetime.goOn();
@@ -242,7 +293,7 @@ final class LeaseHold {
                 ReleaseOutcome unused = releaseHandle();
             }
         }
-        if (isOpen && request.isInterruptedOnLoss()) {
+        if (isOpen && inner.isInterruptedOnLoss()) {
             lifetime.loss().interrupt(Thread.currentThread());
         }
         return isOpen;
@@ -421,6 +472,7 @@ final class LeaseHold {
         }
         handles = 0;
         lifetime.end();
+        context.holds().defer(this);
         transactions.deferred(this);
         context.listeners().tell(listener -> listener.deferred(name(), grant().fencingToken()));
         return true;
@@ -463,7 +515,7 @@ final class LeaseHold {
     /** Notes that a transaction has ended. Its connection may still be in use, so another thread does a deferred release. */
     void completed(TransactionScope scope, boolean committedUnderGuard) {
         if (holdTransactions.end(scope, committedUnderGuard)) {
-            access.inDoubtWrites().release(this::releaseAfterTransactions);
+            access.inDoubtWrites().release(new DueRelease(name(), this::releaseAfterTransactions));
         }
     }
 

@@ -148,8 +148,7 @@ public final class LockEngine implements AutoCloseable {
             rowLocks.checkSeenByAll(request.name());
         }
         context.transactions().checkFence(request);
-        Optional<LockHandle> entered =
-                request.isRowLock() ? rowAcquirer.reenter(request) : leaseAcquirer.reenter(request, deadline);
+        Optional<LockHandle> entered = reenter(request, step, deadline);
         if (entered.isPresent()) {
             return new AcquireResult(request.name(), entered, null, deadline.elapsed());
         }
@@ -165,6 +164,16 @@ public final class LockEngine implements AutoCloseable {
         } finally {
             listeners.tell(listener -> listener.acquisitionEnded(request));
         }
+    }
+
+    /** Enters a hold of the calling thread. Without a grant, no step can be done. */
+    private Optional<LockHandle> reenter(LockRequest request, GrantStep step, Deadline deadline)
+            throws InterruptedException {
+        if (request.isRowLock()) {
+            return rowAcquirer.reenter(request);
+        }
+        Optional<LockHandle> entered = leaseAcquirer.reenter(request, deadline);
+        return entered.isPresent() || step != GrantStep.NONE ? entered : leaseAcquirer.goOn(request, 0, deadline);
     }
 
     /** Acquires a lock, and waits for it as long as the request says. {@link Locks#acquire} documents the exceptions. */
@@ -231,6 +240,10 @@ public final class LockEngine implements AutoCloseable {
         LockRequest lock = request.lock();
         context.phase().checkAccepting();
         context.transactions().checkFence(lock);
+        Optional<LockHandle> entered = leaseAcquirer.goOn(lock, request.permits(), deadline);
+        if (entered.isPresent()) {
+            return new AcquireResult(lock.name(), entered, null, deadline.elapsed());
+        }
         ListenerDispatcher listeners = context.listeners();
         listeners.tell(listener -> listener.acquiring(lock));
         try {

@@ -43,6 +43,11 @@ final class PermitAcquisition extends ShareAcquisition {
     }
 
     @Override
+    int wantedPermits() {
+        return request.permits();
+    }
+
+    @Override
     AttemptResult decide(Deadline deadline) {
         Optional<Usage> usage = store().inTransaction(
                         deadline.forOneStatement(), () -> permits().usage(name()));

@@ -152,6 +152,9 @@ abstract sealed class ShareAcquisition implements Acquisition permits PermitAcqu
         return living;
     }
 
+    /** How many permits of a semaphore it wants; 0 if it wants a lock. */
+    abstract int wantedPermits();
+
     /** Looks, and then grants or refuses. */
     abstract AttemptResult decide(Deadline deadline);
 
@@ -231,7 +234,7 @@ abstract sealed class ShareAcquisition implements Acquisition permits PermitAcqu
     }
 
     private ShareGranted granted(Grant grant, GrantTerm term) {
-        return new ShareGranted(grant, term, isFirst.test(grant));
+        return new ShareGranted(grant, term, wantedPermits(), isFirst.test(grant));
     }
 
     private boolean isUsable(HolderSnapshot seen) {

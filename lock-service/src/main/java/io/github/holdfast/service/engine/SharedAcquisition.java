@@ -45,6 +45,11 @@ final class SharedAcquisition extends ShareAcquisition {
     }
 
     @Override
+    int wantedPermits() {
+        return 0;
+    }
+
+    @Override
     AttemptResult decide(Deadline deadline) {
         Optional<LockSnapshot> look =
                 context().access().autocommit(deadline.forOneStatement()).read(name());
