@@ -80,10 +80,14 @@ interface LockNodeRepository extends Repository<LockNode, String>, NodeRows {
     @Override
     @Modifying
     @Query("""
-            update HoldfastNode n set n.expiresAt = db_clock_plus(:leaseMicros), n.version = n.version + 1
+            update HoldfastNode n set n.expiresAt = db_clock_plus(:leaseMicros), n.version = :next
             where n.id = :id and n.version = :version and n.ended = false and n.expiresAt > db_clock()
             """)
-    int beat(@Param("id") String id, @Param("version") long version, @Param("leaseMicros") long leaseMicros);
+    int beat(
+            @Param("id") String id,
+            @Param("version") long version,
+            @Param("next") long next,
+            @Param("leaseMicros") long leaseMicros);
 
     /** See {@link #markWaiting}. */
     @Modifying

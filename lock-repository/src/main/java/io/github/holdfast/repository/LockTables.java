@@ -317,10 +317,12 @@ public interface LockTables {
         /**
          * Extends a node's lease from the moment of the write, unless the lease is over or the node was ended.
          *
+         * @param next the version that the row gets. All other writes add one, so the beats of two processes that are copies of one
+         *     image can be told apart by versions that each of them chose at random
          * @param leaseMicros how long the node lives without another heartbeat; see {@link #micros}
          * @return 0 if the node's lease is over, the node was ended, or its row has another version; then read the row again
          */
-        int beat(String id, long version, long leaseMicros);
+        int beat(String id, long version, long next, long leaseMicros);
 
         /**
          * Ends a node whose lease is over. If a heartbeat has the row locked, this call waits, and a successful heartbeat

@@ -80,7 +80,7 @@ class LockNodeRepositoryTest {
     }
 
     private boolean beat(LockNode node, long version) {
-        return call(nodes -> nodes.beat(node.id(), version, Micros.of(LEASE)) == 1);
+        return call(nodes -> nodes.beat(node.id(), version, version + 1, Micros.of(LEASE)) == 1);
     }
 
     private boolean endIfOverdue(String id) {
@@ -259,7 +259,7 @@ class LockNodeRepositoryTest {
 
     @Test
     void nothingIsDoneToANodeThatIsAbsent() {
-        assertThat(this.<Integer>call(nodes -> nodes.beat("node", 0, Micros.of(LEASE))))
+        assertThat(this.<Integer>call(nodes -> nodes.beat("node", 0, 1, Micros.of(LEASE))))
                 .isZero();
         assertThat(endIfOverdue("node")).isFalse();
         assertThat(end("node")).isZero();
@@ -489,7 +489,7 @@ class LockNodeRepositoryTest {
             nodes.register("another", LEASE, null);
             return true;
         });
-        assertOneStatement("update lock_node", nodes -> nodes.beat("node", 0, Micros.of(LEASE)));
+        assertOneStatement("update lock_node", nodes -> nodes.beat("node", 0, 1, Micros.of(LEASE)));
         assertOneStatement("update lock_node", nodes -> nodes.alert("node"));
         assertOneStatement("update lock_node", nodes -> nodes.markWaiting("node", LEASE, 7L));
         assertOneStatement("update lock_node", nodes -> nodes.endIfOverdue("node", LEASE));

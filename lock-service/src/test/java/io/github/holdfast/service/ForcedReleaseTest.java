@@ -125,8 +125,10 @@ class ForcedReleaseTest {
     }
 
     private void awaitBeats(String nodeId, int count) {
-        long before = version(nodeId);
-        await().pollInterval(ofMillis(20)).atMost(SOON).until(() -> version(nodeId) >= before + count);
+        for (int beat = 0; beat < count; beat++) {
+            long before = version(nodeId);
+            await().pollInterval(ofMillis(20)).atMost(SOON).until(() -> version(nodeId) > before);
+        }
     }
 
     /** One who waits for the lock and tells when it was let in. */

@@ -172,8 +172,10 @@ class NodeProcessTest {
     private void awaitBeats(int count) {
         String nodeId = mine.find(NodeWorker.Look.STATE.name()).orElseThrow().nodeId();
         String version = "select version from lock_node where id = '" + nodeId + "'";
-        long before = database.queryForLong(version);
-        await().atMost(SOON).until(() -> database.queryForLong(version) >= before + count);
+        for (int beat = 0; beat < count; beat++) {
+            long before = database.queryForLong(version);
+            await().atMost(SOON).until(() -> database.queryForLong(version) > before);
+        }
     }
 
     /** Stopped between a beat and its commit, the process would keep the node's row, and with it the lock, from everybody. */

@@ -24,6 +24,7 @@ import io.github.holdfast.test.OnEachDatabase;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.Random;
@@ -336,6 +337,28 @@ class NodeTest {
             return 0;
         }
         return 1;
+    }
+
+    /** As if the other process had been restored from the same image: it beats first. */
+    @Test
+    void aProcessDoesNotGoOnWithANodeThroughWhichACopyOfItBeats() throws Exception {
+        LockService mine = service();
+        LockHandle lock = mine.acquire(REQUEST);
+        String node =
+                Objects.requireNonNull(mine.find(REQUEST.name()).orElseThrow().nodeId());
+        long beats = beats(node);
+        await().atMost(SOON).until(() -> beats(node) > beats);
+        database.execute("update lock_node set version = version + 1234567 where id = '" + node + "'");
+        await().atMost(SOON).until(() -> lock.state() == LockState.LOST);
+        assertThat(database.queryForLong("select count(*) from lock_node where ended = false and id = '" + node + "'"))
+                .as("the copy goes on with the node")
+                .isEqualTo(1);
+        try (LockHandle next = mine.acquire(LockRequest.of("next"))) {
+            assertThat(mine.find("next").orElseThrow().nodeId()).isNotNull().isNotEqualTo(node);
+            assertThat(next.state()).isEqualTo(LockState.HELD);
+        }
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.LOST);
+        database.execute("update lock_node set ended = true, version = version + 1 where id = '" + node + "'");
     }
 
     private long beats(String node) {

@@ -37,7 +37,7 @@ public final class Services implements AutoCloseable {
     }
 
     /** Removes what other tests have left: all locks, with their nodes, holders and waiters. */
-    static void emptyTables(Database database) {
+    public static void emptyTables(Database database) {
         database.execute(
                 "delete from distributed_lock",
                 "delete from lock_node",

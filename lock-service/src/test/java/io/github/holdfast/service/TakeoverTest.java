@@ -186,7 +186,8 @@ class TakeoverTest {
                 return store.inTransaction(LIMIT, locks -> {
                     NodeRows nodes = store.nodes();
                     NodeRows.Snapshot before = nodes.read(nodeId).orElseThrow();
-                    if (nodes.beat(nodeId, before.node().version(), BEATEN_LEASE_MICROS) == 0) {
+                    long version = before.node().version();
+                    if (nodes.beat(nodeId, version, version + 1, BEATEN_LEASE_MICROS) == 0) {
                         return false;
                     }
                     awaitClock(before.node().expiresAt().plus(TOLERANCE));

@@ -178,8 +178,7 @@ final class GrantAttempt {
         }
         return switch (seen.get().availability(claim.owner(), nodeId(), policy.clockTolerance())) {
             case FREE -> take(locks, seen.get());
-            case HELD_BY_CLAIMANT ->
-                claim.ownOwner() == null ? reenter(locks, seen.get()) : adopt(locks, seen.get(), readAt);
+            case HELD_BY_CLAIMANT -> heldByClaimant(locks, seen.get(), readAt);
             case HOLDER_NODE_EXPIRED -> overdue(row);
             case HELD_BY_OTHER, NOT_YET_AVAILABLE -> unavailable(seen.get());
         };
@@ -253,6 +252,14 @@ final class GrantAttempt {
         }
         claim.step().granted(after);
         return granted(after, sentAt);
+    }
+
+    /** Enters a chosen owner's hold, or adopts a grant in doubt. Without a doubt, a copy of this process has been granted the lock. */
+    private AttemptResult heldByClaimant(LockRows locks, LockSnapshot seen, long readAt) {
+        if (claim.ownOwner() == null) {
+            return reenter(locks, seen);
+        }
+        return unanswered == null ? unavailable(seen) : adopt(locks, seen, readAt);
     }
 
     /** Re-enters a lock whose owner the user chose. The owner already holds the lock, in this process or another. */

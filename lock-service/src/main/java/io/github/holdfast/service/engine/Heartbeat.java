@@ -29,6 +29,18 @@ final class Heartbeat implements AutoCloseable {
 
     private static final Duration END_LIMIT = Duration.ofSeconds(3);
 
+    private static final String ENDED = "Node {} was ended: the locks held through it are lost";
+
+    private static final String MISSING =
+            "Node {} is not in the database of the heartbeat's connections: the locks held"
+                    + " through it are lost. Either its row was deleted, or the data source selects a database per thread. In the"
+                    + " latter case, build one LockService for each";
+
+    private static final String COPIED =
+            "Node {} belongs to another process too: both were restored from one image. The other"
+                    + " process keeps the node, and the locks that this process held through it are lost. Make no image of a process"
+                    + " while it holds locks";
+
     private final LockStore store;
     private final NodeTiming timing;
     private final Ticker ticker;
@@ -237,7 +249,8 @@ final class Heartbeat implements AutoCloseable {
         long leaseMicros = NodeRows.micros(timing.lease());
         long sentAt = current.beginBeat();
         int beaten = store.inTransaction(
-                timing.period(), () -> store.nodes().beat(current.id(), current.version(), leaseMicros));
+                timing.period(),
+                () -> store.nodes().beat(current.id(), current.version(), current.nextVersion(), leaseMicros));
         if (beaten == 0) {
             return missed(current);
         }
@@ -255,8 +268,9 @@ final class Heartbeat implements AutoCloseable {
     }
 
     /**
-     * Handles a beat that found another version in the row. The node was ended, a lock was released by force, or an earlier beat
-     * took effect without an answer. Holders must be notified of a loss before the next beat prolongs their holds.
+     * Handles a beat that found another version in the row. The node was ended, a lock was released by force, an earlier beat took
+     * effect without an answer, or a copy of this process beats through the node. The copy then keeps the node, and this process gets a
+     * new one. Holders must be notified of a loss before the next beat prolongs their holds.
      *
      * @return false, because the node is over
      * @throws StoreException if the node lives, and the beat must be repeated
@@ -264,7 +278,8 @@ final class Heartbeat implements AutoCloseable {
     private boolean missed(Node current) {
         Optional<NodeRows.Snapshot> seen =
                 store.inTransaction(timing.period(), () -> store.nodes().read(current.id()));
-        if (seen.isPresent() && seen.get().isAlive()) {
+        boolean isAlive = seen.isPresent() && seen.get().isAlive();
+        if (isAlive && current.mayBeOwn(seen.get().node().version())) {
             holds.reconcile(current);
             current.moveTo(seen.get().node().version());
             throw StoreException.overtaken();
@@ -273,19 +288,16 @@ final class Heartbeat implements AutoCloseable {
             LogEvent.NODE_ENDED
                     .in(LOG.atWarn())
                     .addKeyValue(LogEvent.NODE, current.id())
-                    .log(
-                            seen.isPresent()
-                                    ? "Node {} was ended: the locks held through it are lost"
-                                    : "Node {} is not in the database of the heartbeat's connections: the locks held"
-                                            + " through it are lost. Either its row was deleted, or the data source"
-                                            + " selects a database per thread. In the latter case, build one LockService"
-                                            + " for each",
-                            current.id());
+                    .log(isAlive ? COPIED : seen.isPresent() ? ENDED : MISSING, current.id());
         }
         Runnable loss = holds.lossOf(current);
         current.end(LossCause.EXPIRED);
         loss.run();
-        retire(current);
+        if (isAlive) {
+            forget(current);
+        } else {
+            retire(current);
+        }
         return false;
     }
 
@@ -295,13 +307,17 @@ final class Heartbeat implements AutoCloseable {
      */
     private void retire(Node over) {
         over.end(over.cause());
-        if (node == over) {
-            node = null;
-        }
+        forget(over);
         try {
             store.inTransaction(END_LIMIT, () -> store.nodes().end(over.id()));
         } catch (StoreException failed) {
             LOG.debug("Node {} could not be ended: its locks stay held until its lease ends", over.id(), failed);
+        }
+    }
+
+    private void forget(Node over) {
+        if (node == over) {
+            node = null;
         }
     }
 

@@ -1,6 +1,7 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.lock.LossCause;
+import java.security.SecureRandom;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -9,6 +10,11 @@ import org.jspecify.annotations.Nullable;
  * sent. A node that is over never comes back. One thread at a time may write; any thread may read.
  */
 final class Node {
+
+    /** More than others change a node's row between two beats. */
+    private static final long LEAST_STEP = 1 << 16;
+
+    private static final SecureRandom RANDOM = new SecureRandom();
 
     private final String id;
     private final NodeTiming timing;
@@ -33,6 +39,9 @@ final class Node {
 
     private volatile @Nullable LossCause end;
     private volatile long version;
+
+    /** The version that the next confirmed beat gives to the row. */
+    private volatile long nextVersion = later(0);
 
     /**
      * A node that was just registered.
@@ -67,6 +76,26 @@ final class Node {
 
     long version() {
         return version;
+    }
+
+    /** The version that the next beat is to write. It stays the same until a beat is confirmed, or {@link #moveTo}. */
+    long nextVersion() {
+        return nextVersion;
+    }
+
+    /**
+     * Whether this process may have written this version of the row, perhaps by a beat without an answer, and others have only changed
+     * it a few times since. Otherwise, another process beats through the node: both are copies of one image. An earlier version
+     * appears after a failover that has undone beats.
+     */
+    boolean mayBeOwn(long seenVersion) {
+        return seenVersion - version < LEAST_STEP
+                || (seenVersion >= nextVersion && seenVersion - nextVersion < LEAST_STEP);
+    }
+
+    /** A version that a copy of this process would not choose. */
+    private static long later(long version) {
+        return version + LEAST_STEP + (RANDOM.nextLong() >>> 31);
     }
 
     /** The nanoseconds that the node lives from this local time without another beat; zero or less if it is over. */
@@ -157,13 +186,14 @@ final class Node {
         if (sentAt - demandedAt >= 0) {
             isDemanded = false;
         }
-        version = version() + 1;
+        moveTo(nextVersion);
         return true;
     }
 
     /** Adopts the version in the database. This does not prolong the node's life. */
     void moveTo(long seenVersion) {
         version = seenVersion;
+        nextVersion = later(seenVersion);
     }
 
     /** Ends the node locally: all locks held through it are lost. */

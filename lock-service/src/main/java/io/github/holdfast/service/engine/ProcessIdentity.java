@@ -5,16 +5,26 @@ import io.github.holdfast.entity.LockNames;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.UUID;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 
 /** Says who acquires a lock: in readable form, and as an owner that nobody else is. Thread-safe. */
 final class ProcessIdentity {
 
     private final String process;
-    private final String ownerPrefix = UUID.randomUUID() + ":";
-    private final AtomicLong owners = new AtomicLong();
+    private final Supplier<String> owners;
 
     ProcessIdentity(String application) {
+        // Nothing that an image of the process contains: its copies would go on alike.
+        this(application, () -> UUID.randomUUID().toString());
+    }
+
+    /**
+     * The identity of a process.
+     *
+     * @param owners returns a new owner each time
+     */
+    ProcessIdentity(String application, Supplier<String> owners) {
+        this.owners = owners;
         String pidAtHost = ProcessHandle.current().pid() + "@" + host();
         String description = application.isEmpty() ? pidAtHost : application + ":" + pidAtHost;
         process = LockEntity.shortened(LockNames.storable(description));
@@ -30,7 +40,7 @@ final class ProcessIdentity {
 
     /** Returns a new owner. */
     String newOwner() {
-        return ownerPrefix + owners.incrementAndGet();
+        return owners.get();
     }
 
     /** Returns the description of this process. */

@@ -10,7 +10,6 @@ import java.time.temporal.ChronoUnit;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -36,8 +35,6 @@ final class WaiterTickets {
     private final WaiterThread thread;
     private final Ticker ticker;
     private final Consumer<String> removed;
-    private final String idPrefix = UUID.randomUUID() + ":";
-    private final AtomicLong ids = new AtomicLong();
 
     /** The ids of the places that are taken. */
     private final Set<String> live = ConcurrentHashMap.newKeySet();
@@ -102,7 +99,7 @@ final class WaiterTickets {
 
         /** Whether a place that was found to be the first is this one. If it is a stray one of this process, removes it soon. */
         boolean isFirst(String firstId) {
-            if (firstId.startsWith(idPrefix) && !live.contains(firstId)) {
+            if (isOfThisProcess(firstId) && !live.contains(firstId)) {
                 thread.execute(() -> {
                     store.waiters(LIMIT).removeStray(name, firstId);
                     removed.accept(name);
@@ -137,7 +134,7 @@ final class WaiterTickets {
             }
             isVisible = false;
             long since = earlier == null ? ChronoUnit.MICROS.between(Instant.EPOCH, seenAt) : earlier.since();
-            String id = earlier == null ? idPrefix + ids.incrementAndGet() : earlier.id();
+            String id = earlier == null ? newId(node) : earlier.id();
             Duration limit = atMost.compareTo(LIMIT) < 0 ? atMost : LIMIT;
             try {
                 if (earlier != null && !isOfNode) {
@@ -221,6 +218,16 @@ final class WaiterTickets {
             }
             return left;
         }
+    }
+
+    /** Nothing that an image of the process contains: its copies would use the same ids. */
+    private static String newId(Node node) {
+        return node.id() + ":" + Long.toHexString(UUID.randomUUID().getMostSignificantBits());
+    }
+
+    private boolean isOfThisProcess(String id) {
+        Node own = heartbeat.current();
+        return own != null && id.startsWith(own.id());
     }
 
     /** Removes a ticket again and again, because its insert may arrive late. A failure counts as one time. */

@@ -331,7 +331,20 @@ class HoldStateTest {
         assertThat(node.isBeatDue()).isTrue();
         beat();
         assertThat(node.isBeatDue()).isFalse();
-        assertThat(node.version()).isEqualTo(1);
+    }
+
+    @Test
+    void aNodeKnowsWhichVersionsOfItsRowACopyOfItsProcessHasWritten() {
+        Node copy = new Node("node", TIMING, ticker, ticker.nanoTime());
+        long sent = node.nextVersion();
+        assertThat(node.mayBeOwn(1)).as("a forced release").isTrue();
+        assertThat(node.mayBeOwn(sent)).as("a beat without an answer").isTrue();
+        assertThat(node.mayBeOwn(sent + 1)).as("and a forced release after it").isTrue();
+        assertThat(node.mayBeOwn(copy.nextVersion())).as("a beat of a copy").isFalse();
+        beat();
+        assertThat(node.version()).isEqualTo(sent);
+        assertThat(node.nextVersion()).isGreaterThan(sent);
+        assertThat(node.mayBeOwn(0)).as("a failover has undone the beat").isTrue();
     }
 
     @Test
