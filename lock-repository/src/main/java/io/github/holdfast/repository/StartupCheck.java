@@ -11,6 +11,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import javax.sql.DataSource;
@@ -84,9 +86,30 @@ final class StartupCheck {
         refuseUnless(
                 !options.isMultiTenancyEnabled(),
                 "Holdfast does not support multi-tenant persistence units yet: give it one of its own");
+        if (options.getCurrentTenantIdentifierResolver() != null) {
+            refuseUnlessEachThreadHasTenant(
+                    options.getCurrentTenantIdentifierResolver().getClass());
+        }
         DataSource pool = poolOfApplication();
         if (pool != null) {
             refuseProxy("persistence unit's", pool);
+        }
+    }
+
+    /** Hibernate resolves the tenant of each session that it opens, also of those for entities without a tenant. */
+    private void refuseUnlessEachThreadHasTenant(Class<?> resolver) {
+        Runnable opening = () -> sessionFactory.withOptions().openSession().close();
+        try {
+            // As the threads of the service, it inherits nothing.
+            CompletableFuture.runAsync(opening, task -> new Thread(null, task, "holdfast-start-up", 0, false).start())
+                    .join();
+        } catch (CompletionException refused) {
+            throw new IllegalStateException(
+                    "The threads of Holdfast could not open a session, because " + resolver.getName()
+                            + " gives them no tenant (" + refused.getCause()
+                            + "): let it return a tenant to threads without"
+                            + " a request. It may be any one, because Holdfast's tables have no tenants",
+                    refused.getCause());
         }
     }
 
