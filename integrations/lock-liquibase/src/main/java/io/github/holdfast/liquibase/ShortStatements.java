@@ -4,9 +4,13 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.SQLTimeoutException;
+import java.sql.SQLWarning;
+import java.sql.Statement;
 import java.util.Optional;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.util.PSQLWarning;
 
 /**
  * Runs short statements, each on a connection that is given back at once. A connection that was kept for long might be broken when it is
@@ -38,17 +42,17 @@ final class ShortStatements {
         });
     }
 
-    /** Updates rows, and commits. */
+    /** Updates rows, and commits. Fails too if a failover may undo the commit. */
     int update(String sql, Object... arguments) throws SQLException {
         return on(true, connection -> update(connection, sql, arguments));
     }
 
-    /** Commits what the work has done. If it fails, rolls back. */
+    /** Commits what the work has done, by a statement, because a commit by the driver has no time limit. If it fails, rolls back. */
     <T> T inTransaction(Work<Connection, T> work) throws SQLException {
         return on(false, connection -> {
             try {
                 T result = work.on(connection);
-                connection.commit();
+                int unused = update(connection, "commit");
                 return result;
             } catch (SQLException failed) {
                 connection.rollback();
@@ -60,7 +64,34 @@ final class ShortStatements {
     /** Updates rows, in the transaction of the connection. */
     static int update(Connection connection, String sql, @Nullable Object... arguments) throws SQLException {
         try (PreparedStatement statement = prepare(connection, sql, arguments)) {
-            return statement.executeUpdate();
+            int updated = statement.executeUpdate();
+            if (SqlDialect.of(connection) == SqlDialect.POSTGRESQL) {
+                Postgres.confirm(statement);
+            }
+            return updated;
+        }
+    }
+
+    /** Loaded only with PostgreSQL's driver. */
+    private static final class Postgres {
+
+        /**
+         * Verifies that a successful write will last. PostgreSQL commits, and then waits for its synchronous standby. The end of the time
+         * limit ends that wait, and the client receives success with a warning
+         * (https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION). Its text depends on the server's language,
+         * but the name of the server's routine does not.
+         */
+        static void confirm(Statement write) throws SQLException {
+            for (SQLWarning warning = write.getWarnings(); warning != null; warning = warning.getNextWarning()) {
+                if (warning instanceof PSQLWarning told
+                        && told.getServerErrorMessage() != null
+                        && "SyncRepWaitForLSN"
+                                .equals(told.getServerErrorMessage().getRoutine())) {
+                    throw new SQLTimeoutException(
+                            "No synchronous standby has confirmed the write in time, so a failover may undo it: "
+                                    + warning.getMessage());
+                }
+            }
         }
     }
 
