@@ -298,6 +298,14 @@ public final class LockAdmin {
         return engine.waiting();
     }
 
+    /**
+     * Returns how many fenced locks and permits this service holds whose handles were dropped: they are garbage, and were neither released nor
+     * {@linkplain io.github.holdfast.lock.LockHandle#detach detached}. No statement.
+     */
+    public int dropped() {
+        return engine.dropped();
+    }
+
     /** Returns this service's acquisitions in progress, the longest wait first. No statement. */
     public List<WaiterInfo> waiters() {
         return engine.waiters().stream()

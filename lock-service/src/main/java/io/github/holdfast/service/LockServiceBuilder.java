@@ -43,6 +43,7 @@ public final class LockServiceBuilder {
     private int maxRowLocks = 5;
     private Writers writers = Writers.AS_THE_DATABASE_ALLOWS;
     private WakeUp wakeUp = WakeUp.WHERE_POSSIBLE;
+    private @Nullable Duration leakDetection;
     private UnaryOperator<ServiceSettings> adjustment = UnaryOperator.identity();
     private Supplier<LockStore> store;
 
@@ -216,6 +217,20 @@ public final class LockServiceBuilder {
         return this;
     }
 
+    /**
+     * Logs a warning for each lock that is held for longer than this, once, with the stack of its acquisition. To remember the stack costs
+     * each acquisition some microseconds. The local clock decides, and the service looks about once a second. Row locks are not
+     * reported. Whatever this setting, a warning is logged for each fenced lock whose handle became garbage without a release or {@link
+     * io.github.holdfast.lock.LockHandle#detach detach()}; it has the stack if there is this threshold.
+     *
+     * @param threshold longer than any lock should be held: 1 second to {@link LockRequest#LONGEST_DURATION}
+     * @throws IllegalArgumentException if it is out of that range
+     */
+    public LockServiceBuilder leakDetection(Duration threshold) {
+        this.leakDetection = LockRequest.checked("threshold of the leak detection", threshold, SHORTEST_PERIOD);
+        return this;
+    }
+
     /** Changes settings that have no method of their own. For tests. */
     LockServiceBuilder adjusted(UnaryOperator<ServiceSettings> adjustment) {
         this.adjustment = adjustment;
@@ -254,7 +269,8 @@ public final class LockServiceBuilder {
                 retention,
                 maxRowLocks,
                 writers,
-                wakeUp);
+                wakeUp,
+                leakDetection);
         try {
             CommitGuard guard = CommitGuard.of(entityManagerFactory, transactionManager);
             LockStore opened = openStore();

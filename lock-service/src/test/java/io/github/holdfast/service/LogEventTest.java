@@ -4,6 +4,7 @@ import static java.time.Duration.ofDays;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.awaitility.Awaitility.await;
 
 import ch.qos.logback.classic.Level;
@@ -12,6 +13,7 @@ import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.service.engine.LogEvent;
 import io.github.holdfast.task.TaskLock;
 import io.github.holdfast.task.TaskRequest;
@@ -39,6 +41,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.orm.jpa.JpaTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
@@ -85,6 +89,102 @@ class LogEventTest {
         return await().atMost(SOON)
                 .until(() -> logged(event), Optional::isPresent)
                 .orElseThrow();
+    }
+
+    // Leaks
+
+    private static final LockRequest LEAK = LockRequest.of("leak").waitAtMost(SOON);
+
+    private static Stream<LockRequest> droppedRequests() {
+        return Stream.of(
+                LEAK,
+                LEAK.lease(ofDays(1)),
+                LEAK.shared(),
+                LEAK.shared().lease(ofDays(1)),
+                LEAK.owner("me"),
+                LEAK.fair());
+    }
+
+    @ParameterizedTest
+    @MethodSource("droppedRequests")
+    void aDroppedHandleIsReportedOnceAndCounted(LockRequest request) throws Exception {
+        LockService mine = services.build(builder -> builder);
+        long token = dropped(mine.acquire(request));
+        awaitDropped(mine, 1);
+        assertThat(awaitLogged(LogEvent.LOCK_LEAKED))
+                .containsEntry("holdfast.lock", "leak")
+                .containsEntry("holdfast.token", token);
+        LockHandle kept = mine.acquire(LockRequest.of("kept"));
+        awaitAnotherLook(mine);
+        assertThat(leaks()).hasSize(1);
+        assertThat(mine.admin().dropped()).isEqualTo(1);
+        kept.close();
+    }
+
+    @Test
+    void droppedPermitsAreReported() throws Exception {
+        LockService mine = services.build(builder -> builder);
+        long unused = dropped(
+                mine.semaphore(SemaphoreRequest.of("leaking permits").limit(1)).acquire());
+        awaitDropped(mine, 1);
+        assertThat(awaitLogged(LogEvent.LOCK_LEAKED)).containsEntry("holdfast.lock", "leaking permits");
+    }
+
+    @Test
+    @SuppressWarnings("LockNotBeforeTry") // what the view has locked ends with the test
+    void whatIsKeptOnPurposeOrReleasedIsNotReported() throws Exception {
+        LockService mine = services.build(builder -> builder);
+        long detached = dropped(mine.acquire(LockRequest.of("detached")).detach());
+        long unfenced = dropped(mine.acquire(LockRequest.of("unfenced").withoutFence()));
+        LockHandle handle = mine.acquire(LockRequest.of("released"));
+        handle.release();
+        handle = null;
+        java.util.concurrent.locks.Lock view = mine.asLock("view");
+        view.lock();
+        assertThat(detached).isNotEqualTo(unfenced);
+        dropped(mine.acquire(LEAK));
+        awaitDropped(mine, 1);
+        assertThat(awaitLogged(LogEvent.LOCK_LEAKED)).containsEntry("holdfast.lock", "leak");
+        assertThat(leaks()).hasSize(1);
+        view.unlock();
+    }
+
+    @Test
+    void aLockThatIsHeldForLongIsReportedWithTheStackOfItsAcquisition() throws Exception {
+        LockService mine = services.build(builder -> builder.leakDetection(ofSeconds(1)));
+        LockHandle first = mine.acquire(LockRequest.of("long"));
+        assertThat(awaitLogged(LogEvent.LOCK_LEAKED)).containsEntry("holdfast.lock", "long");
+        assertThat(leaks().get(0).getThrowableProxy().getStackTraceElementProxyArray())
+                .anyMatch(frame -> frame.getStackTraceElement().getClassName().equals(LogEventTest.class.getName()));
+        assertThat(mine.admin().dropped()).isZero();
+        first.close();
+        assertThat(leaks()).hasSize(1);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> services.build(builder -> builder.leakDetection(Duration.ofMillis(999))));
+    }
+
+    private static long dropped(LockHandle handle) {
+        return handle.fencingToken();
+    }
+
+    private List<ILoggingEvent> leaks() {
+        return log.lines().stream()
+                .filter(line -> LogEvent.LOCK_LEAKED.id().equals(fields(line).get("holdfast.event")))
+                .toList();
+    }
+
+    private static void awaitDropped(LockService service, int count) {
+        await().atMost(SOON).until(() -> {
+            System.gc();
+            return service.admin().dropped() == count;
+        });
+    }
+
+    /** A lease of a second, whose loss the same look reports. */
+    private void awaitAnotherLook(LockService service) throws Exception {
+        LockHandle brief = Services.acquireBriefly(service, LockRequest.of("brief"));
+        await().atMost(SOON).until(() -> logged(LogEvent.LOCK_LOST).isPresent());
+        brief.release();
     }
 
     /** H2 reports a row that another transaction has created meanwhile as an error. */

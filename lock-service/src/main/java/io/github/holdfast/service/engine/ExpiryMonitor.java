@@ -18,6 +18,7 @@ final class ExpiryMonitor implements AutoCloseable {
     private final Collection<LeaseHold> holds;
     private final Ticker ticker;
     private final Runnable recheck;
+    private final LeakDetector leaks;
     private final SuspensionDetector suspension;
     private final Object starting = new Object();
     private volatile @Nullable Thread thread;
@@ -33,16 +34,19 @@ final class ExpiryMonitor implements AutoCloseable {
      *
      * @param ticker the local time
      * @param recheck checks all holds in the database; returns quickly
+     * @param leaks looks at each hold about once a second
      */
-    ExpiryMonitor(Collection<LeaseHold> holds, Ticker ticker, Runnable recheck) {
+    ExpiryMonitor(Collection<LeaseHold> holds, Ticker ticker, Runnable recheck, LeakDetector leaks) {
         this.holds = holds;
         this.ticker = ticker;
         this.recheck = recheck;
+        this.leaks = leaks;
         this.suspension = new SuspensionDetector(ticker);
     }
 
     /** Starts to monitor a hold that was just added. */
     void expect(LeaseHold hold) {
+        leaks.acquired(hold);
         long due = ticker.nanoTime() + Math.min(hold.lifetime().look(), Long.MAX_VALUE / 2);
         forgetWhileIdle();
         Thread running = thread;
@@ -121,11 +125,12 @@ final class ExpiryMonitor implements AutoCloseable {
         for (LeaseHold hold : holds) {
             try {
                 next = Math.min(next, hold.lifetime().look());
+                leaks.look(hold);
             } catch (RuntimeException | Error failed) {
                 LogEvent.INTERNAL_FAILED
                         .of(hold.name(), LOG.atError())
                         .setCause(failed)
-                        .log("Lock '{}' could not be checked for expiry", hold.name());
+                        .log("Lock '{}' could not be checked for expiry and leaks", hold.name());
             }
         }
         return next == Long.MAX_VALUE ? next : Math.min(next, SuspensionDetector.LOOK.toNanos());

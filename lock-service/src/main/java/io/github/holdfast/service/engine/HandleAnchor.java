@@ -11,13 +11,26 @@ final class HandleAnchor {
                     + " until the thread acquires the lock again, in the same way and outside a transaction";
 
     private WeakReference<Object> anchor = new WeakReference<>(null);
+    private boolean isGiven;
+    private boolean isDetached;
 
     /** Returns the object for a new handle. */
     synchronized Object get() {
         Object existing = anchor.get();
         Object shared = existing == null ? new Object() : existing;
         anchor = new WeakReference<>(shared);
+        isGiven = true;
         return shared;
+    }
+
+    /** Notes that a handle was detached: its owner may keep the lock without keeping the handle. */
+    synchronized void detach() {
+        isDetached = true;
+    }
+
+    /** Whether all handles are garbage, and none was detached. */
+    synchronized boolean isDropped() {
+        return isGiven && !isDetached && isGone();
     }
 
     /** Whether all handles are garbage. */

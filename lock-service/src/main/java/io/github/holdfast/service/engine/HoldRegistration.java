@@ -44,6 +44,7 @@ final class HoldRegistration {
     /** Notes that the hold goes on for another request of its thread. */
     void registerAgain(LeaseHold hold, LockRequest request) {
         holds.rebind(hold, reentry(request));
+        monitor.expect(hold);
     }
 
     private static Reentry reentry(LockRequest request) {

@@ -100,8 +100,7 @@ final class LeaseHandle extends HoldHandle {
 
     @Override
     public LockHandle detach() {
-        context.holds().detach(hold);
-        hold.lifetime().loss().spare();
+        hold.detached();
         return this;
     }
 

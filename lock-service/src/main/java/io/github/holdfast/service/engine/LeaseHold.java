@@ -42,6 +42,7 @@ final class LeaseHold {
     private volatile int handlesInMemory;
 
     private final HandleAnchor anchor = new HandleAnchor();
+    private final LeakDetector.Trace trace = new LeakDetector.Trace();
     private volatile boolean isReplaced;
 
     /** A hold that was just granted for this request, with the row that shows the grant. */
@@ -143,6 +144,28 @@ final class LeaseHold {
     /** A new handle for this hold. */
     LockHandle handle() {
         return new LeaseHandle(this, context, anchor.get());
+    }
+
+    /** What is known of a leak of this hold. */
+    LeakDetector.Trace trace() {
+        return trace;
+    }
+
+    /** How long ago it was granted, or this service was told so. */
+    Duration heldFor() {
+        return Duration.ofNanos(access.ticker().nanoTime() - acquiredAt);
+    }
+
+    /** Notes that one of its handles was detached. */
+    void detached() {
+        anchor.detach();
+        context.holds().detach(this);
+        lifetime.loss().spare();
+    }
+
+    /** Whether it is held and fenced, but its handles were dropped, and so nobody will release it. */
+    boolean isDropped() {
+        return isOpen() && isToBeFenced() && !lifetime.isLost() && anchor.isDropped();
     }
 
     /** Whether nobody can release the hold any more, because its handles are garbage. */
@@ -546,7 +569,7 @@ final class LeaseHold {
             if (handedOff.isEmpty()) {
                 access.lockReleased(name());
             }
-            Duration heldFor = Duration.ofNanos(access.ticker().nanoTime() - acquiredAt);
+            Duration heldFor = heldFor();
             context.listeners().tell(listener -> listener.released(name(), grant().fencingToken(), heldFor, outcome));
             return outcome;
         } catch (RuntimeException | Error thrown) {

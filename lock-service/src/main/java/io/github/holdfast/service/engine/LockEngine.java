@@ -104,7 +104,11 @@ public final class LockEngine implements AutoCloseable {
                 new WaiterNotifier(channel, waiterThread, settings, store, heartbeat, inDoubtWrites, queue),
                 ticker);
         rowLocks = new RowLocks(store, settings.maxRowLocks(), settings.writers());
-        monitor = new ExpiryMonitor(holds.all(), ticker, new HoldRecheck(holds, heartbeat, inDoubtWrites));
+        monitor = new ExpiryMonitor(
+                holds.all(),
+                ticker,
+                new HoldRecheck(holds, heartbeat, inDoubtWrites),
+                new LeakDetector(settings.leakDetection()));
         TransactionGuard transactions = new TransactionGuard(guard, holds, rowLocks, listeners);
         context = new HoldContext(
                 access,
@@ -344,6 +348,11 @@ public final class LockEngine implements AutoCloseable {
     /** Returns how many acquisitions are under way. */
     public int waiting() {
         return context.pending().all().size();
+    }
+
+    /** Returns how many locks and permits are held whose handles were dropped without a release. */
+    public int dropped() {
+        return LeakDetector.dropped(context.holds().all());
     }
 
     /** Returns the acquisitions under way. */

@@ -8,6 +8,7 @@ import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.PermitRows.LimitChange;
 import io.github.holdfast.service.engine.ServiceSettings.Writers;
+import java.time.temporal.ChronoUnit;
 import java.util.Locale;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -29,6 +30,25 @@ final class LockLog implements LockListener {
                 .addKeyValue(LogEvent.TOKEN, loss.fencingToken())
                 .addKeyValue(LogEvent.CAUSE, loss.cause().name().toLowerCase(Locale.ROOT))
                 .log("Lock '{}' is lost: {}", loss.lockName(), loss.cause().why());
+    }
+
+    /**
+     * Warns of a leak.
+     *
+     * @param acquisition the stack of the acquisition; null if it is not known
+     * @param message with places for the name, the thread, and how long the lock has been held
+     */
+    static void leaked(LeaseHold hold, @Nullable Throwable acquisition, String message) {
+        Thread thread = hold.acquiredBy();
+        LogEvent.LOCK_LEAKED
+                .of(hold.name(), LOG.atWarn())
+                .addKeyValue(LogEvent.TOKEN, hold.grant().fencingToken())
+                .setCause(acquisition)
+                .log(
+                        message,
+                        hold.name(),
+                        thread == null ? "unknown" : thread.getName(),
+                        hold.heldFor().truncatedTo(ChronoUnit.SECONDS));
     }
 
     @Override

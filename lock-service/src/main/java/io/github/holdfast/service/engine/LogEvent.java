@@ -17,6 +17,7 @@ public enum LogEvent {
     LOCK_DEFERRED("lock.deferred"),
     LOCK_UNSETTLED("lock.unsettled"),
     LOCK_FREED("lock.freed"),
+    LOCK_LEAKED("lock.leaked"),
     COMMIT_REFUSED("commit.refused"),
     TRANSACTION_UNFENCED("transaction.unfenced"),
     TRANSACTION_OLD_SNAPSHOT("transaction.old-snapshot"),

@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param maxRowLocks how many row locks may have a transaction of their own at a time
  * @param writers whether the application writes to one server of a cluster at a time
  * @param wakeUp how a waiter learns that another node has released a lock
+ * @param leakDetection after how long a held lock is reported; null for never
  * @param ticker the local clocks
  */
 public record ServiceSettings(
@@ -31,6 +32,7 @@ public record ServiceSettings(
         int maxRowLocks,
         Writers writers,
         WakeUp wakeUp,
+        @Nullable Duration leakDetection,
         Ticker ticker) {
 
     /** The default of {@link #nodeLease}. */
@@ -47,7 +49,8 @@ public record ServiceSettings(
             Duration retention,
             int maxRowLocks,
             Writers writers,
-            WakeUp wakeUp) {
+            WakeUp wakeUp,
+            @Nullable Duration leakDetection) {
         this(
                 application,
                 nodeLease,
@@ -59,6 +62,7 @@ public record ServiceSettings(
                 maxRowLocks,
                 writers,
                 wakeUp,
+                leakDetection,
                 Ticker.SYSTEM);
     }
 
@@ -84,6 +88,7 @@ public record ServiceSettings(
                 maxRowLocks,
                 writers,
                 wakeUp,
+                leakDetection,
                 other);
     }
 

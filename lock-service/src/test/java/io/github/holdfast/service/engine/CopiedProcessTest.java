@@ -64,6 +64,7 @@ class CopiedProcessTest {
                 1,
                 ServiceSettings.Writers.AS_THE_DATABASE_ALLOWS,
                 ServiceSettings.WakeUp.BY_POLLING,
+                null,
                 Ticker.SYSTEM);
         return services.opened(new LockEngine(
                 LockStore.open(unit).cancellingOverdue(Ticker.SYSTEM::nanoTime),

@@ -86,6 +86,7 @@ public final class FakeTicker implements Ticker {
                 1,
                 ServiceSettings.Writers.AS_THE_DATABASE_ALLOWS,
                 ServiceSettings.WakeUp.BY_POLLING,
+                null,
                 this);
         return new LockEngine(
                 null, null, settings, new ProcessIdentity(""), null, null, new WaiterThread("holdfast-waiters"));

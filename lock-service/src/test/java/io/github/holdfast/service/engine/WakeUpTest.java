@@ -816,6 +816,7 @@ class WakeUpTest {
                 1,
                 AS_THE_DATABASE_ALLOWS,
                 WHERE_POSSIBLE,
+                null,
                 ticker);
         LockStore store = LockStore.open(unit).cancellingOverdue(ticker::nanoTime);
         WaiterThread waiterThread = new WaiterThread("holdfast-waiters");

@@ -23,6 +23,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     row locks are safe only then
  * @param wakeUp whether a release wakes waiting threads of other processes, on PostgreSQL, MySQL and MariaDB; for that, one
  *     connection of the process listens as soon as a thread has waited for long
+ * @param leakDetection how long a lock may be held without a warning with the stack of its acquisition: 1 second to 365 days; by default
+ *     for ever
  * @param housekeeping how the lock tables are cleaned
  * @param jpa the persistence unit of the locks
  * @param schema who creates the tables of the locks
@@ -41,6 +43,7 @@ record HoldfastProperties(
         @DefaultValue("5") int maxRowLocks,
         @DefaultValue("false") boolean singleWriter,
         @DefaultValue("true") boolean wakeUp,
+        @Nullable Duration leakDetection,
         @DefaultValue Housekeeping housekeeping,
         @DefaultValue Jpa jpa,
         @DefaultValue Schema schema,

@@ -96,6 +96,9 @@ final class LockSetup {
         HoldfastProperties.Housekeeping housekeeping = properties.housekeeping();
         set("holdfast.housekeeping.retention", housekeeping.retention(), builder::retention);
         set("holdfast.housekeeping.period", housekeeping.period(), builder::housekeepingEvery);
+        if (properties.leakDetection() != null) {
+            set("holdfast.leak-detection", properties.leakDetection(), builder::leakDetection);
+        }
         if (properties.singleWriter()) {
             builder.singleWriter();
         }

@@ -79,12 +79,16 @@ public final class LockMeters implements LockListener {
     }
 
     /**
-     * Registers the gauges that read the service itself: the number of waiters, and the age of its heartbeat. They cost no
-     * statements.
+     * Registers the gauges that read the service itself: the numbers of waiters and of dropped locks, and the age of its heartbeat. They
+     * cost no statements.
      */
     public void observe(LockService locks) {
         Gauge.builder("holdfast.lock.waiting", locks, service -> service.admin().waiting())
                 .description("Acquisitions under way, most of them waiting")
+                .strongReference(true)
+                .register(registry);
+        Gauge.builder("holdfast.lock.dropped", locks, service -> service.admin().dropped())
+                .description("Locks and permits held although their handles were dropped without a release")
                 .strongReference(true)
                 .register(registry);
         TimeGauge.builder("holdfast.heartbeat.age", locks, TimeUnit.NANOSECONDS, LockMeters::heartbeatAge)

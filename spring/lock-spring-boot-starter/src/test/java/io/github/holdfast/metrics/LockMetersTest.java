@@ -33,14 +33,17 @@ class LockMetersTest {
     void documentationListsEveryMeter() throws IOException {
         everythingHappens("order:1001");
         Map<String, String> registered = new TreeMap<>(documented());
-        registered.keySet().retainAll(List.of("holdfast.lock.waiting", "holdfast.heartbeat.age", "holdfast.leader"));
+        registered
+                .keySet()
+                .retainAll(List.of(
+                        "holdfast.lock.waiting", "holdfast.lock.dropped", "holdfast.heartbeat.age", "holdfast.leader"));
         for (Meter meter : registry.getMeters()) {
             String tags =
                     meter.getId().getTags().stream().map(tag -> tag.getKey()).collect(Collectors.joining(", "));
             registered.put(
                     meter.getId().getName(), meter.getId().getType().name().toLowerCase(Locale.ROOT) + ": " + tags);
         }
-        assertThat(documented()).isEqualTo(registered).hasSize(13);
+        assertThat(documented()).isEqualTo(registered).hasSize(14);
         assertThat(registry.getMeters())
                 .allSatisfy(meter -> assertThat(meter.getId().getDescription()).isNotBlank())
                 .allSatisfy(meter -> assertThat(meter.getId().toString()).doesNotContain("1001"));

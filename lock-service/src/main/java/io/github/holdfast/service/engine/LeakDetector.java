@@ -1,0 +1,71 @@
+package io.github.holdfast.service.engine;
+
+import java.time.Duration;
+import java.util.Collection;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Warns once of each lock that is held longer than a threshold, and of each whose handles were dropped without a release. Row locks
+ * outside transactions keep a connection, and the pool's own leak detection reports them. Thread-safe.
+ */
+final class LeakDetector {
+
+    private final @Nullable Duration threshold;
+
+    /**
+     * A detector.
+     *
+     * @param threshold how long locks may be held without a warning; null for any time
+     */
+    LeakDetector(@Nullable Duration threshold) {
+        this.threshold = threshold;
+    }
+
+    /** The acquisition of one hold, and what was reported of it. Only the monitor's thread reports. */
+    static final class Trace {
+
+        private volatile @Nullable Throwable acquisition;
+        private boolean isLongReported;
+        private boolean isDropReported;
+    }
+
+    /** Remembers the stack of the calling thread, which has just acquired this hold, if there is a threshold. */
+    void acquired(LeaseHold hold) {
+        if (threshold != null) {
+            hold.trace().acquisition =
+                    new Throwable("Acquired by thread " + Thread.currentThread().getName());
+        }
+    }
+
+    /** Reports the hold if it leaks. */
+    void look(LeaseHold hold) {
+        Trace trace = hold.trace();
+        if (!trace.isDropReported && hold.isDropped()) {
+            trace.isDropReported = true;
+            LockLog.leaked(
+                    hold,
+                    trace.acquisition,
+                    "Lock '{}' of thread {} was acquired {} ago, and its handle was dropped without a release: it stays held"
+                            + " until its lease or this service ends. Release it, or detach() its handle to keep it");
+        } else if (!trace.isLongReported && isLong(hold)) {
+            trace.isLongReported = true;
+            LockLog.leaked(
+                    hold,
+                    trace.acquisition,
+                    "Lock '{}' of thread {} has been held for {}, longer than the leak detection allows");
+        }
+    }
+
+    private boolean isLong(LeaseHold hold) {
+        Duration most = threshold;
+        return most != null
+                && hold.isOpen()
+                && !hold.lifetime().isLost()
+                && hold.heldFor().compareTo(most) >= 0;
+    }
+
+    /** Returns how many of these holds were dropped. */
+    static int dropped(Collection<LeaseHold> holds) {
+        return (int) holds.stream().filter(LeaseHold::isDropped).count();
+    }
+}
