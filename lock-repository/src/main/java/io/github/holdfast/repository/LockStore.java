@@ -158,6 +158,15 @@ public final class LockStore implements AutoCloseable {
         return Optional.ofNullable(severalWriters);
     }
 
+    /**
+     * Checks that the calling thread, which serves no request, can open sessions. No statement.
+     *
+     * @throws IllegalStateException if the application's resolver of tenants gives the thread none
+     */
+    public void checkTenant() {
+        StartupCheck.tenant(transactions.factory());
+    }
+
     /** Returns the database's name for messages. */
     public String database() {
         return transactions.dialect().label();

@@ -11,13 +11,12 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import javax.sql.DataSource;
 import org.hibernate.Session;
 import org.hibernate.boot.spi.SessionFactoryOptions;
+import org.hibernate.context.spi.CurrentTenantIdentifierResolver;
 import org.hibernate.engine.jdbc.connections.spi.ConnectionProvider;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.hibernate.resource.transaction.spi.TransactionCoordinatorBuilder;
@@ -86,30 +85,28 @@ final class StartupCheck {
         refuseUnless(
                 !options.isMultiTenancyEnabled(),
                 "Holdfast does not support multi-tenant persistence units yet: give it one of its own");
-        if (options.getCurrentTenantIdentifierResolver() != null) {
-            refuseUnlessEachThreadHasTenant(
-                    options.getCurrentTenantIdentifierResolver().getClass());
-        }
         DataSource pool = poolOfApplication();
         if (pool != null) {
             refuseProxy("persistence unit's", pool);
         }
     }
 
-    /** Hibernate resolves the tenant of each session that it opens, also of those for entities without a tenant. */
-    private void refuseUnlessEachThreadHasTenant(Class<?> resolver) {
-        Runnable opening = () -> sessionFactory.withOptions().openSession().close();
+    /** Checks that the calling thread can open sessions. Hibernate resolves their tenant, even if no entity in them has one. */
+    static void tenant(SessionFactoryImplementor factory) {
+        CurrentTenantIdentifierResolver<?> resolver =
+                factory.getSessionFactoryOptions().getCurrentTenantIdentifierResolver();
+        if (resolver == null) {
+            return;
+        }
         try {
-            // As the threads of the service, it inherits nothing.
-            CompletableFuture.runAsync(opening, task -> new Thread(null, task, "holdfast-start-up", 0, false).start())
-                    .join();
-        } catch (CompletionException refused) {
+            factory.withOptions().openSession().close();
+        } catch (RuntimeException refused) {
             throw new IllegalStateException(
-                    "The threads of Holdfast could not open a session, because " + resolver.getName()
-                            + " gives them no tenant (" + refused.getCause()
-                            + "): let it return a tenant to threads without"
-                            + " a request. It may be any one, because Holdfast's tables have no tenants",
-                    refused.getCause());
+                    "The threads of Holdfast cannot open sessions, because "
+                            + resolver.getClass().getName() + " gives them no tenant (" + refused
+                            + "): let it return a tenant to threads without a request. It may be any one, because Holdfast's"
+                            + " tables have no tenants",
+                    refused);
         }
     }
 

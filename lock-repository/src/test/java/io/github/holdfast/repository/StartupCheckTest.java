@@ -3,26 +3,16 @@ package io.github.holdfast.repository;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
-import jakarta.persistence.Entity;
 import jakarta.persistence.EntityManagerFactory;
-import jakarta.persistence.Id;
 import jakarta.persistence.PersistenceException;
 import java.lang.reflect.Proxy;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
-import java.util.Objects;
-import java.util.function.Supplier;
-import java.util.stream.Stream;
 import javax.sql.DataSource;
-import org.hibernate.annotations.TenantId;
-import org.hibernate.context.spi.CurrentTenantIdentifierResolver;
 import org.hibernate.dialect.CockroachDialect;
 import org.hibernate.dialect.H2Dialect;
 import org.hibernate.dialect.OracleDialect;
@@ -97,63 +87,6 @@ class StartupCheckTest {
         @Override
         protected DataSource selectDataSource(String tenant) {
             return NO_DATABASE;
-        }
-    }
-
-    /** Otherwise heartbeats would fail, and each lock would be lost with its node's lease. */
-    @Test
-    void aTenantThatOnlyTheStartingThreadHasIsRefused() {
-        InheritableThreadLocal<String> tenant = new InheritableThreadLocal<>();
-        tenant.set("one");
-        for (Supplier<String> resolved :
-                List.<Supplier<String>>of(tenant::get, () -> Objects.requireNonNull(tenant.get(), "no request"))) {
-            try (EntityManagerFactory unit = tenants(resolved)) {
-                assertThatIllegalStateException()
-                        .isThrownBy(() -> LockStore.open(unit))
-                        .withMessageContaining(ByThread.class.getName())
-                        .withMessageContaining("tenant");
-            }
-        }
-        try (EntityManagerFactory unit = tenants(() -> Objects.requireNonNullElse(tenant.get(), "none"))) {
-            assertThatThrownBy(() -> LockStore.open(unit))
-                    .as("only the database is missing")
-                    .hasMessageNotContaining("tenant");
-        }
-    }
-
-    private static EntityManagerFactory tenants(Supplier<String> resolved) {
-        return PersistenceUnit.of(
-                NO_DATABASE,
-                Map.of(
-                        "hibernate.dialect",
-                        H2Dialect.class.getName(),
-                        "hibernate.boot.allow_jdbc_metadata_access",
-                        false,
-                        "hibernate.tenant_identifier_resolver",
-                        new ByThread(resolved)),
-                Stream.concat(LockEntity.ENTITIES.stream(), Stream.of(OfTenant.class))
-                        .toArray(Class<?>[]::new));
-    }
-
-    /** An application's entity with a tenant in a column. */
-    @Entity(name = "OfTenant")
-    static class OfTenant {
-        @Id
-        private long id;
-
-        @TenantId
-        String tenant;
-    }
-
-    private record ByThread(Supplier<String> resolved) implements CurrentTenantIdentifierResolver<String> {
-        @Override
-        public String resolveCurrentTenantIdentifier() {
-            return resolved.get();
-        }
-
-        @Override
-        public boolean validateExistingCurrentSessions() {
-            return false;
         }
     }
 

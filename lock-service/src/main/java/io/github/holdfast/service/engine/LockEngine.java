@@ -22,6 +22,9 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.function.Predicate;
@@ -43,12 +46,14 @@ public final class LockEngine implements AutoCloseable {
      *
      * @param store the locks; closed with the engine
      * @param transactionManager the manager whose transactions are guarded; null if there is none
+     * @throws IllegalStateException if the threads of the service could not open sessions
      */
     public static LockEngine start(
             LockStore store,
             CommitGuard guard,
             ServiceSettings settings,
             @Nullable ConfigurableTransactionManager transactionManager) {
+        checkTenant(store);
         store.severalWriters().ifPresent(cluster -> LockLog.severalWriters(cluster, settings.writers()));
         LockStore cancelling = store.cancellingOverdue(settings.ticker()::nanoTime);
         WaiterThread waiterThread = new WaiterThread("holdfast-waiters");
@@ -64,6 +69,17 @@ public final class LockEngine implements AutoCloseable {
                 waiterThread);
         LockLog.started(store, engine.access().waiterNotifier().isWoken());
         return engine;
+    }
+
+    /** Checks it on a thread as those of the service: the calling thread may have a tenant, and hand it down to others. */
+    private static void checkTenant(LockStore store) {
+        Executor thread =
+                task -> DaemonThreads.named("holdfast-start").newThread(task).start();
+        try {
+            CompletableFuture.runAsync(store::checkTenant, thread).join();
+        } catch (CompletionException refused) {
+            throw refused.getCause() instanceof IllegalStateException why ? why : refused;
+        }
     }
 
     /**
