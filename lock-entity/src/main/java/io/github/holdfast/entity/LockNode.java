@@ -103,7 +103,7 @@ public class LockNode {
         return description;
     }
 
-    /** Returns the version. Every write increments it, except the write that only marks the node as waiting. */
+    /** Returns the version. Every write increases it, except the write that only marks the node as waiting; a heartbeat by a random number. */
     public long version() {
         return version;
     }

@@ -48,8 +48,13 @@ interface LockNodeRepository extends Repository<LockNode, String>, NodeRows {
     @Query("""
             update HoldfastNode n set n.ended = true, n.waitsUntil = n.startedAt, n.version = n.version + 1
             where n.id = :id and n.ended = false
+                and (n.version < :before or n.version >= :next and n.version < :beforeNext)
             """)
-    int stop(@Param("id") String id);
+    int stop(
+            @Param("id") String id,
+            @Param("before") long before,
+            @Param("next") long next,
+            @Param("beforeNext") long beforeNext);
 
     @Override
     @Modifying
@@ -58,8 +63,13 @@ interface LockNodeRepository extends Repository<LockNode, String>, NodeRows {
             set n.ended = true, n.version = n.version + 1,
                 n.expiresAt = case when n.expiresAt > db_clock() then db_clock() else n.expiresAt end
             where n.id = :id and n.ended = false
+                and (n.version < :before or n.version >= :next and n.version < :beforeNext)
             """)
-    int end(@Param("id") String id);
+    int end(
+            @Param("id") String id,
+            @Param("before") long before,
+            @Param("next") long next,
+            @Param("beforeNext") long beforeNext);
 
     @Override
     @Modifying

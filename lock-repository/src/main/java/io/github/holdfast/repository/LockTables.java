@@ -309,6 +309,9 @@ public interface LockTables {
          */
         void register(String id, Duration lease, @Nullable String description);
 
+        /** Between two heartbeats, other writes change the version of a node's row by less than this. A heartbeat changes it by more. */
+        long LEAST_STEP = 1 << 16;
+
         /** Returns a lease in microseconds, rounded up: the database must not end the node before the node itself does. */
         static long micros(Duration lease) {
             return Micros.of(lease);
@@ -346,12 +349,28 @@ public interface LockTables {
 
         /**
          * Ends a node whose own service is closed, so that the locks held through it are free at once; {@link LockNode#isStopped} then
-         * returns true. Does nothing if another node has already ended it.
+         * returns true. Does nothing if another node has already ended it, or a copy of the process beats through it.
+         *
+         * @param version the version after the last confirmed heartbeat
+         * @param next what a heartbeat without an answer may have written; otherwise the same
          */
-        int stop(String id);
+        default int stop(String id, long version, long next) {
+            return stop(id, version + LEAST_STEP, next, next + LEAST_STEP);
+        }
 
-        /** Ends a node that its service has given up. Its lease is over then, so that the locks held through it are free. */
-        int end(String id);
+        /** See {@link #stop(String, long, long)}. */
+        int stop(String id, long before, long next, long beforeNext);
+
+        /**
+         * Ends a node that its service has given up. Its lease is over then, so that the locks held through it are free. Parameters as of
+         * {@link #stop(String, long, long)}.
+         */
+        default int end(String id, long version, long next) {
+            return end(id, version + LEAST_STEP, next, next + LEAST_STEP);
+        }
+
+        /** See {@link #end(String, long, long)}. */
+        int end(String id, long before, long next, long beforeNext);
 
         /**
          * Increments a node's version. The node's next heartbeat then fails its compare-and-set, and the node checks its

@@ -88,7 +88,7 @@ class LockNodeRepositoryTest {
     }
 
     private int end(String id) {
-        return call(nodes -> nodes.end(id));
+        return call(nodes -> nodes.end(id, 0, 0));
     }
 
     private int alert(String id) {
@@ -456,10 +456,10 @@ class LockNodeRepositoryTest {
         assertThat(isMarked).isTrue();
         assertThat(node("stopped").isStopped()).as("while it lives").isFalse();
 
-        int stopped = call(nodes -> nodes.stop("stopped"));
-        int ended = call(nodes -> nodes.end("ended"));
-        int endedBefore = call(nodes -> nodes.end("ended, then stopped"));
-        int stoppedThen = call(nodes -> nodes.stop("ended, then stopped"));
+        int stopped = call(nodes -> nodes.stop("stopped", 0, 0));
+        int ended = call(nodes -> nodes.end("ended", 0, 0));
+        int endedBefore = call(nodes -> nodes.end("ended, then stopped", 0, 0));
+        int stoppedThen = call(nodes -> nodes.stop("ended, then stopped", 0, 0));
 
         assertThat(List.of(stopped, ended, endedBefore, stoppedThen)).containsExactly(1, 1, 1, 0);
         assertThat(node("stopped").isEnded()).isTrue();
@@ -493,8 +493,8 @@ class LockNodeRepositoryTest {
         assertOneStatement("update lock_node", nodes -> nodes.alert("node"));
         assertOneStatement("update lock_node", nodes -> nodes.markWaiting("node", LEASE, 7L));
         assertOneStatement("update lock_node", nodes -> nodes.endIfOverdue("node", LEASE));
-        assertOneStatement("update lock_node", nodes -> nodes.stop("node"));
-        assertOneStatement("update lock_node", nodes -> nodes.end("node"));
+        assertOneStatement("update lock_node", nodes -> nodes.stop("node", 0, 0));
+        assertOneStatement("update lock_node", nodes -> nodes.end("node", 0, 0));
     }
 
     private void assertOneStatement(String begin, Function<NodeRows, ?> work) {

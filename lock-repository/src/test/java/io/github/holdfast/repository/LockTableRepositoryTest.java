@@ -84,12 +84,12 @@ class LockTableRepositoryTest {
 
     private void ended(String id) {
         register(id, LEASE);
-        int stopped = application.call(locks -> application.store().nodes().stop(id));
+        int stopped = application.call(locks -> application.store().nodes().stop(id, 0, 0));
         assertThat(stopped).isEqualTo(1);
     }
 
     private void end(String id) {
-        int ended = application.call(locks -> application.store().nodes().end(id));
+        int ended = application.call(locks -> application.store().nodes().end(id, 0, 0));
         assertThat(ended).isEqualTo(1);
     }
 

@@ -201,9 +201,9 @@ public final class LockRequest {
     }
 
     /**
-     * Disables re-entry. The request waits even for a hold of its own thread or {@linkplain #owner}. It does not wait for one that this
-     * thread has released in an unfinished transaction: that hold goes on, unless it or this request has a {@linkplain #minimumHold minimum
-     * hold} that forbids it.
+     * Disables re-entry. The request waits even for a hold of its own thread or {@linkplain #owner}. It does not wait for a hold without
+     * a chosen owner that this thread has released in its current transaction: that hold goes on, with the rest of its lease, unless it
+     * or this request has a {@linkplain #minimumHold minimum hold} that forbids it.
      */
     public LockRequest notReentrant() {
         return new LockRequest(

@@ -10,7 +10,8 @@ public enum ReleaseOutcome {
 
     /**
      * The release is deferred, because a transaction that ran under the lock is unfinished. The service releases the lock when
-     * all such transactions have ended. If the acquiring thread acquires it again before, the release is cancelled.
+     * all such transactions have ended. Mostly, the release is cancelled if the same thread acquires the lock again
+     * before.
      */
     DEFERRED,
 

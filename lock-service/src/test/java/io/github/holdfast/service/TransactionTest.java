@@ -626,7 +626,6 @@ class TransactionTest {
                         plain.shared().lease(ofMinutes(1))),
                 arguments("shared, after an exclusive one", other, other.shared()),
                 arguments("in order of arrival", other.fair(), other.fair()),
-                arguments("owner", other.owner("us"), other.owner("us")),
                 arguments("owner, re-entrant", other.owner("us"), plain.owner("us")),
                 arguments("unfenced", other.withoutFence(), other),
                 arguments("a short minimum hold is over", other.minimumHold(ofMillis(1)), other));
@@ -639,13 +638,12 @@ class TransactionTest {
             LockHandle before = mine.acquire(first);
             assertThat(before.release()).isEqualTo(ReleaseOutcome.DEFERRED);
             await().atMost(SOON).pollInSameThread().until(() -> isAcquiredAndReleased(next, before.fencingToken()));
-            LockHandle inner = transaction(TransactionDefinition.PROPAGATION_REQUIRES_NEW)
-                    .execute(suspended -> mine.tryAcquire(next).orElseThrow());
+            LockHandle last = mine.tryAcquire(next).orElseThrow();
             assertThat(theirs.tryAcquire(LockRequest.of(REQUEST.name()))).isEmpty();
-            assertThat(inner.isFenced()).isTrue();
-            assertThat(inner.holdCount()).isEqualTo(1);
+            assertThat(last.isFenced()).isTrue();
+            assertThat(last.holdCount()).isEqualTo(1);
             write(1);
-            return inner.release();
+            return last.release();
         }));
         assertThat(written()).isEqualTo(1);
         await().atMost(SOON).until(this::isFree);
@@ -694,14 +692,73 @@ class TransactionTest {
         LockRequest request = LockRequest.of(REQUEST.name()).notReentrant();
         transaction.executeWithoutResult(status -> sneakily(() -> {
             mine.acquire(request).detach().close();
-            transaction(TransactionDefinition.PROPAGATION_REQUIRES_NEW)
-                    .executeWithoutResult(inner ->
-                            mine.tryAcquire(request).orElseThrow().detach().close());
             LockHandle lock = mine.tryAcquire(request).orElseThrow();
             assertThat(lock.release()).isEqualTo(ReleaseOutcome.DEFERRED);
             return null;
         }));
         await().atMost(SOON).until(this::isFree);
+    }
+
+    /** It would not see what the suspended transaction has written. */
+    @Test
+    void aTransactionInsideWaitsForTheOneThatItSuspends() {
+        LockRequest request = LockRequest.of(REQUEST.name()).notReentrant();
+        transaction.executeWithoutResult(status -> sneakily(() -> {
+            mine.acquire(request).close();
+            for (int inside : List.of(
+                    TransactionDefinition.PROPAGATION_REQUIRES_NEW, TransactionDefinition.PROPAGATION_NOT_SUPPORTED)) {
+                transaction(inside)
+                        .executeWithoutResult(
+                                inner -> assertThat(mine.tryAcquire(request)).isEmpty());
+            }
+            mine.tryAcquire(request).orElseThrow().close();
+            return null;
+        }));
+        await().atMost(SOON).until(this::isFree);
+    }
+
+    @Test
+    void aChosenOwnerGoesOnOnlyByReentry() {
+        LockRequest request = LockRequest.of(REQUEST.name()).owner("us").lease(ofMinutes(1));
+        transaction.executeWithoutResult(status -> sneakily(() -> {
+            LockHandle lock = mine.acquire(request);
+            LockHandle others = theirs.acquire(request);
+            lock.close();
+            assertThat(mine.tryAcquire(request.notReentrant()))
+                    .as("another process has the lock for this owner")
+                    .isEmpty();
+            others.close();
+            return null;
+        }));
+        await().atMost(SOON).until(this::isFree);
+    }
+
+    @Test
+    void aShareByLeaseDoesNotGoOnForARequestWithoutOne() {
+        LockRequest request = LockRequest.of(REQUEST.name()).notReentrant().shared();
+        transaction.executeWithoutResult(status -> sneakily(() -> {
+            long token = released(mine.acquire(request.lease(ofMinutes(1))));
+            assertThat(released(mine.tryAcquire(request).orElseThrow())).isNotEqualTo(token);
+            return null;
+        }));
+        await().atMost(SOON).until(this::isFree);
+    }
+
+    @Test
+    void anUnfencedLeaseIsProlongedWhenItsHoldGoesOn() {
+        LockRequest request = LockRequest.of(REQUEST.name()).notReentrant().withoutFence();
+        transaction.executeWithoutResult(status -> sneakily(() -> {
+            long token = released(mine.acquire(request.lease(ofMinutes(1))));
+            LockHandle longer = mine.tryAcquire(request.lease(ofMinutes(30))).orElseThrow();
+            assertThat(longer.remaining()).isGreaterThan(ofMinutes(20));
+            return assertThat(released(longer)).isEqualTo(token);
+        }));
+        await().atMost(SOON).until(this::isFree);
+    }
+
+    private static long released(LockHandle lock) {
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.DEFERRED);
+        return lock.fencingToken();
     }
 
     /** It might not see what the other thread's transaction commits. */

@@ -27,6 +27,8 @@ import net.javacrumbs.shedlock.support.LockException;
  * <p>A lock has the lease {@code lockAtMostFor} and the minimum hold {@code lockAtLeastFor}. Both start at the grant, by the
  * database's clock. The lock is not re-entrant. Its name is a name of Holdfast: an application's own lock of the same name excludes
  * it. Transactions that begin on the locking thread before the unlock commit only if no other owner has got the lock since.
+ * After an unlock inside a transaction, the same thread may lock the name again in that transaction, unless {@code lockAtLeastFor} forbids
+ * it. It then has the rest of the first {@code lockAtMostFor}, or the new one if the provider is {@link #detached}.
  *
  * <p>Immutable: {@link #keepAlive} and {@link #detached} return copies. Thread-safe.
  */

@@ -93,9 +93,11 @@ final class AcquireLoop {
     AttemptResult repeat(Deadline deadline, Function<Deadline, AttemptResult> attempts) throws InterruptedException {
         try (Waiter waiter = access.waiterNotifier().waiter(place)) {
             boolean wasCleared = false;
-            List<DueRelease> due = access.inDoubtWrites().due(name);
+            boolean isLastAttempt = false;
             while (true) {
                 phase.checkAccepting();
+                List<DueRelease> due =
+                        isLastAttempt ? List.of() : access.inDoubtWrites().due(name);
                 if (!place.isFair()) {
                     awaitOffer(deadline);
                 }
@@ -116,8 +118,8 @@ final class AcquireLoop {
                     return attempt;
                 }
                 if (isOver) {
-                    due.forEach(DueRelease::finish);
-                    due = List.of();
+                    finish(due);
+                    isLastAttempt = true;
                     continue;
                 }
                 // After an obstacle was cleared, the next attempt follows at once. After a second obstacle in a row,
@@ -131,6 +133,13 @@ final class AcquireLoop {
                     }
                 }
             }
+        }
+    }
+
+    /** Does releases of this service that refuse the caller. When one has taken long, the others are left to their own threads. */
+    private void finish(List<DueRelease> due) {
+        try (Deadline limit = Deadline.uninterruptible(access.ticker(), HoldRow.WRITE_LIMIT)) {
+            due.stream().takeWhile(release -> !limit.isOver()).forEach(DueRelease::finish);
         }
     }
 

@@ -250,7 +250,7 @@ final class Heartbeat implements AutoCloseable {
         long sentAt = current.beginBeat();
         int beaten = store.inTransaction(
                 timing.period(),
-                () -> store.nodes().beat(current.id(), current.version(), current.nextVersion(), leaseMicros));
+                () -> store.nodes().beat(current.id(), current.version(), current.pendingVersion(), leaseMicros));
         if (beaten == 0) {
             return missed(current);
         }
@@ -293,31 +293,23 @@ final class Heartbeat implements AutoCloseable {
         Runnable loss = holds.lossOf(current);
         current.end(LossCause.EXPIRED);
         loss.run();
-        if (isAlive) {
-            forget(current);
-        } else {
-            retire(current);
-        }
+        retire(current);
         return false;
     }
 
     /**
      * Ends a node that is over by the local clock, so that its locks become free at once. If that fails, they become free at the
-     * end of the node's lease.
+     * end of the node's lease. A node through which a copy of this process beats goes on.
      */
     private void retire(Node over) {
         over.end(over.cause());
-        forget(over);
-        try {
-            store.inTransaction(END_LIMIT, () -> store.nodes().end(over.id()));
-        } catch (StoreException failed) {
-            LOG.debug("Node {} could not be ended: its locks stay held until its lease ends", over.id(), failed);
-        }
-    }
-
-    private void forget(Node over) {
         if (node == over) {
             node = null;
+        }
+        try {
+            store.inTransaction(END_LIMIT, () -> store.nodes().end(over.id(), over.version(), over.pendingVersion()));
+        } catch (StoreException failed) {
+            LOG.debug("Node {} could not be ended: its locks stay held until its lease ends", over.id(), failed);
         }
     }
 
@@ -336,7 +328,8 @@ final class Heartbeat implements AutoCloseable {
                     ticker,
                     END_LIMIT,
                     deadline -> deadline.repeat(() -> store.inTransaction(
-                            deadline.forOneStatement(), () -> store.nodes().stop(last.id()))));
+                            deadline.forOneStatement(),
+                            () -> store.nodes().stop(last.id(), last.version(), last.pendingVersion()))));
         } catch (StoreException failed) {
             LogEvent.NODE_UNENDED
                     .in(LOG.atWarn())

@@ -102,6 +102,7 @@ final class HoldRegistry {
                 .toList();
         for (LeaseHold hold : forgotten) {
             holds.remove(hold);
+            goesOn(hold);
             byName.remove(hold.name(), hold);
             unbind(hold);
         }

@@ -59,9 +59,9 @@ final class HoldTransactions {
         return !unfinished.isEmpty();
     }
 
-    /** Whether there are unfinished transactions, all of them of this thread. */
-    synchronized boolean areOnlyOf(Thread thread) {
-        return isUnfinished() && unfinished.stream().allMatch(scope -> scope.thread() == thread);
+    /** Whether this transaction is unfinished, and no other. */
+    synchronized boolean isOnly(TransactionScope scope) {
+        return unfinished.size() == 1 && unfinished.contains(scope);
     }
 
     /** Begins the release; returns false if it is deferred, because a transaction is unfinished. */

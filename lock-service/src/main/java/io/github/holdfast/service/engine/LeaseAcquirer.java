@@ -36,8 +36,8 @@ final class LeaseAcquirer {
     }
 
     /**
-     * Goes on with a hold whose release waits for transactions of the calling thread. Otherwise, the request would wait for its own
-     * thread.
+     * Goes on with a hold whose release waits for the calling thread's transaction. Otherwise, the request would wait for its own thread. A
+     * chosen owner does not go on, because other processes may hold the lock under that owner.
      *
      * @param permits how many permits the request wants; 0 if it wants a lock
      * @return empty if there is no such hold
@@ -46,7 +46,8 @@ final class LeaseAcquirer {
         for (LeaseHold hold : context.holds().deferred(request.name())) {
             boolean isWanted = hold.permits() == permits
                     && isEnough(hold, request)
-                    && request.owner().equals(hold.chosenOwner());
+                    && !hold.isOwnerChosen()
+                    && request.owner().isEmpty();
             if (isWanted && hold.goOn(request, deadline)) {
                 context.registration().registerAgain(hold, request);
                 return Optional.of(hold.handle());

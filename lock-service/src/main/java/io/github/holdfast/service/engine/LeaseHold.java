@@ -111,11 +111,6 @@ final class LeaseHold {
         return ownerIsChosen;
     }
 
-    /** The owner, if the user chose it. */
-    Optional<String> chosenOwner() {
-        return request.owner();
-    }
-
     /** Whether the hold is neither lost nor being released. */
     boolean isHeld() {
         return !succession.hasBegun() && !lifetime.isLost();
@@ -261,38 +256,45 @@ final class LeaseHold {
     }
 
     /**
-     * Goes on with the hold for a request that is not nested, while its release waits for transactions of the calling thread. The
-     * request would otherwise wait for its own thread. If the release waits for a transaction of another thread too, the request must
-     * wait, because it might not see what that transaction commits.
+     * Goes on with the hold for a request that is not nested, while its release waits for the calling thread's transaction. The request
+     * would otherwise wait for its own thread. If the release waits for another transaction too, also a suspended one of this thread, the
+     * request must wait: it might not see what that transaction commits.
      *
-     * @return false if no such release waits, the hold is lost, or a minimum hold forbids it: that of the hold is not over, or that of the
-     *     request would have to be written
-     * @throws IllegalStateException if the hold has a lease, and the request has none
-     * @throws LockStoreException if another thread writes the row for too long
+     * @return false if no such release waits, the hold is lost, a share lacks the lease or the node that the request wants, or a minimum
+     *     hold forbids it: that of the hold is not over, or that of the request would have to be written
+     * @throws IllegalStateException if the hold is exclusive and has a lease, and the request has none
+     * @throws LockStoreException if the database failed
      * @throws InterruptedException if the deadline is interruptible and the thread was interrupted
      */
     boolean goOn(LockRequest next, Deadline deadline) throws InterruptedException {
+        // First without the lock: a thread that writes the release keeps it until the database answers.
+        if (!canGoOn(next)) {
+            return false;
+        }
         lockWriting(deadline);
         try {
-            if (isOpen()
-                    || !holdTransactions.areOnlyOf(Thread.currentThread())
-                    || lifetime.isLost()
-                    || isKeptFor(next)) {
+            if (!canGoOn(next) || lifetime.isLost()) {
                 return false;
             }
             lifetime.checkReentry(next.lease().orElse(null));
             return reopen(next, deadline);
+        } catch (StoreException failed) {
+            throw new LockStoreException(name(), "was not re-entered", failed);
         } finally {
             writing.unlock();
         }
     }
 
-    private boolean isKeptFor(LockRequest next) {
-        Duration heldFor = Duration.ofNanos(access.ticker().nanoTime() - acquiredAt);
-        return next.minimumHold().isPresent()
-                || request.minimumHold()
-                        .filter(least -> heldFor.compareTo(least) < 0)
-                        .isPresent();
+    private boolean canGoOn(LockRequest next) {
+        boolean isKept = request.minimumHold()
+                .filter(least -> heldFor().compareTo(least) < 0)
+                .isPresent();
+        boolean isTooShort = !isExclusive() && isByLease() && next.lease().isEmpty();
+        return !isOpen()
+                && transactions.isOnlyUnder(this)
+                && !isKept
+                && !isTooShort
+                && next.minimumHold().isEmpty();
     }
 
     /** Cancels a deferred release, and reopens the hold; returns false if no release is deferred, or the hold is lost. */
@@ -309,7 +311,8 @@ final class LeaseHold {
         try {
             // A lease must last as long as the new request says, unless the write would make the commit fail.
             isOpen = !isByLease()
-                    || transactions.isUnder(this)
+                    || ownerIsChosen
+                    || (transactions.isUnder(this) && isToBeFenced())
                     || lifetime.reenter(1, inner.lease().orElse(null), deadline);
         } finally {
             if (!isOpen) {

@@ -1,6 +1,7 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.repository.LockTables.NodeRows;
 import java.security.SecureRandom;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -10,9 +11,6 @@ import org.jspecify.annotations.Nullable;
  * sent. A node that is over never comes back. One thread at a time may write; any thread may read.
  */
 final class Node {
-
-    /** More than others change a node's row between two beats. */
-    private static final long LEAST_STEP = 1 << 16;
 
     private static final SecureRandom RANDOM = new SecureRandom();
 
@@ -40,8 +38,8 @@ final class Node {
     private volatile @Nullable LossCause end;
     private volatile long version;
 
-    /** The version that the next confirmed beat gives to the row. */
-    private volatile long nextVersion = later(0);
+    /** The version that beats without an answer may have written; null if there is none. Not drawn before it is needed. */
+    private volatile @Nullable Long pendingVersion;
 
     /**
      * A node that was just registered.
@@ -78,9 +76,10 @@ final class Node {
         return version;
     }
 
-    /** The version that the next beat is to write. It stays the same until a beat is confirmed, or {@link #moveTo}. */
-    long nextVersion() {
-        return nextVersion;
+    /** The version that a beat without an answer may have written; otherwise the same as {@link #version()}. */
+    long pendingVersion() {
+        Long pending = pendingVersion;
+        return pending == null ? version : pending;
     }
 
     /**
@@ -89,13 +88,9 @@ final class Node {
      * appears after a failover that has undone beats.
      */
     boolean mayBeOwn(long seenVersion) {
-        return seenVersion - version < LEAST_STEP
-                || (seenVersion >= nextVersion && seenVersion - nextVersion < LEAST_STEP);
-    }
-
-    /** A version that a copy of this process would not choose. */
-    private static long later(long version) {
-        return version + LEAST_STEP + (RANDOM.nextLong() >>> 31);
+        long pending = pendingVersion();
+        return seenVersion - version < NodeRows.LEAST_STEP
+                || (seenVersion >= pending && seenVersion - pending < NodeRows.LEAST_STEP);
     }
 
     /** The nanoseconds that the node lives from this local time without another beat; zero or less if it is over. */
@@ -164,9 +159,12 @@ final class Node {
         isDemanded = true;
     }
 
-    /** Begins a beat; returns the local time before it is sent. */
+    /** Begins a beat, which is to write {@link #pendingVersion()}; returns the local time before it is sent. */
     long beginBeat() {
         isFailing = true;
+        if (pendingVersion == null) {
+            pendingVersion = version + NodeRows.LEAST_STEP + (RANDOM.nextLong() >>> 31);
+        }
         attemptAt = ticker.nanoTime();
         return attemptAt;
     }
@@ -186,14 +184,14 @@ final class Node {
         if (sentAt - demandedAt >= 0) {
             isDemanded = false;
         }
-        moveTo(nextVersion);
+        moveTo(pendingVersion());
         return true;
     }
 
     /** Adopts the version in the database. This does not prolong the node's life. */
     void moveTo(long seenVersion) {
         version = seenVersion;
-        nextVersion = later(seenVersion);
+        pendingVersion = null;
     }
 
     /** Ends the node locally: all locks held through it are lost. */

@@ -197,6 +197,11 @@ final class TransactionGuard implements TransactionExecutionListener {
         }
     }
 
+    /** Whether the calling thread's transaction runs under this hold, and no other transaction does. */
+    boolean isOnlyUnder(LeaseHold hold) {
+        return scope().filter(hold.holdTransactions()::isOnly).isPresent();
+    }
+
     /** Whether the calling thread's transaction runs under this hold. */
     boolean isUnder(LeaseHold hold) {
         return scope().filter(scope -> scope.contains(hold)).isPresent();

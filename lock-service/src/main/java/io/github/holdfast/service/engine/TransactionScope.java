@@ -37,7 +37,6 @@ final class TransactionScope implements TransactionSynchronization {
 
     private final TransactionGuard owner;
     private final Kind kind;
-    private final Thread thread = Thread.currentThread();
     private final Set<LeaseHold> holds = new LinkedHashSet<>();
     private final Set<RowHold> rowHolds = new LinkedHashSet<>();
     private final Set<LeaseHold> deferred = new HashSet<>();
@@ -76,10 +75,6 @@ final class TransactionScope implements TransactionSynchronization {
 
     boolean isOf(TransactionGuard transactions) {
         return owner == transactions;
-    }
-
-    Thread thread() {
-        return thread;
     }
 
     boolean isGuarded() {

@@ -134,7 +134,7 @@ final class WaiterTickets {
             }
             isVisible = false;
             long since = earlier == null ? ChronoUnit.MICROS.between(Instant.EPOCH, seenAt) : earlier.since();
-            String id = earlier == null ? newId(node) : earlier.id();
+            String id = earlier != null && isOfNode ? earlier.id() : newId(node);
             Duration limit = atMost.compareTo(LIMIT) < 0 ? atMost : LIMIT;
             try {
                 if (earlier != null && !isOfNode) {
