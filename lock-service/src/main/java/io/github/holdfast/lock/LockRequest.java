@@ -314,7 +314,8 @@ public final class LockRequest {
      * Threads of one service that share a lock without a lease usually have one grant and one fencing token together. Then a thread joins
      * and leaves without a statement. Only the last one deletes the row, and one statement a second looks for exclusive requests.
      *
-     * <p>An exclusive request that waits keeps new shared holders out, so that it gets the lock after the present ones. A thread that
+     * <p>An exclusive request that waits keeps new shared holders out, so that it gets the lock after the present ones. So do not wait,
+     * under a share, for another thread that wants to share the lock too. A thread that
      * holds the lock exclusively can also acquire it shared; that is a nested hold of the exclusive lock. The other way round fails with
      * a {@link LockUpgradeException}.
      *
