@@ -31,10 +31,12 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -89,6 +91,22 @@ class LogEventTest {
         return await().atMost(SOON)
                 .until(() -> logged(event), Optional::isPresent)
                 .orElseThrow();
+    }
+
+    @Test
+    void aCloseSaysForWhichLocksItWaits() throws Exception {
+        LockService mine = services.build(builder -> builder);
+        LockHandle handle = mine.acquire(LockRequest.of("open handle"));
+        CompletableFuture<Void> closing = CompletableFuture.runAsync(() -> mine.close(SOON));
+        awaitLogged(LogEvent.SERVICE_DRAINING);
+        assertThat(log.lines()).anyMatch(line -> line.getFormattedMessage().contains("(1): open handle"));
+        handle.release();
+        closing.get(SOON.toSeconds(), TimeUnit.SECONDS);
+        LockService idle = services.build(builder -> builder);
+        long before = log.lines().size();
+        idle.close(SOON);
+        assertThat(log.lines().stream().skip(before).map(LogEventTest::fields))
+                .noneMatch(fields -> LogEvent.SERVICE_DRAINING.id().equals(fields.get("holdfast.event")));
     }
 
     // Leaks

@@ -198,6 +198,11 @@ final class Heartbeat implements AutoCloseable {
                     .log("The heartbeat failed, and is repeated: {}", failed.getMessage());
             LOG.debug("The heartbeat failed", failed);
         } catch (Throwable failed) {
+            if (closed) {
+                // The application may have closed the persistence unit under a beat.
+                LOG.debug("The last heartbeat failed", failed);
+                return;
+            }
             LogEvent.HEARTBEAT_FAILED.in(LOG.atError()).setCause(failed).log("The heartbeat failed, and is repeated");
         }
     }

@@ -265,9 +265,9 @@ final class HoldRegistry {
         return holds.size();
     }
 
-    /** Whether there is a hold that is not lost and can still be released. */
-    boolean isAnyLeft() {
-        return holds.stream().anyMatch(hold -> !hold.lifetime().isLost() && !hold.isForgotten());
+    /** Returns the holds that are not lost and can still be released. */
+    Stream<LeaseHold> left() {
+        return holds.stream().filter(hold -> !hold.lifetime().isLost() && !hold.isForgotten());
     }
 
     /** Closes the service: refuses further holds, and returns the existing ones. */

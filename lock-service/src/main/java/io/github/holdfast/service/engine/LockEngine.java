@@ -29,6 +29,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.ConfigurableTransactionManager;
 
@@ -400,6 +401,9 @@ public final class LockEngine implements AutoCloseable {
     public void drain(Duration atMost) throws InterruptedException {
         context.phase().drain();
         access().waiterNotifier().beginClosing();
+        if (isInUse() && !atMost.isZero()) {
+            LockLog.draining(inUse(), atMost);
+        }
         try (Deadline deadline = Deadline.interruptible(access().ticker(), atMost)) {
             while (isInUse() && !deadline.isOver()) {
                 deadline.pause(null);
@@ -407,9 +411,26 @@ public final class LockEngine implements AutoCloseable {
         }
     }
 
+    /** The names of the locks that are held or being acquired. */
+    private List<String> inUse() {
+        return Stream.of(
+                        context.holds().left().map(LeaseHold::name),
+                        rowLocks.left().map(RowHold::name),
+                        context.pending().all().stream().map(PendingAcquisition::name))
+                .flatMap(names -> names)
+                .distinct()
+                .sorted()
+                .toList();
+    }
+
     /** Whether a lock is held, or is being acquired. */
     private boolean isInUse() {
-        return !context.pending().all().isEmpty() || context.holds().isAnyLeft() || rowLocks.isAnyLeft();
+        return !context.pending().all().isEmpty() || isAnyLeft();
+    }
+
+    private boolean isAnyLeft() {
+        return context.holds().left().findAny().isPresent()
+                || rowLocks.left().findAny().isPresent();
     }
 
     /** Ends all holds, and then the components; see {@link io.github.holdfast.service.LockService#close()}. */
@@ -417,8 +438,10 @@ public final class LockEngine implements AutoCloseable {
     public void close() {
         List<LeaseHold> holds = context.holds().close();
         access().waiterNotifier().beginClosing();
-        boolean isAnyLeft =
-                !holds.isEmpty() || context.holds().isAnyBound() || rowLocks.isAnyLeft() || rowLocks.isAnyBound();
+        boolean isAnyLeft = !holds.isEmpty()
+                || context.holds().isAnyBound()
+                || rowLocks.left().findAny().isPresent()
+                || rowLocks.isAnyBound();
         rowLocks.close();
         holds.forEach(hold -> hold.lifetime().lose(LossCause.SERVICE_CLOSED));
         if (!context.policy().lockDelay().isZero()) {

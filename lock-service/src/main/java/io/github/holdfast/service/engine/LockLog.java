@@ -8,7 +8,9 @@ import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.PermitRows.LimitChange;
 import io.github.holdfast.service.engine.ServiceSettings.Writers;
+import java.time.Duration;
 import java.time.temporal.ChronoUnit;
+import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -22,6 +24,9 @@ final class LockLog implements LockListener {
     /** The logger is named after the class that users call. */
     private static final Logger LOG = LoggerFactory.getLogger("io.github.holdfast.service.LockService");
 
+    /** How many names a message lists. */
+    private static final int MOST_NAMES = 10;
+
     /** Warns of a loss, except after a close: whoever closes a service that holds locks expects to lose them. */
     @Override
     public void lost(LockLost loss) {
@@ -30,6 +35,18 @@ final class LockLog implements LockListener {
                 .addKeyValue(LogEvent.TOKEN, loss.fencingToken())
                 .addKeyValue(LogEvent.CAUSE, loss.cause().name().toLowerCase(Locale.ROOT))
                 .log("Lock '{}' is lost: {}", loss.lockName(), loss.cause().why());
+    }
+
+    /** Says for which locks a close waits. */
+    static void draining(List<String> names, Duration atMost) {
+        LogEvent.SERVICE_DRAINING
+                .in(LOG.atInfo())
+                .log(
+                        "The lock service is being closed, and waits up to {} for locks that are held or awaited ({}): {}{}",
+                        atMost,
+                        names.size(),
+                        String.join(", ", names.subList(0, Math.min(names.size(), MOST_NAMES))),
+                        names.size() > MOST_NAMES ? ", ..." : "");
     }
 
     /**

@@ -9,6 +9,7 @@ import org.slf4j.spi.LoggingEventBuilder;
  */
 public enum LogEvent {
     SERVICE_STARTED("service.started"),
+    SERVICE_DRAINING("service.draining"),
     LOCK_LOST("lock.lost"),
     LOCK_SUSPECT("lock.suspect"),
     LOCK_TAKEN_OVER("lock.takeover"),

@@ -10,6 +10,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -167,8 +168,9 @@ final class RowLocks {
         }
     }
 
-    boolean isAnyLeft() {
-        return !all.isEmpty();
+    /** Returns the row locks that are not released. */
+    Stream<RowHold> left() {
+        return all.stream();
     }
 
     /** Whether a thread may begin transactions under a row lock, held or lost. */
