@@ -365,14 +365,16 @@ class SemaphoreTest extends TwoServicesContract {
     void noneOfAThousandTransactionsInARowIsRefused(int threadCount) throws Exception {
         SemaphoreRequest only = REQUEST.limit(1);
         for (int round = 0; round < 1000; round++) {
-            books.inTransaction(em -> released(tryAcquire(mine, only).orElseThrow()));
+            acquireAndRelease(only);
             if (threadCount > 1) {
-                threads.submit(() -> books.inTransaction(
-                                em -> released(tryAcquire(mine, only).orElseThrow())))
-                        .get(SOON.toSeconds(), TimeUnit.SECONDS);
+                threads.submit(() -> acquireAndRelease(only)).get(SOON.toSeconds(), TimeUnit.SECONDS);
             }
         }
         await().atMost(SOON).until(() -> holders() == 0);
+    }
+
+    private void acquireAndRelease(SemaphoreRequest request) {
+        books.inTransaction(em -> assertThat(tryAcquire(mine, request)).hasValueSatisfying(SemaphoreTest::released));
     }
 
     @Test

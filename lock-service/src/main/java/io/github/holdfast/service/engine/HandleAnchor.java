@@ -1,6 +1,7 @@
 package io.github.holdfast.service.engine;
 
 import java.lang.ref.WeakReference;
+import org.jspecify.annotations.Nullable;
 
 /** The object to which all handles of a hold refer. It becomes garbage with the last handle. Thread-safe. */
 final class HandleAnchor {
@@ -13,6 +14,14 @@ final class HandleAnchor {
     private WeakReference<Object> anchor = new WeakReference<>(null);
     private boolean isGiven;
     private boolean isDetached;
+
+    /** The stack of the acquisition; null if it is not known. */
+    private volatile @Nullable Throwable acquisition;
+
+    /** What was reported as a leak. Only the thread of the leak detector uses these. */
+    private boolean isLongReported;
+
+    private boolean isDropReported;
 
     /** Returns the object for a new handle. */
     synchronized Object get() {
@@ -36,5 +45,28 @@ final class HandleAnchor {
     /** Whether all handles are garbage. */
     synchronized boolean isGone() {
         return anchor.get() == null;
+    }
+
+    void acquired(Throwable stack) {
+        acquisition = stack;
+    }
+
+    @Nullable
+    Throwable acquisition() {
+        return acquisition;
+    }
+
+    /** Notes that a report is due because of a drop; returns false if there was one. */
+    boolean reportDrop() {
+        boolean isFirst = !isDropReported;
+        isDropReported = true;
+        return isFirst;
+    }
+
+    /** Notes that a report is due because of a long time; returns false if there was one, of whatever kind. */
+    boolean reportLong() {
+        boolean isFirst = !isLongReported && !isDropReported;
+        isLongReported = true;
+        return isFirst;
     }
 }

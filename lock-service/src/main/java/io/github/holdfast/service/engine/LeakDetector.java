@@ -21,39 +21,33 @@ final class LeakDetector {
         this.threshold = threshold;
     }
 
-    /** The acquisition of one hold, and what was reported of it. Only the monitor's thread reports. */
-    static final class Trace {
-
-        private volatile @Nullable Throwable acquisition;
-        private boolean isLongReported;
-        private boolean isDropReported;
-    }
-
     /** Remembers the stack of the calling thread, which has just acquired this hold, if there is a threshold. */
     void acquired(LeaseHold hold) {
         if (threshold != null) {
-            hold.trace().acquisition =
-                    new Throwable("Acquired by thread " + Thread.currentThread().getName());
+            String thread = Thread.currentThread().getName();
+            hold.anchor().acquired(new Throwable("Acquired by thread " + thread));
         }
     }
 
     /** Reports the hold if it leaks. */
     void look(LeaseHold hold) {
-        Trace trace = hold.trace();
-        if (!trace.isDropReported && hold.isDropped()) {
-            trace.isDropReported = true;
-            LockLog.leaked(
+        if (hold.isDropped() && hold.anchor().reportDrop()) {
+            report(
                     hold,
-                    trace.acquisition,
                     "Lock '{}' of thread {} was acquired {} ago, and its handle was dropped without a release: it stays held"
                             + " until its lease or this service ends. Release it, or detach() its handle to keep it");
-        } else if (!trace.isLongReported && isLong(hold)) {
-            trace.isLongReported = true;
-            LockLog.leaked(
-                    hold,
-                    trace.acquisition,
-                    "Lock '{}' of thread {} has been held for {}, longer than the leak detection allows");
+        } else if (isLong(hold) && hold.anchor().reportLong()) {
+            report(hold, "Lock '{}' of thread {} has been held for {}, longer than the leak detection allows");
         }
+    }
+
+    private static void report(LeaseHold hold, String message) {
+        LockLog.leaked(
+                message,
+                hold.grant(),
+                hold.acquiredBy(),
+                hold.heldFor(),
+                hold.anchor().acquisition());
     }
 
     private boolean isLong(LeaseHold hold) {

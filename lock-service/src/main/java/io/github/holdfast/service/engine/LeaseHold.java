@@ -42,7 +42,6 @@ final class LeaseHold {
     private volatile int handlesInMemory;
 
     private final HandleAnchor anchor = new HandleAnchor();
-    private final LeakDetector.Trace trace = new LeakDetector.Trace();
     private volatile boolean isReplaced;
 
     /** A hold that was just granted for this request, with the row that shows the grant. */
@@ -141,9 +140,8 @@ final class LeaseHold {
         return new LeaseHandle(this, context, anchor.get());
     }
 
-    /** What is known of a leak of this hold. */
-    LeakDetector.Trace trace() {
-        return trace;
+    HandleAnchor anchor() {
+        return anchor;
     }
 
     /** How long ago it was granted, or this service was told so. */

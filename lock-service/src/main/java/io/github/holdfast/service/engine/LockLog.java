@@ -5,6 +5,7 @@ import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockListener;
 import io.github.holdfast.lock.LockLost;
 import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.PermitRows.LimitChange;
 import io.github.holdfast.service.engine.ServiceSettings.Writers;
@@ -52,20 +53,21 @@ final class LockLog implements LockListener {
     /**
      * Warns of a leak.
      *
-     * @param acquisition the stack of the acquisition; null if it is not known
      * @param message with places for the name, the thread, and how long the lock has been held
+     * @param thread the thread that has acquired the lock; null if it is not known
+     * @param acquisition the stack of the acquisition; null if it is not known
      */
-    static void leaked(LeaseHold hold, @Nullable Throwable acquisition, String message) {
-        Thread thread = hold.acquiredBy();
+    static void leaked(
+            String message, Grant grant, @Nullable Thread thread, Duration heldFor, @Nullable Throwable acquisition) {
         LogEvent.LOCK_LEAKED
-                .of(hold.name(), LOG.atWarn())
-                .addKeyValue(LogEvent.TOKEN, hold.grant().fencingToken())
+                .of(grant.name(), LOG.atWarn())
+                .addKeyValue(LogEvent.TOKEN, grant.fencingToken())
                 .setCause(acquisition)
                 .log(
                         message,
-                        hold.name(),
+                        grant.name(),
                         thread == null ? "unknown" : thread.getName(),
-                        hold.heldFor().truncatedTo(ChronoUnit.SECONDS));
+                        heldFor.truncatedTo(ChronoUnit.SECONDS));
     }
 
     @Override
