@@ -28,8 +28,8 @@ import org.jspecify.annotations.Nullable;
  * transaction may miss what they commit.
  *
  * <p>Permits are not re-entrant. A thread that holds all permits and waits for another one waits for itself. Permits that were released
- * in a transaction stay held until it ends. If the same thread acquires the same number meanwhile, it gets these again, with their
- * fencing token and their lease, and without a statement. If it acquires another number, it waits for them.
+ * in a transaction stay held until it ends. If the same thread acquires the same number in that transaction, it gets these again, with
+ * their fencing token and their lease, and without a statement. Another number needs permits that are left.
  */
 public final class Semaphore {
 
