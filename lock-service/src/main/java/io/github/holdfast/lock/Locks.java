@@ -137,7 +137,8 @@ public interface Locks {
     ReadWriteLock asReadWriteLock(String name);
 
     /**
-     * Returns the holder of a lock; if it is shared, the holder with the oldest grant.
+     * Returns the holder of a lock; if it is shared, the holder with the oldest grant. When a lease is over, there is no holder any more,
+     * although the lock cannot be acquired before the clock tolerance is over too.
      *
      * @param name as for {@link LockRequest#of}
      * @return empty if the lock is not held
