@@ -70,6 +70,7 @@ class CrashPointCoverageTest {
             "Leadership.name()",
             "Leadership.remaining()",
             "Leadership.term()",
+            "LockAdmin.dropped()",
             "LockAdmin.heartbeatAge()",
             "LockAdmin.process()",
             "LockAdmin.waiters()",
