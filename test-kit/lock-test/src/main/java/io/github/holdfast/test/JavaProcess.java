@@ -168,7 +168,7 @@ public final class JavaProcess implements AutoCloseable {
     }
 
     /**
-     * Waits until the process ends by itself.
+     * Waits until the process ends by itself, and until its output has been read.
      *
      * @param timeout how long to wait at most
      * @return its exit status
@@ -176,10 +176,21 @@ public final class JavaProcess implements AutoCloseable {
      * @throws InterruptedException if this thread is interrupted
      */
     public int waitFor(Duration timeout) throws InterruptedException {
+        long deadline = System.nanoTime() + timeout.toNanos();
         if (!process.waitFor(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
             throw new AssertionError("It runs for longer than " + timeout + ". Its output:\n" + output());
         }
+        awaitEndOfOutput(deadline);
         return process.exitValue();
+    }
+
+    /** The thread that reads the output may be behind. A child of the process may keep the output open, and is not waited for longer. */
+    private synchronized void awaitEndOfOutput(long deadline) throws InterruptedException {
+        long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
+        while (!ended && left > 0) {
+            wait(left);
+            left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
+        }
     }
 
     /** The same as {@link #kill()}. */
