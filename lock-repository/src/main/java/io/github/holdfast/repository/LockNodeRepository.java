@@ -16,6 +16,10 @@ import org.springframework.data.repository.query.Param;
  */
 interface LockNodeRepository extends Repository<LockNode, String>, NodeRows {
 
+    /** Whether no other process beats through the node: the version is one of its service, perhaps after a few writes of others. */
+    String MAY_BE_OWN = "(n.version - :version < " + LEAST_STEP + " or n.version >= :next and n.version - :next < "
+            + LEAST_STEP + ")";
+
     @Override
     @Query(
             "select new io.github.holdfast.repository.LockTables$NodeRows$Snapshot(n, db_clock()) from HoldfastNode n where n.id = :id")
@@ -47,14 +51,9 @@ interface LockNodeRepository extends Repository<LockNode, String>, NodeRows {
     @Modifying
     @Query("""
             update HoldfastNode n set n.ended = true, n.waitsUntil = n.startedAt, n.version = n.version + 1
-            where n.id = :id and n.ended = false
-                and (n.version < :before or n.version >= :next and n.version < :beforeNext)
-            """)
-    int stop(
-            @Param("id") String id,
-            @Param("before") long before,
-            @Param("next") long next,
-            @Param("beforeNext") long beforeNext);
+            where n.id = :id and n.ended = false and
+            """ + MAY_BE_OWN)
+    int stop(@Param("id") String id, @Param("version") long version, @Param("next") long next);
 
     @Override
     @Modifying
@@ -62,14 +61,9 @@ interface LockNodeRepository extends Repository<LockNode, String>, NodeRows {
             update HoldfastNode n
             set n.ended = true, n.version = n.version + 1,
                 n.expiresAt = case when n.expiresAt > db_clock() then db_clock() else n.expiresAt end
-            where n.id = :id and n.ended = false
-                and (n.version < :before or n.version >= :next and n.version < :beforeNext)
-            """)
-    int end(
-            @Param("id") String id,
-            @Param("before") long before,
-            @Param("next") long next,
-            @Param("beforeNext") long beforeNext);
+            where n.id = :id and n.ended = false and
+            """ + MAY_BE_OWN)
+    int end(@Param("id") String id, @Param("version") long version, @Param("next") long next);
 
     @Override
     @Modifying

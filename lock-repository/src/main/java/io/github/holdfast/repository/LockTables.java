@@ -354,23 +354,13 @@ public interface LockTables {
          * @param version the version after the last confirmed heartbeat
          * @param next what a heartbeat without an answer may have written; otherwise the same
          */
-        default int stop(String id, long version, long next) {
-            return stop(id, version + LEAST_STEP, next, next + LEAST_STEP);
-        }
-
-        /** See {@link #stop(String, long, long)}. */
-        int stop(String id, long before, long next, long beforeNext);
+        int stop(String id, long version, long next);
 
         /**
          * Ends a node that its service has given up. Its lease is over then, so that the locks held through it are free. Parameters as of
          * {@link #stop(String, long, long)}.
          */
-        default int end(String id, long version, long next) {
-            return end(id, version + LEAST_STEP, next, next + LEAST_STEP);
-        }
-
-        /** See {@link #end(String, long, long)}. */
-        int end(String id, long before, long next, long beforeNext);
+        int end(String id, long version, long next);
 
         /**
          * Increments a node's version. The node's next heartbeat then fails its compare-and-set, and the node checks its

@@ -15,7 +15,6 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import javax.sql.DataSource;
 import org.hibernate.Session;
-import org.hibernate.SessionFactory;
 import org.hibernate.boot.spi.SessionFactoryOptions;
 import org.hibernate.context.spi.CurrentTenantIdentifierResolver;
 import org.hibernate.engine.jdbc.connections.spi.ConnectionProvider;
@@ -100,7 +99,7 @@ final class StartupCheck {
             return;
         }
         try {
-            openAndClose(factory);
+            IsolatedPersistenceUnit.of(factory, null).createEntityManager().close();
         } catch (RuntimeException refused) {
             throw new IllegalStateException(
                     "The threads of Holdfast cannot open sessions, because "
@@ -109,11 +108,6 @@ final class StartupCheck {
                             + " tables have no tenants",
                     refused);
         }
-    }
-
-    /** By the narrow type: Hibernate 7 has moved the options that its implementor's type returns. */
-    private static void openAndClose(SessionFactory factory) {
-        factory.withOptions().openSession().close();
     }
 
     private @Nullable DataSource poolOfApplication() {

@@ -65,7 +65,7 @@ class LiquibaseSynchronousReplicationTest {
         }
     }
 
-    /** As somebody who knows that no failover will come. */
+    /** A failover would undo this, but none comes in the test. */
     private static void freeOnThePrimary(HikariDataSource pool) throws SQLException {
         try (var connection = pool.getConnection();
                 var statement = connection.createStatement()) {

@@ -74,7 +74,7 @@ final class InDoubtWrites implements AutoCloseable {
     }
 
     /**
-     * A release that was deferred until a transaction ended. It can be done several times at once.
+     * A release that was deferred until a transaction ended. Several threads may finish it at the same time.
      *
      * @param name the name of the lock or the semaphore
      * @param work does the release, or waits for the thread that is doing it; has no effect afterwards
@@ -227,7 +227,10 @@ final class InDoubtWrites implements AutoCloseable {
 
     /** Returns the releases of this name whose transactions have ended, and that are not finished. */
     List<DueRelease> due(String name) {
-        return due.stream().filter(release -> release.name().equals(name)).toList();
+        // Called by each attempt, and mostly there are none.
+        return due.isEmpty()
+                ? List.of()
+                : due.stream().filter(release -> release.name().equals(name)).toList();
     }
 
     private static void logged(Runnable work) {

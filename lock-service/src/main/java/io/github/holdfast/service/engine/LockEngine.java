@@ -402,7 +402,7 @@ public final class LockEngine implements AutoCloseable {
         context.phase().drain();
         access().waiterNotifier().beginClosing();
         if (isInUse() && !atMost.isZero()) {
-            LockLog.draining(inUse(), atMost);
+            LockLog.draining(inUse().distinct().sorted().toList(), atMost);
         }
         try (Deadline deadline = Deadline.interruptible(access().ticker(), atMost)) {
             while (isInUse() && !deadline.isOver()) {
@@ -411,26 +411,18 @@ public final class LockEngine implements AutoCloseable {
         }
     }
 
-    /** The names of the locks that are held or being acquired. */
-    private List<String> inUse() {
-        return Stream.of(
-                        context.holds().left().map(LeaseHold::name),
-                        rowLocks.left().map(RowHold::name),
-                        context.pending().all().stream().map(PendingAcquisition::name))
-                .flatMap(names -> names)
-                .distinct()
-                .sorted()
-                .toList();
-    }
-
     /** Whether a lock is held, or is being acquired. */
     private boolean isInUse() {
-        return !context.pending().all().isEmpty() || isAnyLeft();
+        return inUse().findAny().isPresent();
     }
 
-    private boolean isAnyLeft() {
-        return context.holds().left().findAny().isPresent()
-                || rowLocks.left().findAny().isPresent();
+    /** The names of the locks that are held or being acquired. */
+    private Stream<String> inUse() {
+        return Stream.of(
+                        context.pending().all().stream().map(PendingAcquisition::name),
+                        context.holds().left().map(LeaseHold::name),
+                        rowLocks.left().map(RowHold::name))
+                .flatMap(names -> names);
     }
 
     /** Ends all holds, and then the components; see {@link io.github.holdfast.service.LockService#close()}. */

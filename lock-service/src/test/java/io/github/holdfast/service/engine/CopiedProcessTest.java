@@ -2,7 +2,6 @@ package io.github.holdfast.service.engine;
 
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofMinutes;
-import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.holdfast.lock.LockHandle;
@@ -16,7 +15,6 @@ import io.github.holdfast.service.Services;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
 import jakarta.persistence.EntityManagerFactory;
-import java.time.Duration;
 import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -53,19 +51,7 @@ class CopiedProcessTest {
 
     private LockEngine copy() {
         EntityManagerFactory unit = services.unit(services.patientPoolOver(database.dataSource()));
-        ServiceSettings settings = new ServiceSettings(
-                "",
-                ofSeconds(30),
-                Duration.ZERO,
-                Duration.ZERO,
-                List.of(),
-                null,
-                ofMinutes(7),
-                1,
-                ServiceSettings.Writers.AS_THE_DATABASE_ALLOWS,
-                ServiceSettings.WakeUp.BY_POLLING,
-                null,
-                Ticker.SYSTEM);
+        ServiceSettings settings = FakeTicker.settings(ServiceSettings.WakeUp.BY_POLLING, Ticker.SYSTEM);
         return services.opened(new LockEngine(
                 LockStore.open(unit).cancellingOverdue(Ticker.SYSTEM::nanoTime),
                 CommitGuard.of(unit, null),

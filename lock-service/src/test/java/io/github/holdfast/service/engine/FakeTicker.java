@@ -72,10 +72,9 @@ public final class FakeTicker implements Ticker {
         }
     }
 
-    /** An engine for tests in which nothing is read or written. */
-    @SuppressWarnings("NullAway")
-    LockEngine engineWithoutStore(LockListener... listeners) {
-        ServiceSettings settings = new ServiceSettings(
+    /** Settings for tests of engines, without housekeeping. */
+    static ServiceSettings settings(ServiceSettings.WakeUp wakeUp, Ticker ticker, LockListener... listeners) {
+        return new ServiceSettings(
                 "",
                 Duration.ofSeconds(30),
                 Duration.ZERO,
@@ -85,9 +84,15 @@ public final class FakeTicker implements Ticker {
                 Duration.ofDays(7),
                 1,
                 ServiceSettings.Writers.AS_THE_DATABASE_ALLOWS,
-                ServiceSettings.WakeUp.BY_POLLING,
+                wakeUp,
                 null,
-                this);
+                ticker);
+    }
+
+    /** An engine for tests in which nothing is read or written. */
+    @SuppressWarnings("NullAway")
+    LockEngine engineWithoutStore(LockListener... listeners) {
+        ServiceSettings settings = settings(ServiceSettings.WakeUp.BY_POLLING, this, listeners);
         return new LockEngine(
                 null, null, settings, new ProcessIdentity(""), null, null, new WaiterThread("holdfast-waiters"));
     }

@@ -1,11 +1,9 @@
 package io.github.holdfast.service.engine;
 
 import static io.github.holdfast.service.engine.ServiceSettings.WakeUp.WHERE_POSSIBLE;
-import static io.github.holdfast.service.engine.ServiceSettings.Writers.AS_THE_DATABASE_ALLOWS;
 import static io.github.holdfast.test.TestDatabase.MARIADB;
 import static io.github.holdfast.test.TestDatabase.MYSQL;
 import static io.github.holdfast.test.TestDatabase.POSTGRESQL;
-import static java.time.Duration.ofDays;
 import static java.time.Duration.ofHours;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
@@ -805,19 +803,7 @@ class WakeUpTest {
 
     private LockEngine engineOver(DataSource connections, Ticker ticker) {
         EntityManagerFactory unit = services.unit(services.patientPoolOver(connections));
-        ServiceSettings settings = new ServiceSettings(
-                "",
-                ofSeconds(30),
-                Duration.ZERO,
-                Duration.ZERO,
-                List.of(),
-                null,
-                ofDays(7),
-                1,
-                AS_THE_DATABASE_ALLOWS,
-                WHERE_POSSIBLE,
-                null,
-                ticker);
+        ServiceSettings settings = FakeTicker.settings(WHERE_POSSIBLE, ticker);
         LockStore store = LockStore.open(unit).cancellingOverdue(ticker::nanoTime);
         WaiterThread waiterThread = new WaiterThread("holdfast-waiters");
         LockEngine engine = new LockEngine(
