@@ -4,6 +4,8 @@ import io.github.holdfast.repository.StoreException.Failure;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.hibernate.dialect.Dialect;
 
@@ -181,6 +183,18 @@ public abstract class LockDialect {
      */
     public Optional<String> returnedColumn(String column) {
         return Optional.of(column);
+    }
+
+    /**
+     * Asks the server for settings, and for replication, that are a risk.
+     *
+     * @param connection a connection of the lock operations, without a transaction; remains open
+     * @param tables the names of Holdfast's tables in SQL
+     * @return the risks, each with what causes it
+     * @throws SQLException if the database failed
+     */
+    Map<DatabaseRisk, String> risks(Connection connection, List<String> tables) throws SQLException {
+        return Map.of();
     }
 
     /** How a release wakes waiters on other nodes. */

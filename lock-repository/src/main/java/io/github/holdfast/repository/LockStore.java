@@ -13,10 +13,12 @@ import io.github.holdfast.repository.LockTables.WaiterRows;
 import io.github.holdfast.repository.StoreException.Failure;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
+import jakarta.persistence.PersistenceException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -24,6 +26,7 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
+import org.hibernate.Session;
 import org.hibernate.cfg.AvailableSettings;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.jspecify.annotations.Nullable;
@@ -156,6 +159,31 @@ public final class LockStore implements AutoCloseable {
      */
     public Optional<String> severalWriters() {
         return Optional.ofNullable(severalWriters);
+    }
+
+    /**
+     * Asks the server for settings, and for replication into the tables, that are a risk. Up to four statements.
+     *
+     * @return the risks, each with what causes it and what to do
+     * @throws StoreException if the database failed
+     */
+    public Map<DatabaseRisk, String> risks() {
+        List<String> tables = LockEntity.ENTITIES.stream().map(this::table).toList();
+        try (Session session = transactions.unit().createEntityManager().unwrap(Session.class)) {
+            return session.doReturningWork(connection -> transactions.dialect().risks(connection, tables));
+        } catch (PersistenceException thrown) {
+            throw StoreException.of(transactions.errors().ofStatement(thrown), thrown);
+        }
+    }
+
+    /** Returns the name in SQL, with the schema if the mapping has one. */
+    private String table(Class<?> entity) {
+        return transactions
+                .factory()
+                .getMappingMetamodel()
+                .getEntityDescriptor(entity)
+                .getMappedTableDetails()
+                .getTableName();
     }
 
     /**

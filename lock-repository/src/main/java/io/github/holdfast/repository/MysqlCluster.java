@@ -1,11 +1,8 @@
 package io.github.holdfast.repository;
 
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
-import java.util.HashMap;
-import java.util.Locale;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -24,8 +21,8 @@ enum MysqlCluster {
     /** MySQL's Group Replication in multi-primary mode. */
     GROUP_REPLICATION("Group Replication with several primaries");
 
-    private static final String VARIABLES = "show global variables where variable_name in"
-            + " ('wsrep_on', 'wsrep_provider', 'group_replication_single_primary_mode')";
+    private static final List<String> VARIABLES =
+            List.of("wsrep_on", "wsrep_provider", "group_replication_single_primary_mode");
 
     private final String label;
 
@@ -42,18 +39,7 @@ enum MysqlCluster {
      * @return empty if one server writes. Others may replicate it and take over from it.
      */
     static Optional<MysqlCluster> of(Connection connection) throws SQLException {
-        return of(variables(connection));
-    }
-
-    private static Map<String, String> variables(Connection connection) throws SQLException {
-        Map<String, String> variables = new HashMap<>();
-        try (Statement statement = connection.createStatement();
-                ResultSet result = statement.executeQuery(VARIABLES)) {
-            while (result.next()) {
-                variables.put(result.getString(1).toLowerCase(Locale.ROOT), result.getString(2));
-            }
-        }
-        return variables;
+        return of(MysqlRisks.variables(connection, VARIABLES));
     }
 
     /**

@@ -6,6 +6,7 @@ import java.sql.DatabaseMetaData;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -184,6 +185,11 @@ class MysqlLockDialect extends LockDialect {
                         "select if(sleep(0.002) = 0, timestampdiff(microsecond, now(6), sysdate(6)), 0)")) {
             return result.next() && result.getLong(1) > 0;
         }
+    }
+
+    @Override
+    Map<DatabaseRisk, String> risks(Connection connection, List<String> tables) throws SQLException {
+        return MysqlRisks.of(connection);
     }
 
     @Override

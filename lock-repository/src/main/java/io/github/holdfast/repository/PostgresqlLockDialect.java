@@ -4,6 +4,7 @@ import io.github.holdfast.repository.StoreException.Failure;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -85,6 +86,11 @@ final class PostgresqlLockDialect extends LockDialect {
     @Override
     public void check(Connection connection) throws SQLException {
         ManyClockedDatabase.refuse(connection, "select version()");
+    }
+
+    @Override
+    Map<DatabaseRisk, String> risks(Connection connection, List<String> tables) throws SQLException {
+        return PostgresRisks.of(connection, tables);
     }
 
     /**

@@ -34,4 +34,17 @@ class MysqlClusterTest {
         assertThat(MysqlCluster.of(Map.of("group_replication_single_primary_mode", "ON")))
                 .isEmpty();
     }
+
+    @Test
+    void settingsThatDoNotFlushAreNamed() {
+        assertThat(MysqlRisks.unflushed(
+                        Map.of("innodb_flush_log_at_trx_commit", "1", "sync_binlog", "1", "log_bin", "ON")))
+                .isEmpty();
+        assertThat(MysqlRisks.unflushed(
+                        Map.of("innodb_flush_log_at_trx_commit", "3", "sync_binlog", "0", "log_bin", "OFF")))
+                .isEmpty();
+        assertThat(MysqlRisks.unflushed(
+                        Map.of("innodb_flush_log_at_trx_commit", "2", "sync_binlog", "100", "log_bin", "ON")))
+                .containsExactly("innodb_flush_log_at_trx_commit=2", "sync_binlog=100");
+    }
 }

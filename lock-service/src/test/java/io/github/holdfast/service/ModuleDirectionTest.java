@@ -232,6 +232,7 @@ class ModuleDirectionTest {
                 .as("what other modules need of the store; everything else is hidden, or nested in these")
                 .containsExactlyInAnyOrder(
                         "CommitGuard",
+                        "DatabaseRisk",
                         "Grant",
                         "LockDialect",
                         "LockSchema",

@@ -5,6 +5,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.repository.DatabaseRisk;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.repository.PersistenceUnit;
 import io.github.holdfast.service.engine.ServiceSettings;
@@ -106,7 +107,8 @@ public final class Services implements AutoCloseable {
     }
 
     public LockService build(EntityManagerFactory unit, UnaryOperator<LockServiceBuilder> settings) {
-        return opened(settings.apply(LockService.builder(unit)).build());
+        return opened(settings.apply(LockService.builder(unit).accept(DatabaseRisk.UNFLUSHED_COMMITS))
+                .build());
     }
 
     /** Changes the settings of a service in a way that no method of its builder can. */

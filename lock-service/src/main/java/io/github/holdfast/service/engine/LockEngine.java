@@ -12,6 +12,7 @@ import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.lock.WaiterInfo;
 import io.github.holdfast.repository.CommitGuard;
+import io.github.holdfast.repository.DatabaseRisk;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.LockStore.WakeUpChannel;
 import io.github.holdfast.repository.PermitRows.HolderSnapshot;
@@ -22,11 +23,11 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
+import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -47,14 +48,12 @@ public final class LockEngine implements AutoCloseable {
      *
      * @param store the locks; closed with the engine
      * @param transactionManager the manager whose transactions are guarded; null if there is none
-     * @throws IllegalStateException if the threads of the service could not open sessions
      */
     public static LockEngine start(
             LockStore store,
             CommitGuard guard,
             ServiceSettings settings,
             @Nullable ConfigurableTransactionManager transactionManager) {
-        checkTenant(store);
         store.severalWriters().ifPresent(cluster -> LockLog.severalWriters(cluster, settings.writers()));
         LockStore cancelling = store.cancellingOverdue(settings.ticker()::nanoTime);
         WaiterThread waiterThread = new WaiterThread("holdfast-waiters");
@@ -72,15 +71,18 @@ public final class LockEngine implements AutoCloseable {
         return engine;
     }
 
-    /** Checks it on a thread as those of the service: the calling thread may have a tenant, and hand it down to others. */
-    private static void checkTenant(LockStore store) {
-        Executor thread =
-                task -> DaemonThreads.named("holdfast-start").newThread(task).start();
-        try {
-            CompletableFuture.runAsync(store::checkTenant, thread).join();
-        } catch (CompletionException refused) {
-            throw refused.getCause() instanceof IllegalStateException why ? why : refused;
-        }
+    /**
+     * Checks the database on threads like those of the service: the calling thread may have a tenant, and hand it down to
+     * others.
+     *
+     * @throws IllegalStateException if locks would not be safe there
+     */
+    public static void check(LockStore store, Duration clockTolerance, Set<DatabaseRisk> accepted) {
+        AtomicInteger writer = new AtomicInteger();
+        Executor threads = task -> DaemonThreads.named("holdfast-start-" + writer.incrementAndGet())
+                .newThread(task)
+                .start();
+        new DatabaseCheck(store, clockTolerance, accepted, threads).run();
     }
 
     /**

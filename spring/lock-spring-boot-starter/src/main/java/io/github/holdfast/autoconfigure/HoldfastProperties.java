@@ -1,7 +1,9 @@
 package io.github.holdfast.autoconfigure;
 
 import io.github.holdfast.actuate.LocksEndpoint;
+import io.github.holdfast.repository.DatabaseRisk;
 import java.time.Duration;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
@@ -25,6 +27,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     connection of the process listens as soon as a thread has waited for long
  * @param leakDetection how long a lock may be held without a warning with the stack of its acquisition: 1 second to 365 days; by default
  *     for ever
+ * @param accept the risks of the database that do not stop the start-up
  * @param housekeeping how the lock tables are cleaned
  * @param jpa the persistence unit of the locks
  * @param schema who creates the tables of the locks
@@ -44,6 +47,7 @@ record HoldfastProperties(
         @DefaultValue("false") boolean singleWriter,
         @DefaultValue("true") boolean wakeUp,
         @Nullable Duration leakDetection,
+        @DefaultValue Set<DatabaseRisk> accept,
         @DefaultValue Housekeeping housekeeping,
         @DefaultValue Jpa jpa,
         @DefaultValue Schema schema,

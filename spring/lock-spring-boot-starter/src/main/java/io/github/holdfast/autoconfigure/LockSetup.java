@@ -3,6 +3,7 @@ package io.github.holdfast.autoconfigure;
 import io.github.holdfast.lock.LockListener;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.repository.CommitGuard;
+import io.github.holdfast.repository.DatabaseRisk;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.UnsupportedDatabaseException;
@@ -99,6 +100,7 @@ final class LockSetup {
         if (properties.leakDetection() != null) {
             set("holdfast.leak-detection", properties.leakDetection(), builder::leakDetection);
         }
+        builder.accept(properties.accept().toArray(DatabaseRisk[]::new));
         if (properties.singleWriter()) {
             builder.singleWriter();
         }

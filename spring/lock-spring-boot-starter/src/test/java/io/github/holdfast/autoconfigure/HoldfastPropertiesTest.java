@@ -9,6 +9,7 @@ import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockListener;
 import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.repository.DatabaseRisk;
 import io.github.holdfast.service.LockService;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -17,6 +18,7 @@ import jakarta.persistence.EntityManagerFactory;
 import java.lang.reflect.RecordComponent;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -91,6 +93,17 @@ class HoldfastPropertiesTest {
                 .isInstanceOfSatisfying(
                         InvalidConfigurationPropertyValueException.class,
                         refused -> assertThat(refused.getName()).isEqualTo(name));
+    }
+
+    @Test
+    void risksAreAcceptedByTheNamesInTheMessages() {
+        for (DatabaseRisk risk : DatabaseRisk.values()) {
+            Map<String, String> accept = Map.of("holdfast.accept", "unflushed-commits, " + risk.property());
+            assertThat(new Binder(new MapConfigurationPropertySource(accept))
+                            .bindOrCreate("holdfast", HoldfastProperties.class)
+                            .accept())
+                    .containsExactlyInAnyOrderElementsOf(EnumSet.of(DatabaseRisk.UNFLUSHED_COMMITS, risk));
+        }
     }
 
     private static void use(HoldfastProperties properties) {

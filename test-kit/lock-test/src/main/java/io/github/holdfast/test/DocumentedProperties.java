@@ -98,6 +98,9 @@ public final class DocumentedProperties {
     }
 
     private static String type(String name) throws ClassNotFoundException {
+        if (name.startsWith(SET)) {
+            return "list of " + type(name.substring(SET.length(), name.length() - 1));
+        }
         Class<?> type = Class.forName(name.replaceFirst("<.*", ""));
         Object @Nullable [] constants = type.getEnumConstants();
         if (constants != null) {
@@ -115,6 +118,8 @@ public final class DocumentedProperties {
         }
         return known;
     }
+
+    private static final String SET = "java.util.Set<";
 
     private static final Map<Class<?>, String> KNOWN = Map.of(
             Boolean.class, "boolean",

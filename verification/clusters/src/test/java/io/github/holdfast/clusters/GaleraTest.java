@@ -13,6 +13,7 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.CommitGuard;
+import io.github.holdfast.repository.DatabaseRisk;
 import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.LockSchema;
 import java.time.Duration;
@@ -81,6 +82,20 @@ class GaleraTest {
     /** Whatever was committed on the first node is on the second one. */
     private void awaitApplied() {
         cluster.queryForLong(1, "set statement wsrep_sync_wait = 1 for select count(*) from shop.slow");
+    }
+
+    @Test
+    void aNodeThatDoesNotFlushIsReported() throws InterruptedException {
+        List<String> warnings = Warnings.during(() -> {
+            Shop.on(cluster.url(0), builder -> builder).close();
+            Shop.on(cluster.url(0), builder -> builder.accept(DatabaseRisk.UNFLUSHED_COMMITS))
+                    .close();
+        });
+
+        assertThat(warnings)
+                .singleElement()
+                .asString()
+                .contains("innodb_flush_log_at_trx_commit=0", "holdfast.accept=unflushed-commits");
     }
 
     // The guard

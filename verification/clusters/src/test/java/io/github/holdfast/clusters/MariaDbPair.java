@@ -50,6 +50,10 @@ final class MariaDbPair implements ReplicatedPair {
         }
     }
 
+    MysqlServer replica() {
+        return replica;
+    }
+
     /** Waits until commits are acknowledged. */
     private void awaitReplica() {
         await().atMost(SOON)

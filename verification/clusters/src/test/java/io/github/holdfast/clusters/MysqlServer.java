@@ -132,6 +132,12 @@ final class MysqlServer implements AutoCloseable {
         return port;
     }
 
+    /** What leads the application to this server. */
+    String url() {
+        return "jdbc:" + scheme + "://" + address()
+                + "/holdfast?user=holdfast&password=holdfast&useSSL=false&allowPublicKeyRetrieval=true";
+    }
+
     private Connection connect() throws SQLException {
         return DriverManager.getConnection(
                 "jdbc:" + scheme + "://" + address()

@@ -69,6 +69,11 @@ final class PostgresServer implements AutoCloseable {
         configure("synchronous_standby_names = 'standby'");
     }
 
+    /** Writes what logical replication needs to its log. */
+    void replicateLogically() {
+        configure("wal_level = logical");
+    }
+
     private void configure(String line) {
         write("postgresql.auto.conf", line + "\n");
     }
