@@ -13,6 +13,10 @@ public final class Elections implements AutoCloseable {
 
     private final LockEngine engine;
     private final Set<LeaderElection> underWay = ConcurrentHashMap.newKeySet();
+
+    /** Those that the service has ended, and not their user. */
+    private final Set<LeaderElection> ended = ConcurrentHashMap.newKeySet();
+
     private volatile boolean isStopped;
 
     private Elections(LockEngine engine) {
@@ -58,6 +62,11 @@ public final class Elections implements AutoCloseable {
         underWay.remove(election);
     }
 
+    /** Forgets an election that its user has closed. */
+    void forget(LeaderElection election) {
+        ended.remove(election);
+    }
+
     /** Returns the names of the elections in which the service has a candidate. */
     public Set<String> names() {
         return underWay.stream().map(LeaderElection::name).collect(Collectors.toSet());
@@ -74,7 +83,17 @@ public final class Elections implements AutoCloseable {
     /** Lets all leaders resign, and all candidates give up. It does not wait for them. */
     public void stop() {
         isStopped = true;
-        underWay.forEach(LeaderElection::stop);
+        underWay.forEach(election -> {
+            ended.add(election);
+            election.stop();
+        });
+    }
+
+    /** Lets elections be created again, and those that the service has ended be started again. */
+    public void reopen() {
+        isStopped = false;
+        ended.forEach(LeaderElection::reopen);
+        ended.clear();
     }
 
     /** As {@link #stop}; waits for each election as {@link LeaderElection#close} does. */

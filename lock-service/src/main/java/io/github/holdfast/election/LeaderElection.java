@@ -51,7 +51,7 @@ public final class LeaderElection implements AutoCloseable {
     private final LockEngine engine;
     private final Elections underWay;
     private final ElectionRequest request;
-    private final Candidate candidate;
+    private volatile Candidate candidate;
     private volatile @Nullable Term current;
 
     /** Counted down when the thread that campaigns has ended; null if there is none. */
@@ -86,7 +86,8 @@ public final class LeaderElection implements AutoCloseable {
     /**
      * Makes this node a candidate. A thread of the election waits for the leadership, again and again, until the election is closed.
      *
-     * @throws IllegalStateException if the election was started before, or is closed, or the service is
+     * @throws IllegalStateException if the election was started before, or is closed, or the service is. After the service was {@linkplain
+     *     io.github.holdfast.service.LockService#reopen opened again}, the election can be started again
      */
     public void start() {
         start(new NoCallbacks());
@@ -100,10 +101,11 @@ public final class LeaderElection implements AutoCloseable {
     public void start(LeaderCallbacks callbacks) {
         Objects.requireNonNull(callbacks, "callbacks");
         CountDownLatch ended = beginCampaign();
+        Candidate candidate = this.candidate;
         ScheduledExecutorService thread = LockEngine.scheduler(THREAD_NAME);
         thread.execute(() -> {
             try {
-                campaign(callbacks);
+                campaign(candidate, callbacks);
             } finally {
                 underWay.remove(this);
                 ended.countDown();
@@ -127,21 +129,21 @@ public final class LeaderElection implements AutoCloseable {
         return begun;
     }
 
-    private void campaign(LeaderCallbacks callbacks) {
+    private void campaign(Candidate candidate, LeaderCallbacks callbacks) {
         ScheduledExecutorService watch = LockEngine.scheduler(WATCH_NAME);
         try {
-            campaign(callbacks, watch);
+            campaign(candidate, callbacks, watch);
         } finally {
             watch.shutdownNow();
         }
     }
 
-    private void campaign(LeaderCallbacks callbacks, ScheduledExecutorService watch) {
+    private void campaign(Candidate candidate, LeaderCallbacks callbacks, ScheduledExecutorService watch) {
         while (!candidate.isClosed()) {
             try {
                 Optional<LockHandle> lock = candidate.await();
                 if (lock.isPresent()) {
-                    lead(lock.get(), callbacks, watch);
+                    lead(candidate, lock.get(), callbacks, watch);
                 }
             } catch (InterruptedException ofNobody) {
                 LeaderLog.interrupted(name(), ofNobody);
@@ -153,9 +155,9 @@ public final class LeaderElection implements AutoCloseable {
         }
     }
 
-    private void lead(LockHandle lock, LeaderCallbacks callbacks, ScheduledExecutorService watch) {
+    private void lead(Candidate candidate, LockHandle lock, LeaderCallbacks callbacks, ScheduledExecutorService watch) {
         try {
-            begin(lock, callbacks, watch).lead();
+            begin(candidate, lock, callbacks, watch).lead();
         } finally {
             current = null;
             ReleaseOutcome unused = lock.release();
@@ -163,7 +165,8 @@ public final class LeaderElection implements AutoCloseable {
         candidate.rest(request.retryAfterEnd());
     }
 
-    private Term begin(LockHandle lock, LeaderCallbacks callbacks, ScheduledExecutorService watch) {
+    private Term begin(
+            Candidate candidate, LockHandle lock, LeaderCallbacks callbacks, ScheduledExecutorService watch) {
         Term term = new Term(lock, request, callbacks, watch);
         current = term;
         // Either this thread sees the close, or the closing thread sees the term.
@@ -193,9 +196,10 @@ public final class LeaderElection implements AutoCloseable {
     }
 
     private <E extends Exception> void leadDuring(Work<E> work) throws E, InterruptedException {
+        Candidate candidate = this.candidate;
         ScheduledExecutorService watch = LockEngine.scheduler(WATCH_NAME);
         try (LockHandle lock = candidate.await().orElseThrow(this::closed)) {
-            Term term = begin(lock, new NoCallbacks(), watch);
+            Term term = begin(candidate, lock, new NoCallbacks(), watch);
             try {
                 term.leadDuring(() -> work.lead(term));
             } finally {
@@ -268,8 +272,15 @@ public final class LeaderElection implements AutoCloseable {
      */
     @Override
     public void close() {
+        underWay.forget(this);
         stop();
         awaitEnd();
+    }
+
+    /** Lets this node be a candidate again, after the service has ended the election with itself. */
+    synchronized void reopen() {
+        candidate = new Candidate(engine, request);
+        campaign = null;
     }
 
     /** Closes the election, and does not wait. */

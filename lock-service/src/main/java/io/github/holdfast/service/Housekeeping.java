@@ -7,7 +7,6 @@ import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.Locks;
-import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.LockStore.LockPages;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.LockAdmin.HousekeepingReport;
@@ -69,30 +68,38 @@ final class Housekeeping implements AutoCloseable {
 
     private final Locks locks;
     private final LockEngine engine;
-    private final LockStore store;
     private final Duration retention;
     private final Duration lockDelay;
     private final Duration clockTolerance;
-    private final ScheduledExecutorService thread;
+    private final @Nullable Duration period;
+    private ScheduledExecutorService thread;
 
     Housekeeping(Locks locks, LockEngine engine, ServiceSettings settings) {
         this.locks = locks;
         this.engine = engine;
-        this.store = engine.store();
         this.retention = settings.retention();
         this.lockDelay = settings.lockDelay();
         this.clockTolerance = settings.clockTolerance();
-        thread = LockEngine.scheduler("holdfast-housekeeping");
-        schedule(settings.housekeepingPeriod());
+        this.period = settings.housekeepingPeriod();
+        thread = schedule();
     }
 
     /** Schedules the work. The first delay is random, so that services that start together do not run it together. */
-    private void schedule(@Nullable Duration period) {
+    private ScheduledExecutorService schedule() {
+        ScheduledExecutorService scheduled = LockEngine.scheduler("holdfast-housekeeping");
         if (period != null) {
             long nanos = period.toNanos();
             long first = ThreadLocalRandom.current().nextLong(nanos / 2, nanos + 1);
-            var unused = thread.scheduleWithFixedDelay(
+            var unused = scheduled.scheduleWithFixedDelay(
                     () -> runInTurn(period.dividedBy(2)), first, nanos, TimeUnit.NANOSECONDS);
+        }
+        return scheduled;
+    }
+
+    /** Schedules the work again after a close. */
+    synchronized void reopen() {
+        if (thread.isShutdown()) {
+            thread = schedule();
         }
     }
 
@@ -148,7 +155,7 @@ final class Housekeeping implements AutoCloseable {
     }
 
     private LockPages table() {
-        return store.pages();
+        return engine.store().pages();
     }
 
     private List<String> overdueNodes(String after) {
@@ -182,7 +189,7 @@ final class Housekeeping implements AutoCloseable {
     private int endNodes(List<String> ids) {
         int ended = 0;
         for (String id : ids) {
-            ended += decided(() -> store.nodes().endIfOverdue(id, clockTolerance)) ? 1 : 0;
+            ended += decided(() -> engine.store().nodes().endIfOverdue(id, clockTolerance)) ? 1 : 0;
         }
         return ended;
     }
@@ -196,14 +203,14 @@ final class Housekeeping implements AutoCloseable {
     }
 
     private List<LockHolder> deadHolders(LockRun.Key after) {
-        return store.permits().dead(clockTolerance, after.name(), after.fencingToken(), PAGE);
+        return engine.store().permits().dead(clockTolerance, after.name(), after.fencingToken(), PAGE);
     }
 
     private int removeHolders(LockHandle lock, List<LockHolder> dead) {
         int removed = 0;
         for (LockHolder holder : dead) {
             lock.ensureValidFor(REMOVAL);
-            removed += orNextTime(REMOVAL, () -> store.permits().removeDead(holder, clockTolerance) ? 1 : 0);
+            removed += orNextTime(REMOVAL, () -> engine.store().permits().removeDead(holder, clockTolerance) ? 1 : 0);
         }
         return removed;
     }
@@ -218,7 +225,7 @@ final class Housekeeping implements AutoCloseable {
 
     private List<LockRun> abandonedRuns(LockRun.Key after) {
         long graceMicros = -STATEMENT.plus(clockTolerance).toNanos() / 1000;
-        return store.runs().abandoned(after.name(), after.fencingToken(), graceMicros, PAGE);
+        return engine.store().runs().abandoned(after.name(), after.fencingToken(), graceMicros, PAGE);
     }
 
     private int loseRuns(List<LockRun> runs) {
@@ -226,7 +233,7 @@ final class Housekeeping implements AutoCloseable {
         int count = orNextTime(() -> {
             lost.clear();
             runs.stream()
-                    .filter(run -> store.runs().lose(run.name(), run.fencingToken(), null))
+                    .filter(run -> engine.store().runs().lose(run.name(), run.fencingToken(), null))
                     .forEach(lost::add);
             return lost.size();
         });
@@ -237,7 +244,7 @@ final class Housekeeping implements AutoCloseable {
     }
 
     private List<LockRun> oldRuns(LockRun.Key after) {
-        return store.runs().old(sinceMicros(), SINCE_LONGEST_MICROS, after.name(), after.fencingToken(), PAGE);
+        return engine.store().runs().old(sinceMicros(), SINCE_LONGEST_MICROS, after.name(), after.fencingToken(), PAGE);
     }
 
     private int purgeRuns(List<LockRun> runs) {
@@ -245,7 +252,7 @@ final class Housekeeping implements AutoCloseable {
                 .collect(Collectors.groupingBy(
                         LockRun::name, Collectors.mapping(LockRun::fencingToken, Collectors.toList())));
         return orNextTime(() -> tokens.entrySet().stream()
-                .mapToInt(ofName -> store.runs().purge(ofName.getKey(), ofName.getValue()))
+                .mapToInt(ofName -> engine.store().runs().purge(ofName.getKey(), ofName.getValue()))
                 .sum());
     }
 
@@ -272,7 +279,7 @@ final class Housekeeping implements AutoCloseable {
     }
 
     private <T> T decided(Supplier<T> work) {
-        return engine.untilDecided(STATEMENT, () -> store.inTransaction(STATEMENT, work));
+        return engine.untilDecided(STATEMENT, () -> engine.store().inTransaction(STATEMENT, work));
     }
 
     private int batch(List<LockEntity> candidates, ToIntFunction<List<String>> work) {
@@ -293,7 +300,7 @@ final class Housekeeping implements AutoCloseable {
 
     private int orNextTime(Duration limit, Supplier<Integer> work) {
         try {
-            return store.inTransaction(limit, work);
+            return engine.store().inTransaction(limit, work);
         } catch (StoreException failed) {
             if (!failed.failure().isTransient()) {
                 throw failed;
@@ -305,7 +312,7 @@ final class Housekeeping implements AutoCloseable {
 
     /** Stops the schedule. Work in progress continues until its next batch. */
     @Override
-    public void close() {
+    public synchronized void close() {
         thread.shutdown();
     }
 }

@@ -7,9 +7,11 @@ import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockHandles;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.Locks;
 import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.semaphore.Semaphore;
 import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.service.engine.GrantStep;
@@ -274,13 +276,31 @@ public final class LockService implements Locks, AutoCloseable {
      * there is a {@linkplain LockServiceBuilder#lockDelay lock delay}, so does the release of each lock without a lease. If the
      * database does not answer, the locks stay held until their leases, and the node's lease, are over.
      *
-     * <p>Transactions under these locks do not commit. Neither do transactions that a thread begins before it has released its
-     * handles. A second call does nothing. This method does not close the {@code EntityManagerFactory}.
+     * <p>When another owner has been granted one of these locks, transactions under it do not commit. Neither do transactions that a
+     * thread begins before it has released its handle. A second call does nothing. {@link #reopen} opens the service again. This method does not close the {@code EntityManagerFactory}.
      */
     @Override
     public void close() {
         elections.close();
         housekeeping.close();
         engine.close();
+    }
+
+    /**
+     * Opens the service again after it was closed, as a new node, with the same settings. It is for frameworks that stop an application
+     * and start it again, before and after a checkpoint of the process for example. What was held before stays lost, and its handles stay
+     * lost. Objects of this service can be used again: its {@linkplain #admin() admin}, its tasks and semaphores. Its elections can be
+     * started again. On PostgreSQL it costs one statement. It does nothing if the service is open. Do not call it during {@link #close}.
+     *
+     * @throws LockStoreException if the database is unreachable. The service is closed then
+     */
+    public void reopen() {
+        try {
+            engine.reopen();
+        } catch (StoreException failed) {
+            throw new LockStoreException("The lock service was not opened again", failed);
+        }
+        elections.reopen();
+        housekeeping.reopen();
     }
 }

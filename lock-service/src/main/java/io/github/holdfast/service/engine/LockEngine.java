@@ -8,13 +8,10 @@ import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.Locks;
-import io.github.holdfast.lock.LossCause;
-import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.lock.WaiterInfo;
 import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.DatabaseRisk;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.LockStore.WakeUpChannel;
 import io.github.holdfast.repository.PermitRows.HolderSnapshot;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
@@ -30,23 +27,19 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.ConfigurableTransactionManager;
 
 /** The components that acquire, keep and release the locks of one service. It starts, wires and ends them. Thread-safe. */
 public final class LockEngine implements AutoCloseable {
 
-    private final HoldContext context;
-    private final RowLocks rowLocks;
-    private final ExpiryMonitor monitor;
-    private final LeaseAcquirer leaseAcquirer;
-    private final RowAcquirer rowAcquirer;
+    private final Supplier<EngineComponents> opened;
+    private volatile EngineComponents components;
 
     /**
      * Starts the components.
      *
-     * @param store the locks; closed with the engine
+     * @param store the locks
      * @param transactionManager the manager whose transactions are guarded; null if there is none
      */
     public static LockEngine start(
@@ -55,18 +48,7 @@ public final class LockEngine implements AutoCloseable {
             ServiceSettings settings,
             @Nullable ConfigurableTransactionManager transactionManager) {
         store.severalWriters().ifPresent(cluster -> LockLog.severalWriters(cluster, settings.writers()));
-        LockStore cancelling = store.cancellingOverdue(settings.ticker()::nanoTime);
-        WaiterThread waiterThread = new WaiterThread("holdfast-waiters");
-        // This may need the database, so it comes before the first component with threads that somebody must end.
-        WakeUpChannel channel = cancelling.wakeUpChannel(waiterThread::hint).orElse(null);
-        LockEngine engine = new LockEngine(
-                cancelling,
-                guard,
-                settings,
-                new ProcessIdentity(settings.application()),
-                transactionManager,
-                channel,
-                waiterThread);
+        LockEngine engine = new LockEngine(() -> EngineComponents.start(store, guard, settings, transactionManager));
         LockLog.started(store, engine.access().waiterNotifier().isWoken());
         return engine;
     }
@@ -86,77 +68,25 @@ public final class LockEngine implements AutoCloseable {
     }
 
     /**
-     * Starts the components.
+     * Opens the engine.
      *
-     * @param identity describes this process
-     * @param transactionManager the manager whose transactions are guarded; null if there is none
-     * @param channel the channel of wake-ups; null if the database has none
-     * @param waiterThread the thread on which the channel wakes others
+     * @param opened starts the components, at once and when the engine is opened again
      */
-    LockEngine(
-            LockStore store,
-            CommitGuard guard,
-            ServiceSettings settings,
-            ProcessIdentity identity,
-            @Nullable ConfigurableTransactionManager transactionManager,
-            @Nullable WakeUpChannel channel,
-            WaiterThread waiterThread) {
-        Ticker ticker = settings.ticker();
-        ListenerDispatcher listeners = new ListenerDispatcher(settings.listeners());
-        ServicePhase phase = new ServicePhase(this::isHeldByCurrentThread);
-        PendingAcquisitions pending = new PendingAcquisitions();
-        HoldRegistry holds = new HoldRegistry(phase);
-        InDoubtWrites inDoubtWrites = new InDoubtWrites(store, ticker);
-        Heartbeat heartbeat = new Heartbeat(
-                store,
-                NodeTiming.ofLease(settings.nodeLease()),
-                ticker,
-                new Reconciliation(store, holds, pending, inDoubtWrites),
-                listeners,
-                identity.process());
-        LocalQueue queue = new LocalQueue(ticker);
-        LockAccess access = new LockAccess(
-                store,
-                inDoubtWrites,
-                new FreeRowCache(),
-                queue,
-                new WaiterNotifier(channel, waiterThread, settings, store, heartbeat, inDoubtWrites, queue),
-                ticker);
-        rowLocks = new RowLocks(store, settings.maxRowLocks(), settings.writers());
-        monitor = new ExpiryMonitor(
-                holds.all(),
-                ticker,
-                new HoldRecheck(holds, heartbeat, inDoubtWrites),
-                new LeakDetector(settings.leakDetection()));
-        TransactionGuard transactions = new TransactionGuard(guard, holds, rowLocks, listeners);
-        context = new HoldContext(
-                access,
-                phase,
-                pending,
-                heartbeat,
-                holds,
-                transactions,
-                listeners,
-                new TakeoverPolicy(settings.lockDelay(), settings.clockTolerance()),
-                identity,
-                new HoldRegistration(holds, transactions, monitor));
-        leaseAcquirer = new LeaseAcquirer(context, rowLocks);
-        rowAcquirer = new RowAcquirer(context, rowLocks);
-        if (transactionManager != null) {
-            context.transactions().listenTo(transactionManager);
-        }
+    LockEngine(Supplier<EngineComponents> opened) {
+        this.opened = opened;
+        components = opened.get();
     }
 
     HoldContext context() {
-        return context;
+        return components.context();
     }
 
     LockAccess access() {
-        return context.access();
+        return context().access();
     }
 
     ExpiryMonitor monitor() {
-        return monitor;
+        return components.monitor();
     }
 
     /**
@@ -166,21 +96,23 @@ public final class LockEngine implements AutoCloseable {
      * @throws InterruptedException if the deadline is interruptible and the thread was interrupted; nothing is held then
      */
     AcquireResult acquire(LockRequest request, GrantStep step, Deadline deadline) throws InterruptedException {
-        context.phase().checkAccepting();
+        context().phase().checkAccepting();
         if (request.isRowLock()) {
-            rowLocks.checkSeenByAll(request.name());
+            components.rowLocks().checkSeenByAll(request.name());
         }
-        context.transactions().checkFence(request);
+        context().transactions().checkFence(request);
         Optional<LockHandle> entered = reenter(request, step, deadline);
         if (entered.isPresent()) {
             return new AcquireResult(request.name(), entered, null, deadline.elapsed());
         }
-        ListenerDispatcher listeners = context.listeners();
+        ListenerDispatcher listeners = context().listeners();
         listeners.tell(listener -> listener.acquiring(request));
         try {
             return request.isRowLock()
-                    ? rowAcquirer.acquire(request, deadline)
-                    : leaseAcquirer.acquire(leaseAcquirer.acquisition(request, step), request, deadline);
+                    ? components.rowAcquirer().acquire(request, deadline)
+                    : components
+                            .leaseAcquirer()
+                            .acquire(components.leaseAcquirer().acquisition(request, step), request, deadline);
         } catch (LockStoreException | LockLostException | LockDeadlockException | InterruptedException failed) {
             listeners.tell(listener -> listener.failed(request.name(), deadline.elapsed(), failed));
             throw failed;
@@ -193,10 +125,12 @@ public final class LockEngine implements AutoCloseable {
     private Optional<LockHandle> reenter(LockRequest request, GrantStep step, Deadline deadline)
             throws InterruptedException {
         if (request.isRowLock()) {
-            return rowAcquirer.reenter(request);
+            return components.rowAcquirer().reenter(request);
         }
-        Optional<LockHandle> entered = leaseAcquirer.reenter(request, deadline);
-        return entered.isPresent() || step != GrantStep.NONE ? entered : leaseAcquirer.goOn(request, 0, deadline);
+        Optional<LockHandle> entered = components.leaseAcquirer().reenter(request, deadline);
+        return entered.isPresent() || step != GrantStep.NONE
+                ? entered
+                : components.leaseAcquirer().goOn(request, 0, deadline);
     }
 
     /** Acquires a lock, and waits for it as long as the request says. {@link Locks#acquire} documents the exceptions. */
@@ -261,16 +195,16 @@ public final class LockEngine implements AutoCloseable {
 
     private AcquireResult acquire(PermitRequest request, Deadline deadline) throws InterruptedException {
         LockRequest lock = request.lock();
-        context.phase().checkAccepting();
-        context.transactions().checkFence(lock);
-        Optional<LockHandle> entered = leaseAcquirer.goOn(lock, request.permits(), deadline);
+        context().phase().checkAccepting();
+        context().transactions().checkFence(lock);
+        Optional<LockHandle> entered = components.leaseAcquirer().goOn(lock, request.permits(), deadline);
         if (entered.isPresent()) {
             return new AcquireResult(lock.name(), entered, null, deadline.elapsed());
         }
-        ListenerDispatcher listeners = context.listeners();
+        ListenerDispatcher listeners = context().listeners();
         listeners.tell(listener -> listener.acquiring(lock));
         try {
-            return leaseAcquirer.acquire(leaseAcquirer.acquisition(request), lock, deadline);
+            return components.leaseAcquirer().acquire(components.leaseAcquirer().acquisition(request), lock, deadline);
         } catch (LockStoreException | LockLostException | InterruptedException failed) {
             listeners.tell(listener -> listener.failed(lock.name(), deadline.elapsed(), failed));
             throw failed;
@@ -293,7 +227,7 @@ public final class LockEngine implements AutoCloseable {
      * @throws StoreException if the database failed
      */
     public Optional<LockInfo> forceRelease(String name, Predicate<LockInfo> isMeant, String reason) {
-        return new ForcedRelease(context, context.identity().current(), name, isMeant, reason).release();
+        return new ForcedRelease(context(), context().identity().current(), name, isMeant, reason).release();
     }
 
     /**
@@ -304,7 +238,7 @@ public final class LockEngine implements AutoCloseable {
      * @throws StoreException if the database failed
      */
     public OptionalInt setLimit(String semaphore, int limit, String reason) {
-        return new SemaphoreChanges(context).setLimit(semaphore, limit, reason);
+        return new SemaphoreChanges(context()).setLimit(semaphore, limit, reason);
     }
 
     /**
@@ -315,7 +249,7 @@ public final class LockEngine implements AutoCloseable {
      * @throws StoreException if the database failed
      */
     public Optional<HolderSnapshot> forceReleasePermits(String semaphore, long fencingToken, String reason) {
-        return new SemaphoreChanges(context).forceRelease(semaphore, fencingToken, reason);
+        return new SemaphoreChanges(context()).forceRelease(semaphore, fencingToken, reason);
     }
 
     /** Returns the locks in the database. */
@@ -361,106 +295,49 @@ public final class LockEngine implements AutoCloseable {
      * @throws IllegalStateException if it is closed
      */
     public void checkOpen() {
-        context.phase().checkOpen();
+        context().phase().checkOpen();
     }
 
     /** Returns how many acquisitions are under way. */
     public int waiting() {
-        return context.pending().all().size();
+        return context().pending().all().size();
     }
 
     /** Returns how many locks and permits are held whose handles were dropped without a release. */
     public int dropped() {
-        return LeakDetector.dropped(context.holds().all());
+        return LeakDetector.dropped(context().holds().all());
     }
 
     /** Returns the acquisitions under way. */
     public List<WaiterInfo> waiters() {
-        return context.pending().all().stream().map(PendingAcquisition::info).toList();
+        return context().pending().all().stream().map(PendingAcquisition::info).toList();
     }
 
     /** Returns how long ago the last confirmed heartbeat was sent; empty if there is no node. */
     public Optional<Duration> heartbeatAge() {
-        return context.heartbeat().age();
+        return context().heartbeat().age();
     }
 
     /** Returns the description of this process in the holder of a lock. */
     public String process() {
-        return context.identity().process();
+        return context().identity().process();
     }
 
-    private boolean isHeldByCurrentThread() {
-        return context.holds().ofCurrentThread().stream().anyMatch(hold -> !hold.isForgotten())
-                || rowLocks.ofCurrentThread().stream().anyMatch(hold -> !hold.isForgotten());
-    }
-
-    /**
-     * Waits until no lock is held or being acquired. From here on, only threads that hold a lock may acquire others.
-     *
-     * @param atMost the longest wait
-     * @throws InterruptedException if the thread was interrupted
-     */
+    /** See {@link EngineComponents#drain}. */
     public void drain(Duration atMost) throws InterruptedException {
-        context.phase().drain();
-        access().waiterNotifier().beginClosing();
-        if (isInUse() && !atMost.isZero()) {
-            LockLog.draining(inUse().distinct().sorted().toList(), atMost);
-        }
-        try (Deadline deadline = Deadline.interruptible(access().ticker(), atMost)) {
-            while (isInUse() && !deadline.isOver()) {
-                deadline.pause(null);
-            }
-        }
-    }
-
-    /** Whether a lock is held, or is being acquired. */
-    private boolean isInUse() {
-        return inUse().findAny().isPresent();
-    }
-
-    /** The names of the locks that are held or being acquired. */
-    private Stream<String> inUse() {
-        return Stream.of(
-                        context.pending().all().stream().map(PendingAcquisition::name),
-                        context.holds().left().map(LeaseHold::name),
-                        rowLocks.left().map(RowHold::name))
-                .flatMap(names -> names);
+        components.drain(atMost);
     }
 
     /** Ends all holds, and then the components; see {@link io.github.holdfast.service.LockService#close()}. */
     @Override
     public void close() {
-        List<LeaseHold> holds = context.holds().close();
-        access().waiterNotifier().beginClosing();
-        boolean isAnyLeft = !holds.isEmpty()
-                || context.holds().isAnyBound()
-                || rowLocks.left().findAny().isPresent()
-                || rowLocks.isAnyBound();
-        rowLocks.close();
-        holds.forEach(hold -> hold.lifetime().lose(LossCause.SERVICE_CLOSED));
-        if (!context.policy().lockDelay().isZero()) {
-            // Locks that are still held through an ended node count as left by a dead holder, and get the lock delay.
-            release(holds, hold -> !hold.isByLease());
-        }
-        context.heartbeat().close();
-        release(holds, LeaseHold::isByLease);
-        access().waiterNotifier().close();
-        // A transaction under a lock that the close has ended must not commit, even if it begins later.
-        if (!isAnyLeft) {
-            context.transactions().listenNoMore();
-        }
-        access().inDoubtWrites().close();
-        monitor.close();
-        access().store().close();
-        context.listeners().close();
+        components.close();
     }
 
-    /** Releases these holds; stops if the database does not answer. */
-    private static void release(List<LeaseHold> holds, Predicate<LeaseHold> which) {
-        for (LeaseHold hold : holds) {
-            if (which.test(hold) && hold.freeOnClose() == ReleaseOutcome.UNRESOLVED) {
-                return;
-            }
+    /** Starts new components, unless the engine is open. Holds of the former ones stay lost. */
+    public synchronized void reopen() {
+        if (components.context().phase().isClosed()) {
+            components = opened.get();
         }
     }
 }

@@ -28,6 +28,10 @@ final class ServicePhase {
         isClosed = true;
     }
 
+    boolean isClosed() {
+        return isClosed;
+    }
+
     /** Whether threads that hold nothing may acquire locks. */
     boolean isAccepting() {
         return !isDraining && !isClosed;

@@ -52,14 +52,14 @@ class CopiedProcessTest {
     private LockEngine copy() {
         EntityManagerFactory unit = services.unit(services.patientPoolOver(database.dataSource()));
         ServiceSettings settings = FakeTicker.settings(ServiceSettings.WakeUp.BY_POLLING, Ticker.SYSTEM);
-        return services.opened(new LockEngine(
+        return services.opened(new LockEngine(() -> new EngineComponents(
                 LockStore.open(unit).cancellingOverdue(Ticker.SYSTEM::nanoTime),
                 CommitGuard.of(unit, null),
                 settings,
                 new ProcessIdentity("", () -> "the owner in the image"),
                 null,
                 null,
-                new WaiterThread("holdfast-waiters")));
+                new WaiterThread("holdfast-waiters"))));
     }
 
     static Stream<LockRequest> exclusive() {

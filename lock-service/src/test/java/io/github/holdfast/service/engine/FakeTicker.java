@@ -93,7 +93,7 @@ public final class FakeTicker implements Ticker {
     @SuppressWarnings("NullAway")
     LockEngine engineWithoutStore(LockListener... listeners) {
         ServiceSettings settings = settings(ServiceSettings.WakeUp.BY_POLLING, this, listeners);
-        return new LockEngine(
-                null, null, settings, new ProcessIdentity(""), null, null, new WaiterThread("holdfast-waiters"));
+        return new LockEngine(() -> new EngineComponents(
+                null, null, settings, new ProcessIdentity(""), null, null, new WaiterThread("holdfast-waiters")));
     }
 }

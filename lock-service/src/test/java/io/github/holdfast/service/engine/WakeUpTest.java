@@ -806,14 +806,14 @@ class WakeUpTest {
         ServiceSettings settings = FakeTicker.settings(WHERE_POSSIBLE, ticker);
         LockStore store = LockStore.open(unit).cancellingOverdue(ticker::nanoTime);
         WaiterThread waiterThread = new WaiterThread("holdfast-waiters");
-        LockEngine engine = new LockEngine(
+        LockEngine engine = new LockEngine(() -> new EngineComponents(
                 store,
                 CommitGuard.of(unit, null),
                 settings,
                 new ProcessIdentity(""),
                 null,
                 store.wakeUpChannel(waiterThread::hint).orElse(null),
-                waiterThread);
+                waiterThread));
         services.opened(engine.access().inDoubtWrites());
         services.opened(engine.access().waiterNotifier());
         services.opened(engine.context().heartbeat());

@@ -5,12 +5,14 @@ import io.github.holdfast.service.LockService;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.context.SmartLifecycle;
 
 /**
- * Closes the lock services when the application stops. It runs after the beans that acquire locks have stopped, and before the
+ * Closes the lock services when the application stops, and opens them again if it is started again. It runs after the beans that acquire locks have stopped, and before the
  * beans that locks need.
  *
  * <ol>
@@ -34,6 +36,7 @@ final class LockShutdown implements SmartLifecycle {
 
     private final ConfigurableListableBeanFactory beans;
     private final Duration gracePeriod;
+    private final Set<LockService> closed = ConcurrentHashMap.newKeySet();
     private volatile boolean running;
 
     LockShutdown(ConfigurableListableBeanFactory beans, HoldfastProperties.Shutdown properties) {
@@ -50,12 +53,17 @@ final class LockShutdown implements SmartLifecycle {
     @Override
     public void start() {
         running = true;
+        closed.forEach(LockService::reopen);
+        closed.clear();
     }
 
     @Override
     public void stop() {
         running = false;
-        services().forEach(service -> service.close(gracePeriod));
+        services().forEach(service -> {
+            service.close(gracePeriod);
+            closed.add(service);
+        });
     }
 
     /**
@@ -79,7 +87,7 @@ final class LockShutdown implements SmartLifecycle {
         return PHASE;
     }
 
-    /** Not pauseable. Spring pauses a context between two test classes and resumes it later, but a closed service stays closed. */
+    /** Not pauseable. Spring pauses a context between two test classes, and what is held in it would be lost. */
     @SuppressWarnings("MissingOverride") // Spring 6 pauses nothing
     public boolean isPauseable() {
         return false;

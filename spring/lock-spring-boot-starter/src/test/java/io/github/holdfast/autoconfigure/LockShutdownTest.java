@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.example.shop.Order;
+import io.github.holdfast.election.ElectionRequest;
+import io.github.holdfast.election.LeaderElection;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
@@ -98,6 +100,28 @@ class LockShutdownTest {
     }
 
     @Test
+    void aContextThatIsStoppedAndStartedHasItsLocksAgain(Database database) throws Exception {
+        try (ConfigurableApplicationContext context =
+                application(database, Leading.class).run()) {
+            LockService locks = context.getBean(LockService.class);
+            LeaderElection election = context.getBean(LeaderElection.class);
+            for (int round = 0; round < 2; round++) {
+                await().atMost(LONG).until(election::isLeader);
+
+                context.stop();
+                assertThat(isLockable(locks)).isFalse();
+                assertThat(election.isLeader()).isFalse();
+
+                context.start();
+                assertThat(isLockable(locks)).isTrue();
+            }
+            await().atMost(LONG).until(election::isLeader);
+        }
+        assertThat(database.queryForLong("select count(*) from lock_node where not ended"))
+                .isZero();
+    }
+
+    @Test
     void aLazyApplicationIsClosedGracefullyToo(Database database) throws Exception {
         ConfigurableApplicationContext context = application(database, Plain.class)
                 .with("spring.main.lazy-initialization=true")
@@ -134,6 +158,15 @@ class LockShutdownTest {
     @EnableAutoConfiguration
     @AutoConfigurationPackage(basePackageClasses = Order.class)
     static class Plain {}
+
+    @EnableAutoConfiguration
+    @AutoConfigurationPackage(basePackageClasses = Order.class)
+    static class Leading {
+        @Bean
+        ElectionRequest election() {
+            return ElectionRequest.of("leading");
+        }
+    }
 
     @EnableAutoConfiguration
     @EnableScheduling

@@ -1,0 +1,209 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.repository.CommitGuard;
+import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.LockStore.WakeUpChannel;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.springframework.transaction.ConfigurableTransactionManager;
+
+/** The components of a service from its opening to its close, and how they are wired, started and ended. Thread-safe. */
+final class EngineComponents implements AutoCloseable {
+
+    private final HoldContext context;
+    private final RowLocks rowLocks;
+    private final ExpiryMonitor monitor;
+    private final LeaseAcquirer leaseAcquirer;
+    private final RowAcquirer rowAcquirer;
+
+    /**
+     * Starts the components.
+     *
+     * @param store the locks; the store that is made of it is closed with the components
+     * @param transactionManager the manager whose transactions are guarded; null if there is none
+     */
+    static EngineComponents start(
+            LockStore store,
+            CommitGuard guard,
+            ServiceSettings settings,
+            @Nullable ConfigurableTransactionManager transactionManager) {
+        LockStore cancelling = store.cancellingOverdue(settings.ticker()::nanoTime);
+        WaiterThread waiterThread = new WaiterThread("holdfast-waiters");
+        // This may need the database, so it comes before the first component with threads that somebody must end.
+        WakeUpChannel channel = cancelling.wakeUpChannel(waiterThread::hint).orElse(null);
+        return new EngineComponents(
+                cancelling,
+                guard,
+                settings,
+                new ProcessIdentity(settings.application()),
+                transactionManager,
+                channel,
+                waiterThread);
+    }
+
+    /**
+     * Starts the components.
+     *
+     * @param identity describes this process
+     * @param transactionManager the manager whose transactions are guarded; null if there is none
+     * @param channel the channel of wake-ups; null if the database has none
+     * @param waiterThread the thread on which the channel wakes others
+     */
+    EngineComponents(
+            LockStore store,
+            CommitGuard guard,
+            ServiceSettings settings,
+            ProcessIdentity identity,
+            @Nullable ConfigurableTransactionManager transactionManager,
+            @Nullable WakeUpChannel channel,
+            WaiterThread waiterThread) {
+        Ticker ticker = settings.ticker();
+        ListenerDispatcher listeners = new ListenerDispatcher(settings.listeners());
+        ServicePhase phase = new ServicePhase(this::isHeldByCurrentThread);
+        PendingAcquisitions pending = new PendingAcquisitions();
+        HoldRegistry holds = new HoldRegistry(phase);
+        InDoubtWrites inDoubtWrites = new InDoubtWrites(store, ticker);
+        Heartbeat heartbeat = new Heartbeat(
+                store,
+                NodeTiming.ofLease(settings.nodeLease()),
+                ticker,
+                new Reconciliation(store, holds, pending, inDoubtWrites),
+                listeners,
+                identity.process());
+        LocalQueue queue = new LocalQueue(ticker);
+        LockAccess access = new LockAccess(
+                store,
+                inDoubtWrites,
+                new FreeRowCache(),
+                queue,
+                new WaiterNotifier(channel, waiterThread, settings, store, heartbeat, inDoubtWrites, queue),
+                ticker);
+        rowLocks = new RowLocks(store, settings.maxRowLocks(), settings.writers());
+        monitor = new ExpiryMonitor(
+                holds.all(),
+                ticker,
+                new HoldRecheck(holds, heartbeat, inDoubtWrites),
+                new LeakDetector(settings.leakDetection()));
+        TransactionGuard transactions = new TransactionGuard(guard, holds, rowLocks, listeners);
+        context = new HoldContext(
+                access,
+                phase,
+                pending,
+                heartbeat,
+                holds,
+                transactions,
+                listeners,
+                new TakeoverPolicy(settings.lockDelay(), settings.clockTolerance()),
+                identity,
+                new HoldRegistration(holds, transactions, monitor));
+        leaseAcquirer = new LeaseAcquirer(context, rowLocks);
+        rowAcquirer = new RowAcquirer(context, rowLocks);
+        if (transactionManager != null) {
+            context.transactions().listenTo(transactionManager);
+        }
+    }
+
+    HoldContext context() {
+        return context;
+    }
+
+    ExpiryMonitor monitor() {
+        return monitor;
+    }
+
+    LeaseAcquirer leaseAcquirer() {
+        return leaseAcquirer;
+    }
+
+    RowAcquirer rowAcquirer() {
+        return rowAcquirer;
+    }
+
+    RowLocks rowLocks() {
+        return rowLocks;
+    }
+
+    private LockAccess access() {
+        return context.access();
+    }
+
+    private boolean isHeldByCurrentThread() {
+        return context.holds().ofCurrentThread().stream().anyMatch(hold -> !hold.isForgotten())
+                || rowLocks.ofCurrentThread().stream().anyMatch(hold -> !hold.isForgotten());
+    }
+
+    /**
+     * Waits until no lock is held or being acquired. From here on, only threads that hold a lock may acquire others.
+     *
+     * @param atMost the longest wait
+     * @throws InterruptedException if the thread was interrupted
+     */
+    public void drain(Duration atMost) throws InterruptedException {
+        context.phase().drain();
+        access().waiterNotifier().beginClosing();
+        if (isInUse() && !atMost.isZero()) {
+            LockLog.draining(inUse().distinct().sorted().toList(), atMost);
+        }
+        try (Deadline deadline = Deadline.interruptible(access().ticker(), atMost)) {
+            while (isInUse() && !deadline.isOver()) {
+                deadline.pause(null);
+            }
+        }
+    }
+
+    /** Whether a lock is held, or is being acquired. */
+    private boolean isInUse() {
+        return inUse().findAny().isPresent();
+    }
+
+    /** The names of the locks that are held or being acquired. */
+    private Stream<String> inUse() {
+        return Stream.of(
+                        context.pending().all().stream().map(PendingAcquisition::name),
+                        context.holds().left().map(LeaseHold::name),
+                        rowLocks.left().map(RowHold::name))
+                .flatMap(names -> names);
+    }
+
+    /** Ends all holds, and then the components; see {@link io.github.holdfast.service.LockService#close()}. */
+    @Override
+    public void close() {
+        List<LeaseHold> holds = context.holds().close();
+        access().waiterNotifier().beginClosing();
+        boolean isAnyLeft = !holds.isEmpty()
+                || context.holds().isAnyBound()
+                || rowLocks.left().findAny().isPresent()
+                || rowLocks.isAnyBound();
+        rowLocks.close();
+        holds.forEach(hold -> hold.lifetime().lose(LossCause.SERVICE_CLOSED));
+        if (!context.policy().lockDelay().isZero()) {
+            // Locks that are still held through an ended node count as left by a dead holder, and get the lock delay.
+            release(holds, hold -> !hold.isByLease());
+        }
+        context.heartbeat().close();
+        release(holds, LeaseHold::isByLease);
+        access().waiterNotifier().close();
+        // A transaction under a lock that the close has ended must not commit, even if it begins later.
+        if (!isAnyLeft) {
+            context.transactions().listenNoMore();
+        }
+        access().inDoubtWrites().close();
+        monitor.close();
+        access().store().close();
+        context.listeners().close();
+    }
+
+    /** Releases these holds; stops if the database does not answer. */
+    private static void release(List<LeaseHold> holds, Predicate<LeaseHold> which) {
+        for (LeaseHold hold : holds) {
+            if (which.test(hold) && hold.freeOnClose() == ReleaseOutcome.UNRESOLVED) {
+                return;
+            }
+        }
+    }
+}
