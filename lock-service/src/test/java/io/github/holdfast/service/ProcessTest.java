@@ -7,6 +7,7 @@ import static io.github.holdfast.test.TestDatabase.POSTGRESQL;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockInfo;
@@ -85,19 +86,25 @@ class ProcessTest {
     @ValueSource(ints = {-600, 600})
     void aHolderWhoseClockIsWrongHoldsForItsLeaseAndNoLonger(int offsetSeconds, Database database) throws Exception {
         String name = "skewed " + offsetSeconds;
-        try (Services services = Services.on(database);
-                JavaProcess worker = LockWorker.prepare(database, "hold", name, "12000", "1")
-                        .env(FakeTime.environment(ofSeconds(offsetSeconds)))
-                        .start()) {
+        try (Services services = Services.on(database)) {
             LockService service = services.open();
-            worker.awaitLine(line -> line.startsWith("holding"), JavaProcess.LONGEST_START);
-            long seen = System.nanoTime();
-            Duration left = java.util.Objects.requireNonNull(
-                    service.find(name).orElseThrow().expiresIn());
-            assertThat(left).isBetween(ofMillis(1), ofSeconds(12));
-            LockRequest request = LockRequest.of(name).lease(ofSeconds(30)).waitAtMost(ofSeconds(60));
-            service.acquire(request).close();
-            assertThat(Duration.ofNanos(System.nanoTime() - seen)).isLessThan(left.plusSeconds(30));
+            LockHandle over = service.acquire(LockRequest.of(name).lease(ofSeconds(5)));
+            try (JavaProcess worker = LockWorker.prepare(database, "hold", name, "12000", "1")
+                    .env(FakeTime.environment(ofSeconds(offsetSeconds)))
+                    .start()) {
+                await().atMost(JavaProcess.LONGEST_START)
+                        .until(() -> service.find(name)
+                                .filter(found -> found.fencingToken() > over.fencingToken())
+                                .isPresent());
+                worker.awaitLine(line -> line.startsWith("holding"), JavaProcess.LONGEST_START);
+                long seen = System.nanoTime();
+                Duration left = java.util.Objects.requireNonNull(
+                        service.find(name).orElseThrow().expiresIn());
+                assertThat(left).isBetween(ofMillis(1), ofSeconds(12));
+                LockRequest request = LockRequest.of(name).lease(ofSeconds(30)).waitAtMost(ofSeconds(60));
+                service.acquire(request).close();
+                assertThat(Duration.ofNanos(System.nanoTime() - seen)).isLessThan(left.plusSeconds(30));
+            }
         }
     }
 

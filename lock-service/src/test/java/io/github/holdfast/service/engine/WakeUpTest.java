@@ -484,7 +484,7 @@ class WakeUpTest {
         HandOffThread third = HandOffThread.start(() -> engine.acquireUninterruptibly(REQUEST));
         ticker.advance(ofMillis(126));
         next.release();
-        soon().until(() -> waiting.isDone() || alsoWaiting.isDone());
+        beforeALeaseEnds().until(() -> waiting.isDone() || alsoWaiting.isDone());
         get(waiting.isDone() ? waiting : alsoWaiting).close();
         get(waiting).close();
         get(alsoWaiting).close();
@@ -497,13 +497,18 @@ class WakeUpTest {
         HandOffThread last = HandOffThread.start(() -> engine.acquireUninterruptibly(REQUEST));
         ticker.advance(ofMillis(125));
         again.release();
-        soon().until(() -> waitingAgain.isDone() || alsoWaitingAgain.isDone());
+        beforeALeaseEnds().until(() -> waitingAgain.isDone() || alsoWaitingAgain.isDone());
         get(waitingAgain.isDone() ? waitingAgain : alsoWaitingAgain).close();
         get(waitingAgain).close();
         get(alsoWaitingAgain).close();
         ticker.advance(ofMillis(25));
         last.lock().close();
         end(engine);
+    }
+
+    /** The node of an engine whose ticker stands still sends no heartbeats. When its lease is over, others take its locks. */
+    private static ConditionFactory beforeALeaseEnds() {
+        return soon().atMost(ofSeconds(20));
     }
 
     private long waiterRows() {

@@ -2,6 +2,7 @@ package io.github.holdfast.faults.mutations;
 
 import io.github.holdfast.lock.LockNotAcquiredException;
 import java.util.List;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 import org.awaitility.core.ConditionTimeoutException;
 import org.junit.platform.engine.TestExecutionResult;
@@ -35,6 +36,9 @@ record Outcome(List<String> lines) {
 
     /** What fails otherwise says nothing of the code: perhaps a server did not start, or a process was too slow. */
     private static boolean isFinding(Throwable thrown) {
+        if (thrown instanceof ExecutionException && thrown.getCause() != null) {
+            return isFinding(thrown.getCause());
+        }
         StackTraceElement[] frames = thrown.getStackTrace();
         if (frames.length > 0 && frames[0].getClassName().startsWith("io.github.holdfast.test.")) {
             return false;
