@@ -109,6 +109,52 @@ class LogEventTest {
                 .noneMatch(fields -> LogEvent.SERVICE_DRAINING.id().equals(fields.get("holdfast.event")));
     }
 
+    // Handles that are passed on
+
+    private static final String WARNINGS = "io.github.holdfast.service.engine.TransactionWarnings";
+
+    @Test
+    void aReleaseByAnotherThreadWhileTheAcquiringThreadHasEnteredAgainIsReportedOnce() throws Exception {
+        LockService mine = services.build(builder -> builder);
+        LockRequest request = LockRequest.of("passed on");
+        try (CapturedLog warnings = CapturedLog.of(WARNINGS)) {
+            for (int round = 0; round < 2; round++) {
+                LockHandle passedOn = mine.acquire(request);
+                LockHandle entered = mine.acquire(request);
+                CompletableFuture.runAsync(passedOn::close).join();
+                entered.close();
+            }
+            assertThat(warnings.lines())
+                    .singleElement()
+                    .satisfies(line -> assertThat(line.getFormattedMessage()).contains("'passed on'", "Call detach()"))
+                    .satisfies(line -> assertThat(fields(line))
+                            .containsEntry("holdfast.event", LogEvent.LOCK_RELEASED_ELSEWHERE.id())
+                            .containsEntry("holdfast.lock", "passed on"));
+        }
+    }
+
+    @Test
+    void aHandleThatIsPassedOnAsItShouldBeIsNotReported() throws Exception {
+        LockService mine = services.build(builder -> builder);
+        try (CapturedLog warnings = CapturedLog.of(WARNINGS)) {
+            LockHandle detached = mine.acquire(LockRequest.of("detached")).detach();
+            LockHandle lastOne = mine.acquire(LockRequest.of("last"));
+            LockHandle first = mine.acquire(LockRequest.of("shared").shared());
+            LockHandle ofOwner = mine.acquire(LockRequest.of("owned").owner("me"));
+            CompletableFuture.runAsync(() -> {
+                        LockHandle joined = mine.acquireUninterruptibly(
+                                LockRequest.of("shared").shared());
+                        LockHandle ofSameOwner = mine.acquireUninterruptibly(
+                                LockRequest.of("owned").owner("me"));
+                        Stream.of(detached, lastOne, first, ofOwner).forEach(LockHandle::close);
+                        joined.close();
+                        ofSameOwner.close();
+                    })
+                    .join();
+            assertThat(warnings.lines()).isEmpty();
+        }
+    }
+
     // Leaks
 
     private static final LockRequest LEAK = LockRequest.of("leak").waitAtMost(SOON);

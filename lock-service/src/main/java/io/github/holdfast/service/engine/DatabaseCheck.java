@@ -76,10 +76,12 @@ final class DatabaseCheck {
         try {
             CompletableFuture.runAsync(this::inBackground, background).get(LONGEST.toSeconds(), TimeUnit.SECONDS);
         } catch (TimeoutException unanswered) {
-            LOG.warn(
-                    "The database has not answered within {} s, so its behaviour is not checked. Locks can be granted when it"
-                            + " answers commits",
-                    LONGEST.toSeconds());
+            LogEvent.DATABASE_UNCHECKED
+                    .in(LOG.atWarn())
+                    .log(
+                            "The database has not answered within {} s, so its behaviour is not checked. Locks can be granted when it"
+                                    + " answers commits",
+                            LONGEST.toSeconds());
         } catch (ExecutionException failed) {
             throw cause(failed);
         } catch (InterruptedException interrupted) {
@@ -208,7 +210,7 @@ final class DatabaseCheck {
 
     private void found(DatabaseRisk risk, String what) {
         if (accepted.contains(risk)) {
-            LOG.info("Accepted ({}): {}", risk.property(), what);
+            LogEvent.DATABASE_RISK.in(LOG.atInfo()).log("Accepted ({}): {}", risk.property(), what);
             return;
         }
         String accept = ". If you accept this risk: holdfast.accept=" + risk.property()
@@ -216,7 +218,7 @@ final class DatabaseCheck {
         if (risk.isRefused()) {
             throw new IllegalStateException(what + accept);
         }
-        LOG.warn("{}{}", what, accept);
+        LogEvent.DATABASE_RISK.in(LOG.atWarn()).log("{}{}", what, accept);
     }
 
     /** Grants the lock in a transaction of its own, from the state before the first writer. */

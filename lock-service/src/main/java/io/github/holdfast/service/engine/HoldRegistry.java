@@ -220,6 +220,12 @@ final class HoldRegistry {
         }
     }
 
+    /** Whether the acquiring thread can re-enter the hold. */
+    boolean isBound(LeaseHold hold) {
+        Thread thread = hold.acquiredBy();
+        return thread != null && byThread.get(new ThreadAndName(thread, hold.name())) == hold;
+    }
+
     /** Detaches the hold from the thread that acquired it. */
     void detach(LeaseHold hold) {
         unbind(hold);

@@ -396,6 +396,12 @@ final class LeaseHold {
             ReleaseOutcome before = handle.outcome();
             ReleaseOutcome outcome = before == null ? releaseHandle() : before;
             handle.released(outcome);
+            if (before == null
+                    && isOpen()
+                    && acquiredBy != Thread.currentThread()
+                    && context.holds().isBound(this)) {
+                transactions.releasedElsewhere(this);
+            }
             return outcome;
         } catch (RuntimeException | Error thrown) {
             if (handles < open) {

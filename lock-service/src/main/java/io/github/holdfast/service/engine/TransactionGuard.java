@@ -254,6 +254,11 @@ final class TransactionGuard implements TransactionExecutionListener {
         return scope().flatMap(scope -> scope.hold(name, owner));
     }
 
+    /** Warns of a release by another thread than the acquiring one, which has entered the hold again. */
+    void releasedElsewhere(LeaseHold hold) {
+        warnings.releasedElsewhere(hold.name());
+    }
+
     /** Notes that a release is deferred until the transaction ends. */
     void deferred(LeaseHold hold) {
         if (scope().filter(scope -> scope.defer(hold) > 1).isPresent()) {

@@ -3,6 +3,7 @@ package io.github.holdfast.service.engine;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -14,8 +15,13 @@ final class TransactionWarnings {
 
     private static final Logger LOG = LoggerFactory.getLogger(TransactionWarnings.class);
 
+    private static final String HERE = TransactionWarnings.class.getPackageName();
+
     /** The class that every acquisition calls. */
-    private static final String ENTRY = TransactionWarnings.class.getPackageName() + ".LockEngine";
+    private static final String ACQUISITION = HERE + ".LockEngine";
+
+    /** The class that every release of a lease calls. */
+    private static final String RELEASE = HERE + ".LeaseHandle";
 
     private static final int MAX_CALL_SITES = 1000;
 
@@ -25,11 +31,7 @@ final class TransactionWarnings {
 
     /** Warns that the transaction has read before the lock was acquired. */
     void oldSnapshot(String name) {
-        if (warnedCallSites.size() >= MAX_CALL_SITES) {
-            return;
-        }
-        String callSite = callSite();
-        if (warnedCallSites.add(callSite)) {
+        oncePerCallSite(ACQUISITION, callSite -> {
             LogEvent.TRANSACTION_OLD_SNAPSHOT
                     .of(name, LOG.atWarn())
                     .log(
@@ -38,6 +40,29 @@ final class TransactionWarnings {
                                     + " Acquire the lock before the first read ({})",
                             name,
                             callSite);
+        });
+    }
+
+    /** Warns that another thread than the acquiring one has released a handle while others of the same hold are open. */
+    void releasedElsewhere(String name) {
+        oncePerCallSite(
+                RELEASE,
+                callSite -> LogEvent.LOCK_RELEASED_ELSEWHERE
+                        .of(name, LOG.atWarn())
+                        .log(
+                                "A handle of lock '{}' was released by another thread than the one that acquired it, and that"
+                                        + " one has entered the lock again: two threads may have worked under it at once. Call"
+                                        + " detach() before you pass a handle to another thread ({})",
+                                name,
+                                callSite));
+    }
+
+    private void oncePerCallSite(String entry, Consumer<String> warning) {
+        if (warnedCallSites.size() < MAX_CALL_SITES) {
+            String callSite = callSite(entry);
+            if (warnedCallSites.add(callSite)) {
+                warning.accept(callSite);
+            }
         }
     }
 
@@ -70,9 +95,9 @@ final class TransactionWarnings {
     }
 
     /** The line of the application that called the library. */
-    private static String callSite() {
+    private static String callSite(String entry) {
         return StackWalker.getInstance()
-                .walk(frames -> frames.dropWhile(frame -> !frame.getClassName().equals(ENTRY))
+                .walk(frames -> frames.dropWhile(frame -> !frame.getClassName().equals(entry))
                         .filter(frame -> !isBetween(frame.getClassName()))
                         .findFirst()
                         .map(frame -> frame.getClassName() + "." + frame.getMethodName() + ":" + frame.getLineNumber())
@@ -80,9 +105,9 @@ final class TransactionWarnings {
     }
 
     private static boolean isBetween(String className) {
-        String here = TransactionWarnings.class.getPackageName();
-        return className.startsWith(here + ".LockEngine")
-                || className.startsWith(here + ".Deadline")
+        return className.startsWith(ACQUISITION)
+                || className.startsWith(RELEASE)
+                || className.startsWith(HERE + ".Deadline")
                 || className.startsWith("io.github.holdfast.lock.Lock")
                 || className.startsWith("io.github.holdfast.task.TaskLock")
                 || className.startsWith("io.github.holdfast.service.Lock")
