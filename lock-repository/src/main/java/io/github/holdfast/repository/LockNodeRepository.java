@@ -28,7 +28,7 @@ interface LockNodeRepository extends Repository<LockNode, String>, NodeRows {
     @Override
     @Query("""
             select new io.github.holdfast.repository.LockTables$NodeRows$Snapshot(n, db_clock())
-            from HoldfastNode n where n.id > :after order by n.id fetch first :limit rows only
+            from HoldfastNode n where n.id > coalesce(:after, ' ') order by n.id fetch first :limit rows only
             """)
     List<Snapshot> page(@Param("after") String after, @Param("limit") int limit);
 

@@ -49,7 +49,7 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
             select new io.github.holdfast.repository.LockTables$NodeRows$Queued(w.name, w.since, w.mode, n, l, m, db_clock())
             from HoldfastWaiter w join HoldfastNode n on n.id = w.nodeId
                 left join HoldfastLock l on l.name = w.name left join HoldfastNode m on m.id = l.nodeId
-            where (:name = '' or w.name = :name) and n.ended = false and n.waitsUntil > db_clock()
+            where (coalesce(:name, ' ') in ('', ' ') or w.name = :name) and n.ended = false and n.waitsUntil > db_clock()
             order by w.name, w.since, w.id fetch first :limit rows only
             """)
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
@@ -65,7 +65,7 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
     @Query("""
             select new io.github.holdfast.repository.LockTables$LockSnapshot(l, m, db_clock())
             from HoldfastLock l join HoldfastNode m on m.id = l.nodeId
-            where l.name > :after and l.owner is not null and m.ended = false and l.holder like :holder
+            where l.name > coalesce(:after, ' ') and l.owner is not null and m.ended = false and l.holder like :holder
             order by l.name fetch first :limit rows only
             """)
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
@@ -74,7 +74,7 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
 
     @Override
     @Query("""
-            select l from HoldfastLock l where l.name > :after and l.nodeId = :nodeId
+            select l from HoldfastLock l where l.name > coalesce(:after, ' ') and l.nodeId = :nodeId
             order by l.name fetch first :limit rows only
             """)
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
@@ -84,7 +84,7 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
     @Override
     @Query("""
             select n.id from HoldfastNode n
-            where n.id > :after and n.ended = false and n.expiresAt <= db_begin_plus(:sinceMicros)
+            where n.id > coalesce(:after, ' ') and n.ended = false and n.expiresAt <= db_begin_plus(:sinceMicros)
             order by n.id fetch first :limit rows only
             """)
     List<String> overdueNodes(
@@ -93,7 +93,7 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
     @Override
     @Query("""
             select l from HoldfastLock l left join HoldfastNode n on n.id = l.nodeId
-            where l.name > :after and l.nodeId is not null
+            where l.name > coalesce(:after, ' ') and l.nodeId is not null
                 and (n.id is null and (l.expiresAt is null or l.expiresAt <= db_begin_plus(:sinceMicros))
                     or n.ended = true and (n.waitsUntil = n.startedAt or n.expiresAt <= db_begin_plus(:sinceMicros)))
             order by l.name fetch first :limit rows only
@@ -105,7 +105,7 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
     @Override
     @Query("""
             select l from HoldfastLock l
-            where l.name > :after and l.nodeId is null
+            where l.name > coalesce(:after, ' ') and l.nodeId is null
                 and (l.expiresAt < db_begin_plus(:sinceMicros)
                     or l.holdCount = -1 and l.permits is null and l.acquiredAt < db_begin_plus(:sinceMicros)
                         and not exists (select 1 from HoldfastHolder h where h.name = l.name))
@@ -119,7 +119,7 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
     @Override
     @Query("""
             select n.id from HoldfastNode n
-            where n.id > :after and n.ended = true and n.expiresAt < db_begin_plus(:sinceMicros)
+            where n.id > coalesce(:after, ' ') and n.ended = true and n.expiresAt < db_begin_plus(:sinceMicros)
             order by n.id fetch first :limit rows only
             """)
     List<String> idleNodes(

@@ -59,7 +59,7 @@ interface LockRunRepository extends Repository<LockRun, LockRun.Key>, RunRows {
     @Query("""
             select r from HoldfastRun r
                 join (select o.name as name, max(o.fencingToken) as token from HoldfastRun o
-                    where o.name > :after group by o.name) last
+                    where o.name > coalesce(:after, ' ') group by o.name) last
                 on last.name = r.name and last.token = r.fencingToken
             order by r.name fetch first :limit rows only
             """)
@@ -77,7 +77,7 @@ interface LockRunRepository extends Repository<LockRun, LockRun.Key>, RunRows {
     @Override
     @Query("""
             select r from HoldfastRun r
-            where r.endedAt is null and (r.name > :afterName or r.name = :afterName and r.fencingToken > :afterToken)
+            where r.endedAt is null and (r.name > coalesce(:afterName, ' ') or r.name = :afterName and r.fencingToken > :afterToken)
                 and not exists (
                     select 1 from HoldfastLock l left join HoldfastNode n on n.id = l.nodeId
                     where l.name = r.name and l.fencingToken = r.fencingToken and l.owner is not null
@@ -96,7 +96,7 @@ interface LockRunRepository extends Repository<LockRun, LockRun.Key>, RunRows {
     @Override
     @Query("""
             select r from HoldfastRun r
-            where (r.name > :afterName or r.name = :afterName and r.fencingToken > :afterToken)
+            where (r.name > coalesce(:afterName, ' ') or r.name = :afterName and r.fencingToken > :afterToken)
                 and r.endedAt < db_begin_plus(:sinceMicros)
                 and (r.begunAt < db_begin_plus(:longestMicros)
                     or exists (select 1 from HoldfastRun o where o.name = r.name and o.fencingToken > r.fencingToken))

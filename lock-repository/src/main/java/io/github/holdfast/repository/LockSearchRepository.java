@@ -30,7 +30,7 @@ interface LockSearchRepository extends Repository<LockEntity, String>, LockSearc
     @Query("""
             select new io.github.holdfast.repository.LockTables$LockSnapshot(l, m, db_clock())
             from HoldfastLock l left join HoldfastNode m on m.id = l.nodeId
-            where l.name > :after and l.owner is not null
+            where l.name > coalesce(:after, ' ') and l.owner is not null
                 and
             """ + IS_HELD + """
             order by l.name fetch first :limit rows only
@@ -46,7 +46,7 @@ interface LockSearchRepository extends Repository<LockEntity, String>, LockSearc
     @Query("""
             select new io.github.holdfast.repository.LockTables$LockSnapshot(l, m, db_clock())
             from HoldfastLock l left join HoldfastNode m on m.id = l.nodeId
-            where l.name >= :first and l.name > :after and (:before = '' or l.name < :before)
+            where l.name >= coalesce(:first, ' ') and l.name > coalesce(:after, ' ') and (coalesce(:before, ' ') in ('', ' ') or l.name < :before)
                 and locate(:first, l.name) = 1 and l.owner is not null
                 and (:state <> 'ALONE' or l.holdCount > 0) and (:state <> 'SHARED' or l.holdCount = -1)
                 and (:state <> 'OVERDUE' or m.expiresAt <= db_clock() or l.holdCount = -1 and exists (

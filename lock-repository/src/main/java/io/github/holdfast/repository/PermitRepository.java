@@ -83,7 +83,7 @@ interface PermitRepository extends Repository<LockEntity, String> {
     /** See {@link PermitRows#heldThrough}. */
     @Query("""
             select h from HoldfastHolder h
-            where h.nodeId = :nodeId and (h.name > :after or h.name = :after and h.fencingToken > :afterToken)
+            where h.nodeId = :nodeId and (h.name > coalesce(:after, ' ') or h.name = :after and h.fencingToken > :afterToken)
             order by h.name, h.fencingToken fetch first :limit rows only
             """)
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
@@ -96,7 +96,7 @@ interface PermitRepository extends Repository<LockEntity, String> {
     /** See {@link PermitRows#dead}. */
     @Query("""
             select h from HoldfastHolder h left join HoldfastNode n on n.id = h.nodeId
-            where (h.name > :after or h.name = :after and h.fencingToken > :afterToken)
+            where (h.name > coalesce(:after, ' ') or h.name = :after and h.fencingToken > :afterToken)
                 and (h.nodeId is null and h.expiresAt <= db_clock_plus(:sinceMicros)
                     or h.nodeId is not null and n.id is null
                     or n.ended = true and (n.waitsUntil = n.startedAt or n.expiresAt <= db_clock_plus(:sinceMicros)))
@@ -250,7 +250,7 @@ interface PermitRepository extends Repository<LockEntity, String> {
     @Query("""
             select new io.github.holdfast.repository.PermitRows$Semaphore(l.name, l.permits,
                 (select coalesce(sum(h.permits), 0L) from HoldfastHolder h where h.name = l.name))
-            from HoldfastLock l where l.name > :after and l.permits is not null
+            from HoldfastLock l where l.name > coalesce(:after, ' ') and l.permits is not null
             order by l.name fetch first :limit rows only
             """)
     List<Semaphore> page(@Param("after") String after, @Param("limit") int limit);
