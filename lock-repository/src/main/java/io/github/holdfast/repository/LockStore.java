@@ -58,6 +58,10 @@ public final class LockStore implements AutoCloseable {
     private final AutocommitWaiterRows.Statements waiters;
     private final UselessConnections uselessOfApplication;
     private final @Nullable String severalWriters;
+
+    /** Of PostgreSQL. Read once, because a service that is opened again may not reach the database yet. */
+    private final Supplier<Optional<String>> channelName;
+
     private final boolean hasOwnConnections;
 
     private LockStore(
@@ -65,6 +69,7 @@ public final class LockStore implements AutoCloseable {
         this.severalWriters = severalWriters;
         hasOwnConnections = connections != null;
         transactions = new StoreTransactions(factory, connections);
+        channelName = SingletonSupplier.of(() -> PostgresWakeUpChannel.name(transactions));
         LockAuditRepository audits = transactions.repository(LockAuditRepository.class);
         locks = new JpaLockRows(
                 transactions.repository(LockRepository.class), audits, H2RowLocks.ifNeeded(transactions));
@@ -93,6 +98,7 @@ public final class LockStore implements AutoCloseable {
         waiters = origin.waiters;
         uselessOfApplication = origin.uselessOfApplication;
         severalWriters = origin.severalWriters;
+        channelName = origin.channelName;
         hasOwnConnections = origin.hasOwnConnections;
     }
 
@@ -263,7 +269,8 @@ public final class LockStore implements AutoCloseable {
         }
         return switch (transactions.dialect().wakeUp()) {
             case NONE -> Optional.empty();
-            case NOTIFICATIONS -> PostgresWakeUpChannel.of(transactions, waiterQueries);
+            case NOTIFICATIONS ->
+                channelName.get().map(name -> PostgresWakeUpChannel.of(transactions, waiterQueries, name));
             case BELL ->
                 Optional.of(new MysqlWakeUpChannel(transactions, statements.executor(), waiterQueries, background));
         };

@@ -49,11 +49,20 @@ final class PostgresWakeUpChannel implements LockStore.WakeUpChannel {
     /**
      * Returns the channel of a store.
      *
+     * @param name as {@link #name(StoreTransactions)} returned it
+     */
+    static LockStore.WakeUpChannel of(StoreTransactions transactions, LockWaiterRepository waiters, String name) {
+        PostgresWakeUpRepository notifying = transactions.laterRepository(PostgresWakeUpRepository.class);
+        return new PostgresWakeUpChannel(transactions, notifying, waiters, name);
+    }
+
+    /**
+     * Reads the name of the channel. One statement.
+     *
      * @return empty if the driver is not PostgreSQL's own
      * @throws StoreException if the database failed
      */
-    static Optional<LockStore.WakeUpChannel> of(StoreTransactions transactions, LockWaiterRepository waiters) {
-        PostgresWakeUpRepository notifying = transactions.laterRepository(PostgresWakeUpRepository.class);
+    static Optional<String> name(StoreTransactions transactions) {
         try (Session session = transactions.unit().createEntityManager().unwrap(Session.class)) {
             String table = transactions
                     .factory()
@@ -61,8 +70,7 @@ final class PostgresWakeUpChannel implements LockStore.WakeUpChannel {
                     .getEntityDescriptor(LockEntity.class)
                     .getMappedTableDetails()
                     .getTableName();
-            return session.doReturningWork(connection -> nameFor(table, connection))
-                    .map(name -> new PostgresWakeUpChannel(transactions, notifying, waiters, name));
+            return session.doReturningWork(connection -> nameFor(table, connection));
         } catch (RuntimeException thrown) {
             throw translated(thrown, transactions);
         }

@@ -7,11 +7,9 @@ import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockHandles;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockRequest;
-import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.Locks;
 import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.semaphore.Semaphore;
 import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.service.engine.GrantStep;
@@ -290,16 +288,10 @@ public final class LockService implements Locks, AutoCloseable {
      * Opens the service again after it was closed, as a new node, with the same settings. It is for frameworks that stop an application
      * and start it again, before and after a checkpoint of the process for example. What was held before stays lost, and its handles stay
      * lost. Objects of this service can be used again: its {@linkplain #admin() admin}, its tasks and semaphores. Its elections can be
-     * started again. On PostgreSQL it costs one statement. It does nothing if the service is open. Do not call it during {@link #close}.
-     *
-     * @throws LockStoreException if the database is unreachable. The service is closed then
+     * started again. It costs no statement. It does nothing if the service is open. Do not call it during {@link #close}.
      */
     public void reopen() {
-        try {
-            engine.reopen();
-        } catch (StoreException failed) {
-            throw new LockStoreException("The lock service was not opened again", failed);
-        }
+        engine.reopen();
         elections.reopen();
         housekeeping.reopen();
     }
