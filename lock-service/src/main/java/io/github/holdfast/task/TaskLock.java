@@ -67,7 +67,8 @@ public final class TaskLock {
         if (TransactionSynchronizationManager.isActualTransactionActive()) {
             throw new IllegalStateException("Task '" + name()
                     + "' cannot run inside a transaction, because its end would be recorded before the commit: call"
-                    + " runIfDue outside, and let the task begin its transactions");
+                    + " runIfDue outside, and let the task begin its transactions. After a commit, as in an AFTER_COMMIT"
+                    + " listener, Spring still counts the transaction as active: run the task on another thread there");
         }
         RunStart start = new RunStart(engine.store().runs(), request);
         AcquireResult acquired = engine.tryAcquire(request.lock(), start);

@@ -74,7 +74,7 @@ final class PostgresServer implements AutoCloseable {
         configure("wal_level = logical");
     }
 
-    private void configure(String line) {
+    void configure(String line) {
         write("postgresql.auto.conf", line + "\n");
     }
 
