@@ -17,6 +17,7 @@ import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
 import io.github.holdfast.test.TestDatabase;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -344,6 +345,34 @@ class FairTest {
         Optional<LockHandle> tried = mine.tryAcquire(LockRequest.of(NAME).fair());
         assertThat(tried).hasValueSatisfying(LockHandle::close);
         assertThat(counting.statements()).isEqualTo(8);
+    }
+
+    /** Nothing wakes a waiter at the end of a lease, so each one looks at it. A poll would take up to a second more for each. */
+    @Test
+    void leasesThatEndOneAfterTheOtherAreFollowedByTheNextRequest() throws Exception {
+        List<Future<Instant>> grants = new ArrayList<>();
+        for (int waiter = 0; waiter < 6; waiter++) {
+            LockService service = services.build(builder -> builder.withoutHousekeeping());
+            grants.add(threads.submit(() -> {
+                LockHandle unreleased =
+                        service.acquire(REQUEST.lease(ofSeconds(1)).withoutFence());
+                return service.find(unreleased.name()).orElseThrow().acquiredAt();
+            }));
+        }
+        List<Instant> acquired = new ArrayList<>();
+        for (Future<Instant> grant : grants) {
+            acquired.add(grant.get(SOON.multipliedBy(2).toSeconds(), TimeUnit.SECONDS));
+        }
+        Collections.sort(acquired);
+        List<Duration> gaps = new ArrayList<>();
+        for (int grant = 1; grant < acquired.size(); grant++) {
+            gaps.add(Duration.between(acquired.get(grant - 1), acquired.get(grant)));
+        }
+        assertThat(gaps).allMatch(gap -> gap.compareTo(ofSeconds(1)) >= 0);
+        // Not all: a loaded machine may be late.
+        assertThat(gaps.stream().filter(gap -> gap.compareTo(ofMillis(1500)) < 0))
+                .as("%s", gaps)
+                .hasSizeGreaterThan(2);
     }
 
     @Test

@@ -215,7 +215,9 @@ final class GrantAttempt {
         if (isToBeDelayed(seen.row())) {
             return new LeftByDeadHolder(seen.row());
         }
-        return isItsTurn(locks) ? grant(locks, seen.row()) : unavailable(seen);
+        return isItsTurn(locks)
+                ? grant(locks, seen.row())
+                : new Unavailable(seen, policy.clockTolerance(), Waiter.LONGEST_PAUSE_BEHIND_OTHERS);
     }
 
     /**

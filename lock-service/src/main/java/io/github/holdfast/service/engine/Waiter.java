@@ -20,6 +20,12 @@ final class Waiter implements AutoCloseable {
     /** The same for an owner that the user chose. Another process may acquire the lock for that owner, so that it can re-enter. */
     static final Duration LONGEST_PAUSE_OF_CHOSEN_OWNER = Duration.ofSeconds(1);
 
+    /**
+     * The same while the lock is free for an earlier request. When that one has it, a lease shows how long to wait, and nothing wakes a
+     * waiter at the end of a lease.
+     */
+    static final Duration LONGEST_PAUSE_BEHIND_OTHERS = Duration.ofMillis(150);
+
     /** How often a waiter checks whether it can still rely on the poller. */
     private static final Duration LOOK_AT_POLLER = Duration.ofSeconds(1);
 
