@@ -10,7 +10,7 @@ public enum DatabaseRisk {
 
     /**
      * While a transaction has changed a row, another one can change it too, and the conflict appears only at a commit. The check of a
-     * fenced transaction does not keep a waiter away until the commit, and row locks exclude nobody. Refused.
+     * fenced transaction does not keep a waiter away until the commit, and row locks exclude no other transaction. Refused.
      */
     CONCURRENT_WRITES(true),
 

@@ -47,7 +47,7 @@ interface LockSearchRepository extends Repository<LockEntity, String>, LockSearc
             select new io.github.holdfast.repository.LockTables$LockSnapshot(l, m, db_clock())
             from HoldfastLock l left join HoldfastNode m on m.id = l.nodeId
             where l.name >= coalesce(:first, ' ') and l.name > coalesce(:after, ' ') and (coalesce(:before, ' ') in ('', ' ') or l.name < :before)
-                and locate(:first, l.name) = 1 and l.owner is not null
+                and (coalesce(:first, ' ') in ('', ' ') or locate(:first, l.name) = 1) and l.owner is not null
                 and (:state <> 'ALONE' or l.holdCount > 0) and (:state <> 'SHARED' or l.holdCount = -1)
                 and (:state <> 'OVERDUE' or m.expiresAt <= db_clock() or l.holdCount = -1 and exists (
                     select 1 from HoldfastHolder o join HoldfastNode p on p.id = o.nodeId

@@ -59,8 +59,7 @@ public final class LockStore implements AutoCloseable {
     private final UselessConnections uselessOfApplication;
     private final @Nullable String severalWriters;
 
-    /** Of PostgreSQL. Read once, because a service that is opened again may not reach the database yet. */
-    private final Supplier<Optional<String>> channelName;
+    private final PostgresWakeUpChannel.Name channelName;
 
     private final boolean hasOwnConnections;
 
@@ -69,7 +68,7 @@ public final class LockStore implements AutoCloseable {
         this.severalWriters = severalWriters;
         hasOwnConnections = connections != null;
         transactions = new StoreTransactions(factory, connections);
-        channelName = SingletonSupplier.of(() -> PostgresWakeUpChannel.name(transactions));
+        channelName = new PostgresWakeUpChannel.Name();
         LockAuditRepository audits = transactions.repository(LockAuditRepository.class);
         locks = new JpaLockRows(
                 transactions.repository(LockRepository.class), audits, H2RowLocks.ifNeeded(transactions));
@@ -261,7 +260,7 @@ public final class LockStore implements AutoCloseable {
      * @param background runs work soon, on another thread
      * @return empty if waiters must poll: on H2 and databases added from outside, if several servers of MySQL or MariaDB write at the same time, and with another
      *     driver than PostgreSQL's own
-     * @throws StoreException if the database failed
+     * @throws StoreException if the database failed, and this store and its origin have not opened such a channel before
      */
     public Optional<WakeUpChannel> wakeUpChannel(Consumer<Runnable> background) {
         if (severalWriters != null) {
@@ -270,7 +269,7 @@ public final class LockStore implements AutoCloseable {
         return switch (transactions.dialect().wakeUp()) {
             case NONE -> Optional.empty();
             case NOTIFICATIONS ->
-                channelName.get().map(name -> PostgresWakeUpChannel.of(transactions, waiterQueries, name));
+                channelName.in(transactions).map(name -> PostgresWakeUpChannel.of(transactions, waiterQueries, name));
             case BELL ->
                 Optional.of(new MysqlWakeUpChannel(transactions, statements.executor(), waiterQueries, background));
         };

@@ -71,7 +71,7 @@ final class MysqlRisks {
     }
 
     /**
-     * Whether the server applies the changes of another one now. MariaDB says it to everybody, but only of the connection without a name
+     * Whether the server applies the changes of another one now. MariaDB shows it without a privilege, but only of the connection without a name
      * (https://mariadb.com/docs/server/ha-and-performance/optimization-and-tuning/system-variables/replication-and-binary-log-status-variables).
      */
     private static boolean isReplica(Connection connection) throws SQLException {

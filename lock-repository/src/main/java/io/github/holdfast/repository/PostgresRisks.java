@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,9 +28,10 @@ final class PostgresRisks {
     private static final String SUBSCRIPTIONS = "select 'the subscription ' || s.subname from pg_subscription_rel r"
             + " join pg_subscription s on s.oid = r.srsubid where s.subenabled and r.srrelid in (" + TABLES + ")";
 
-    /** Extensions whose servers all write: https://github.com/pgEdge/spock, https://www.enterprisedb.com/docs/pgd/latest/. */
+    /** Extensions whose servers all write: https://github.com/pgEdge/spock, https://www.enterprisedb.com/docs/pgd/latest/,
+     * https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/Appendix.PostgreSQL.CommonDBATasks.pgactive.html. */
     private static final String EXTENSIONS =
-            "select extname from pg_extension where extname in ('bdr', 'citus', 'spock')";
+            "select extname from pg_extension where extname in ('bdr', 'citus', 'pgactive', 'spock')";
 
     /** See https://docs.citusdata.com/en/stable/develop/api_metadata.html. */
     private static final String DISTRIBUTED =
@@ -58,8 +60,14 @@ final class PostgresRisks {
                             + "). After a crash, a lock may be granted while its holder still relies on it. Set fsync and"
                             + " synchronous_commit to on");
         }
-        List<String> writers = otherWriters();
-        if (!writers.isEmpty()) {
+        List<String> extensions = texts(EXTENSIONS);
+        List<String> writers = otherWriters(extensions);
+        if (extensions.contains("citus") && !permitted(DISTRIBUTED).isEmpty()) {
+            risks.put(
+                    DatabaseRisk.REPLICATED_TABLES,
+                    "Citus has distributed the lock tables, so several servers execute statements, each by its own clock. Keep them"
+                            + " local on one server, and let all applications lock there");
+        } else if (!writers.isEmpty()) {
             risks.put(
                     DatabaseRisk.REPLICATED_TABLES,
                     "Another server writes the lock tables too, by " + String.join(", ", writers)
@@ -70,14 +78,13 @@ final class PostgresRisks {
         return risks;
     }
 
-    private List<String> otherWriters() throws SQLException {
-        List<String> writers = new ArrayList<>(permitted(SUBSCRIPTIONS));
-        for (String extension : texts(EXTENSIONS)) {
-            if (!extension.equals("citus") || !permitted(DISTRIBUTED).isEmpty()) {
-                writers.add("the extension " + extension);
-            }
-        }
-        return writers;
+    private List<String> otherWriters(List<String> extensions) throws SQLException {
+        return Stream.concat(
+                        permitted(SUBSCRIPTIONS).stream(),
+                        extensions.stream()
+                                .filter(extension -> !extension.equals("citus"))
+                                .map(extension -> "the extension " + extension))
+                .toList();
     }
 
     /** Reads texts for the tables; none if the user may not read them. */

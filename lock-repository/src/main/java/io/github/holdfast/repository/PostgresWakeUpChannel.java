@@ -49,20 +49,41 @@ final class PostgresWakeUpChannel implements LockStore.WakeUpChannel {
     /**
      * Returns the channel of a store.
      *
-     * @param name as {@link #name(StoreTransactions)} returned it
+     * @param name as {@link Name} returned it
      */
     static LockStore.WakeUpChannel of(StoreTransactions transactions, LockWaiterRepository waiters, String name) {
         PostgresWakeUpRepository notifying = transactions.laterRepository(PostgresWakeUpRepository.class);
         return new PostgresWakeUpChannel(transactions, notifying, waiters, name);
     }
 
-    /**
-     * Reads the name of the channel. One statement.
-     *
-     * @return empty if the driver is not PostgreSQL's own
-     * @throws StoreException if the database failed
-     */
-    static Optional<String> name(StoreTransactions transactions) {
+    /** Remembers the name of a channel. Thread-safe. */
+    static final class Name {
+
+        private volatile @Nullable String last;
+
+        /**
+         * Reads the name. One statement. If it fails, returns the last name: a service that is opened again may not reach the database
+         * yet.
+         *
+         * @return empty if the driver is not PostgreSQL's own
+         * @throws StoreException if the database failed, and the name was never read
+         */
+        Optional<String> in(StoreTransactions transactions) {
+            String before = last;
+            try {
+                Optional<String> name = read(transactions);
+                last = name.orElse(null);
+                return name;
+            } catch (StoreException failed) {
+                if (before == null) {
+                    throw failed;
+                }
+                return Optional.of(before);
+            }
+        }
+    }
+
+    private static Optional<String> read(StoreTransactions transactions) {
         try (Session session = transactions.unit().createEntityManager().unwrap(Session.class)) {
             String table = transactions
                     .factory()

@@ -1,6 +1,7 @@
 package io.github.holdfast.election;
 
 import io.github.holdfast.service.engine.LockEngine;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
@@ -92,8 +93,8 @@ public final class Elections implements AutoCloseable {
     /** Lets elections be created again, and those that the service has ended be started again. */
     public void reopen() {
         isStopped = false;
-        ended.forEach(LeaderElection::reopen);
-        ended.clear();
+        List<LeaderElection> again = List.copyOf(ended);
+        again.stream().filter(ended::remove).forEach(LeaderElection::reopen);
     }
 
     /** As {@link #stop}; waits for each election as {@link LeaderElection#close} does. */

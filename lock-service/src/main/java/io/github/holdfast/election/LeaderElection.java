@@ -54,6 +54,9 @@ public final class LeaderElection implements AutoCloseable {
     private volatile Candidate candidate;
     private volatile @Nullable Term current;
 
+    /** Whether its user has closed it, and not only the service. */
+    private volatile boolean isClosed;
+
     /** Counted down when the thread that campaigns has ended; null if there is none. */
     private @Nullable CountDownLatch campaign;
 
@@ -107,8 +110,7 @@ public final class LeaderElection implements AutoCloseable {
             try {
                 campaign(candidate, callbacks);
             } finally {
-                underWay.remove(this);
-                ended.countDown();
+                end(ended);
             }
         });
         // The thread ends with this work.
@@ -156,10 +158,12 @@ public final class LeaderElection implements AutoCloseable {
     }
 
     private void lead(Candidate candidate, LockHandle lock, LeaderCallbacks callbacks, ScheduledExecutorService watch) {
+        Term term = null;
         try {
-            begin(candidate, lock, callbacks, watch).lead();
+            term = begin(candidate, lock, callbacks, watch);
+            term.lead();
         } finally {
-            current = null;
+            over(term);
             ReleaseOutcome unused = lock.release();
         }
         candidate.rest(request.retryAfterEnd());
@@ -203,7 +207,7 @@ public final class LeaderElection implements AutoCloseable {
             try {
                 term.leadDuring(() -> work.lead(term));
             } finally {
-                current = null;
+                over(term);
             }
         } finally {
             watch.shutdownNow();
@@ -215,9 +219,24 @@ public final class LeaderElection implements AutoCloseable {
     }
 
     private synchronized void endCampaign(CountDownLatch ended) {
-        campaign = null;
-        underWay.remove(this);
+        if (campaign == ended) {
+            campaign = null;
+        }
+        end(ended);
+    }
+
+    /** A campaign whose callback outlasted a close of the service may end beside a later one, which goes on. */
+    private synchronized void end(CountDownLatch ended) {
+        if (campaign == null || campaign == ended) {
+            underWay.remove(this);
+        }
         ended.countDown();
+    }
+
+    private synchronized void over(@Nullable Term term) {
+        if (current == term) {
+            current = null;
+        }
     }
 
     /**
@@ -272,6 +291,7 @@ public final class LeaderElection implements AutoCloseable {
      */
     @Override
     public void close() {
+        isClosed = true;
         underWay.forget(this);
         stop();
         awaitEnd();
@@ -279,8 +299,10 @@ public final class LeaderElection implements AutoCloseable {
 
     /** Lets this node be a candidate again, after the service has ended the election with itself. */
     synchronized void reopen() {
-        candidate = new Candidate(engine, request);
-        campaign = null;
+        if (!isClosed) {
+            candidate = new Candidate(engine, request);
+            campaign = null;
+        }
     }
 
     /** Closes the election, and does not wait. */

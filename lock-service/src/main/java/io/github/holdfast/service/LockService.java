@@ -287,8 +287,9 @@ public final class LockService implements Locks, AutoCloseable {
     /**
      * Opens the service again after it was closed, as a new node, with the same settings. It is for frameworks that stop an application
      * and start it again, before and after a checkpoint of the process for example. What was held before stays lost, and its handles stay
-     * lost. Objects of this service can be used again: its {@linkplain #admin() admin}, its tasks and semaphores. Its elections can be
-     * started again. It costs no statement. It does nothing if the service is open. Do not call it during {@link #close}.
+     * lost. A thread that has dropped such a handle without a release is not refused because of it any more. Objects of this service can be used again: its {@linkplain #admin() admin}, its tasks and semaphores. Its elections can be
+     * started again. On PostgreSQL it costs one statement, and goes on without
+     * its answer. It does nothing if the service is open. Do not call it during {@link #close}.
      */
     public void reopen() {
         engine.reopen();

@@ -263,7 +263,7 @@ public final class LockServiceBuilder {
 
     /**
      * Builds the service. It first checks that locks are reliable in this database: its settings, its tables, and how it behaves
-     * when two connections change one row. That takes about 30 statements and four commits. It leaves nothing behind.
+     * when two connections change one row. That takes about 30 statements and six commits. It leaves nothing behind.
      *
      * @throws IllegalStateException in these cases; the message says what to change:
      *     <ul>
@@ -271,6 +271,9 @@ public final class LockServiceBuilder {
      *     <li>The lock data source leads to another database.
      *     <li>A connection pooler in front of PostgreSQL loses statements that the driver prepares on the server.
      *     <li>The database has a {@linkplain DatabaseRisk risk} that is refused, and not {@linkplain #accept accepted}.
+     *     <li>Two connections lead to different servers, or both change one row from the same version, or counts of changed rows are
+     *         not true.
+     *     <li>The thread was interrupted.
      *     </ul>
      * @throws LockStoreException if the database is unreachable or refuses to write, or if Holdfast's tables are missing
      */

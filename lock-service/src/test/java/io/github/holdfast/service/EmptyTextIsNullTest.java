@@ -33,7 +33,7 @@ class EmptyTextIsNullTest {
 
     private static final Map<String, Function<LockAdmin, Collection<?>>> LISTS = Map.of(
             "held", admin -> admin.held("", 10),
-            "found", admin -> admin.held(LockFilter.all(), "", 10),
+            "found", admin -> admin.held(LockFilter.all().in(LockFilter.State.WAITED_FOR), "", 10),
             "nodes", admin -> admin.nodes("", 10),
             "elections", admin -> admin.elections("", 10),
             "last runs", admin -> admin.lastRuns("", 10),

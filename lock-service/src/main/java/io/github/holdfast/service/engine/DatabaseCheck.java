@@ -8,6 +8,7 @@ import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.StoreException.Failure;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -36,16 +37,20 @@ final class DatabaseCheck {
     /** How long a statement may take. */
     private static final Duration AT_MOST = Duration.ofSeconds(5);
 
-    /** How long the check may take, with waits for connections, and for commits that nothing cancels. */
-    private static final Duration LONGEST = Duration.ofSeconds(15);
+    /** How long the service waits for the check, which waits for connections, and for commits that nothing cancels. */
+    static final Duration LONGEST = Duration.ofSeconds(15);
 
     /** How long the first writer waits until the second one has a connection. A pool may have only one. */
     private static final Duration CONNECTED = Duration.ofMillis(150);
 
-    /** How long the second writer may write in spite of the first. A slower one is noticed by what it has written. */
+    /** How long the second writer may write in spite of the first, in addition to its round trips. */
     private static final Duration WAITS = Duration.ofMillis(20);
 
     private static final Duration LEASE = Duration.ofSeconds(1);
+
+    private static final String COUNTS =
+            "The database or its driver does not say truly how many rows an update has changed, so Holdfast could not tell whether"
+                    + " it has got a lock";
 
     private static final String ONE_SERVER = "let all connections lead to one server that writes";
 
@@ -53,6 +58,7 @@ final class DatabaseCheck {
     private final Duration clockTolerance;
     private final Set<DatabaseRisk> accepted;
     private final Executor background;
+    private final Duration longest;
 
     /**
      * Creates the check.
@@ -60,33 +66,52 @@ final class DatabaseCheck {
      * @param clockTolerance by how much the clocks of two connections may differ
      * @param accepted the risks that only an INFO names
      * @param background runs the writers, each on a thread of its own, like those of the service
+     * @param longest how long {@link #run} takes at most
      */
-    DatabaseCheck(LockStore store, Duration clockTolerance, Set<DatabaseRisk> accepted, Executor background) {
+    DatabaseCheck(
+            LockStore store,
+            Duration clockTolerance,
+            Set<DatabaseRisk> accepted,
+            Executor background,
+            Duration longest) {
         this.store = store;
         this.clockTolerance = clockTolerance;
         this.accepted = accepted;
         this.background = background;
+        this.longest = longest;
     }
 
     /**
-     * Runs the check; leaves nothing behind. If the database does not answer in time, as without its synchronous standby, the check is
-     * left out: then it answers no grant either.
+     * Runs the check; leaves nothing behind. If the database does not answer in time, as without its synchronous standby, the service is
+     * built without it: then no grant is answered either.
      */
     void run() {
+        CompletableFuture<Void> check = CompletableFuture.runAsync(this::inBackground, background);
         try {
-            CompletableFuture.runAsync(this::inBackground, background).get(LONGEST.toSeconds(), TimeUnit.SECONDS);
+            check.get(longest.toNanos(), TimeUnit.NANOSECONDS);
         } catch (TimeoutException unanswered) {
-            LogEvent.DATABASE_UNCHECKED
-                    .in(LOG.atWarn())
-                    .log(
-                            "The database has not answered within {} s, so its behaviour is not checked. Locks can be granted when it"
-                                    + " answers commits",
-                            LONGEST.toSeconds());
+            unchecked();
+            CompletableFuture<Void> unused = check.exceptionally(failed -> {
+                LogEvent.DATABASE_RISK
+                        .in(LOG.atError())
+                        .setCause(failed)
+                        .log("The check of the database has failed after the lock service was built");
+                return null;
+            });
         } catch (ExecutionException failed) {
             throw cause(failed);
         } catch (InterruptedException interrupted) {
             throw interrupted(interrupted);
         }
+    }
+
+    private void unchecked() {
+        LogEvent.DATABASE_UNCHECKED
+                .in(LOG.atWarn())
+                .log(
+                        "The behaviour of the database is not checked, because a statement, a commit or the wait for a"
+                                + " connection has taken longer than {} s",
+                        longest.toSeconds());
     }
 
     private static RuntimeException cause(ExecutionException failed) {
@@ -103,9 +128,42 @@ final class DatabaseCheck {
     private void inBackground() {
         store.checkTenant();
         store.risks().forEach(this::found);
+        List<String> probes = new ArrayList<>();
+        try {
+            compareRepeatedly(probes);
+        } catch (StoreException failed) {
+            remove(probes, failed);
+            if (!failed.failure().isAmbiguous()) {
+                throw failed;
+            }
+            unchecked();
+            return;
+        } catch (RuntimeException | Error thrown) {
+            remove(probes, thrown);
+            throw thrown;
+        }
+        remove(probes);
+    }
+
+    private void remove(List<String> probes) {
+        int unused = store.inTransaction(AT_MOST, () -> store.pages().purge(probes));
+    }
+
+    private void remove(List<String> probes, Throwable after) {
+        try {
+            remove(probes);
+        } catch (StoreException alsoFailed) {
+            after.addSuppressed(alsoFailed);
+        }
+    }
+
+    private void compareRepeatedly(List<String> probes) {
         for (int attempt = 1; ; attempt++) {
             try {
-                compare();
+                String probe = "holdfast probe " + UUID.randomUUID();
+                probes.add(probe);
+                store.inTransaction(AT_MOST, locks -> locks.createIfMissing(probe));
+                compare(probe);
                 return;
             } catch (StoreException failed) {
                 if (!failed.failure().isConflict() || attempt == ATTEMPTS) {
@@ -115,73 +173,76 @@ final class DatabaseCheck {
         }
     }
 
-    private void compare() {
-        String probe = "holdfast probe " + UUID.randomUUID();
-        store.inTransaction(AT_MOST, locks -> locks.createIfMissing(probe));
-        try {
-            compare(probe);
-        } finally {
-            store.inTransaction(AT_MOST, () -> store.pages().purge(List.of(probe)));
-        }
-    }
-
     private void compare(String probe) {
+        long began = Ticker.SYSTEM.nanoTime();
         LockSnapshot before = read(probe);
         SecondWriter second = new SecondWriter(before.row());
-        boolean isConflict = write(before.row(), second);
-        boolean hasSecondWritten = second.hasWrittenWithin(LONGEST).orElseThrow(StoreException::unanswered);
-        if (isConflict) {
-            if (store.severalWriters().isEmpty()) {
-                found(
-                        DatabaseRisk.CONCURRENT_WRITES,
-                        "While a transaction had changed a row, another connection changed it too, and the first one failed at"
-                                + " its commit. Row locks and the check before a commit rely on the second writer's wait");
-            }
-        } else if (hasSecondWritten) {
+        boolean hasWritten = write(before.row(), second, Duration.ofNanos(Ticker.SYSTEM.nanoTime() - began));
+        boolean hasSecondWritten = second.hasCommitted();
+        if (hasWritten && hasSecondWritten) {
             throw new IllegalStateException(
                     "Two connections changed one row, both from the same version, and the database confirmed both changes. So it"
                             + " would grant a lock twice. Use a database, a driver and a proxy that compare and count");
         }
+        if (second.isTooEarly && store.severalWriters().isEmpty()) {
+            found(
+                    DatabaseRisk.CONCURRENT_WRITES,
+                    "While a transaction had changed a row, another connection changed it too, and one of them failed at its"
+                            + " commit. Row locks and the check before a commit rely on the second writer's wait");
+        }
+        if (!second.isTried) {
+            LOG.debug("There was no connection for a second writer, so its behaviour is not checked");
+            return;
+        }
         LockSnapshot after = read(probe);
-        visible(second.seen, after, isConflict);
+        visible(second.seen, after, hasWritten);
         clocks(before.dbNow(), second.seen, after.dbNow());
     }
 
     /**
      * Writes first, and lets the second writer try before the commit.
      *
-     * @return whether the commit failed, because the second writer had written
+     * @param twoRoundTrips about how long a read takes
+     * @return whether the commit succeeded; it fails if the second writer was allowed to write
      */
-    private boolean write(LockEntity before, SecondWriter second) {
+    private boolean write(LockEntity before, SecondWriter second, Duration twoRoundTrips) {
         LockEntity granted = before.granted("first", null, "check of the database");
         try {
             store.inTransaction(AT_MOST, locks -> {
-                if (!locks.grant(before, granted, LEASE, null) || locks.grant(before, granted, LEASE, null)) {
-                    throw new IllegalStateException(
-                            "The database or its driver does not say truly how many rows an update has changed, so Holdfast"
-                                    + " could not tell whether it has got a lock");
+                if (!locks.grant(before, granted, LEASE, null)) {
+                    throw refusedUnlessBehind(COUNTS);
+                }
+                if (locks.grant(before, granted, LEASE, null)) {
+                    throw new IllegalStateException(COUNTS);
                 }
                 background.execute(second);
                 second.awaitConnection();
-                return second.hasWrittenWithin(WAITS);
-            });
-            return false;
-        } catch (StoreException failed) {
-            if (failed.failure().isConflict()
-                    && second.hasWrittenWithin(Duration.ZERO).orElse(false)) {
+                second.isTooEarly = second.hasGrantedWithin(WAITS.plus(twoRoundTrips.multipliedBy(2)));
                 return true;
+            });
+            return true;
+        } catch (StoreException failed) {
+            if (failed.failure().isConflict() && second.isTooEarly) {
+                return false;
             }
             throw failed;
         }
     }
 
-    private LockSnapshot read(String probe) {
-        return store.inTransaction(AT_MOST, locks -> locks.read(probe)).orElseThrow(StoreException::invisible);
+    /** In a cluster, a node may not have the row yet, and then shows it a moment later. */
+    private RuntimeException refusedUnlessBehind(String problem) {
+        return store.severalWriters().isPresent() ? StoreException.overtaken() : new IllegalStateException(problem);
     }
 
-    private void visible(@Nullable LockSnapshot seen, LockSnapshot after, boolean isConflict) {
+    private LockSnapshot read(String probe) {
+        return store.inTransaction(AT_MOST, locks -> locks.read(probe))
+                .orElseThrow(() ->
+                        store.severalWriters().isPresent() ? StoreException.overtaken() : StoreException.invisible());
+    }
+
+    private void visible(@Nullable LockSnapshot seen, LockSnapshot after, boolean hasWritten) {
         boolean isMissing =
-                seen == null || !(isConflict || "first".equals(after.row().owner()));
+                seen == null || (hasWritten && !"first".equals(after.row().owner()));
         // The servers of such a cluster show the commits of others a moment later.
         if (isMissing && store.severalWriters().isEmpty()) {
             throw new IllegalStateException(
@@ -226,9 +287,15 @@ final class DatabaseCheck {
 
         private final LockEntity before;
         private final CountDownLatch isConnected = new CountDownLatch(1);
-        private final CompletableFuture<Boolean> hasWritten = new CompletableFuture<>();
+        private final CompletableFuture<Boolean> hasGranted = new CompletableFuture<>();
+        private final CompletableFuture<Boolean> hasCommitted = new CompletableFuture<>();
 
-        /** Written before {@link #hasWritten} is completed. */
+        /** Whether it wrote before the first writer's commit. */
+        private boolean isTooEarly;
+
+        /** Written before {@link #hasCommitted} is completed. */
+        private boolean isTried = true;
+
         private @Nullable LockSnapshot seen;
 
         SecondWriter(LockEntity before) {
@@ -238,10 +305,11 @@ final class DatabaseCheck {
         @Override
         public void run() {
             try {
-                hasWritten.complete(write());
+                hasCommitted.complete(write());
             } catch (Throwable thrown) {
-                hasWritten.completeExceptionally(thrown);
+                hasCommitted.completeExceptionally(thrown);
             } finally {
+                hasGranted.complete(false);
                 isConnected.countDown();
             }
         }
@@ -252,14 +320,22 @@ final class DatabaseCheck {
                     Instant unused = store.pages().clock();
                     isConnected.countDown();
                     seen = locks.read(before.name()).orElse(null);
-                    return locks.grant(before, before.granted("second", null, "check of the database"), LEASE, null);
+                    boolean granted =
+                            locks.grant(before, before.granted("second", null, "check of the database"), LEASE, null);
+                    hasGranted.complete(granted);
+                    return granted;
                 });
             } catch (StoreException failed) {
-                if (failed.failure().isConflict() || failed.failure() == Failure.BUSY) {
+                isTried = failed.failure() != Failure.EXHAUSTED;
+                if (!isTried || (seen != null && isRefusal(failed.failure()))) {
                     return false;
                 }
                 throw failed;
             }
+        }
+
+        private static boolean isRefusal(Failure failure) {
+            return failure.isConflict() || failure == Failure.BUSY;
         }
 
         void awaitConnection() {
@@ -270,10 +346,18 @@ final class DatabaseCheck {
             }
         }
 
-        /** Returns whether the second writer has written; empty if it has no answer within this time. */
-        Optional<Boolean> hasWrittenWithin(Duration time) {
+        /** Whether the second writer has changed the row within this time, although it may not commit. */
+        boolean hasGrantedWithin(Duration time) {
+            return within(time, hasGranted).orElse(false);
+        }
+
+        boolean hasCommitted() {
+            return within(longest, hasCommitted).orElseThrow(StoreException::unanswered);
+        }
+
+        private static Optional<Boolean> within(Duration time, CompletableFuture<Boolean> result) {
             try {
-                return Optional.of(hasWritten.get(time.toNanos(), TimeUnit.NANOSECONDS));
+                return Optional.of(result.get(time.toNanos(), TimeUnit.NANOSECONDS));
             } catch (TimeoutException waits) {
                 return Optional.empty();
             } catch (ExecutionException failed) {

@@ -198,6 +198,20 @@ final class EngineComponents implements AutoCloseable {
         context.listeners().close();
     }
 
+    /**
+     * Ends the checks of transactions under holds of before, unless a thread still has a handle of such a hold.
+     *
+     * @return whether they have ended
+     */
+    boolean retire() {
+        context.holds().replaced();
+        boolean isBound = context.holds().isAnyBound() || rowLocks.isAnyBound();
+        if (!isBound) {
+            context.transactions().listenNoMore();
+        }
+        return !isBound;
+    }
+
     /** Releases these holds; stops if the database does not answer. */
     private static void release(List<LeaseHold> holds, Predicate<LeaseHold> which) {
         for (LeaseHold hold : holds) {

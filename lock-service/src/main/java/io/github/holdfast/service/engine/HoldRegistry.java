@@ -166,6 +166,11 @@ final class HoldRegistry {
                 : bound.stream().filter(hold -> !hold.isOutOfFence()).toList();
     }
 
+    /** Lets transactions of threads that have dropped their handles begin without a check, because the service is opened again. */
+    void replaced() {
+        ofThread.values().forEach(bound -> bound.forEach(LeaseHold::replaced));
+    }
+
     /** Whether a living thread may begin transactions under a hold, valid or lost. */
     boolean isAnyBound() {
         return ofThread.entrySet().stream()

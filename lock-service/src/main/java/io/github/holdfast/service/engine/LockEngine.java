@@ -30,11 +30,14 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.ConfigurableTransactionManager;
 
-/** The components that acquire, keep and release the locks of one service. It starts, wires and ends them. Thread-safe. */
+/** The components that acquire, keep and release the locks of one service. It opens them, ends them, and opens them again. Thread-safe. */
 public final class LockEngine implements AutoCloseable {
 
     private final Supplier<EngineComponents> opened;
     private volatile EngineComponents components;
+
+    /** Closed ones that still check transactions. */
+    private final List<EngineComponents> former = new ArrayList<>();
 
     /**
      * Starts the components.
@@ -64,7 +67,7 @@ public final class LockEngine implements AutoCloseable {
         Executor threads = task -> DaemonThreads.named("holdfast-start-" + writer.incrementAndGet())
                 .newThread(task)
                 .start();
-        new DatabaseCheck(store, clockTolerance, accepted, threads).run();
+        new DatabaseCheck(store, clockTolerance, accepted, threads, DatabaseCheck.LONGEST).run();
     }
 
     /**
@@ -337,6 +340,8 @@ public final class LockEngine implements AutoCloseable {
     /** Starts new components, unless the engine is open. Holds of the former ones stay lost. */
     public synchronized void reopen() {
         if (components.context().phase().isClosed()) {
+            former.add(components);
+            former.removeIf(EngineComponents::retire);
             components = opened.get();
         }
     }

@@ -1,4 +1,4 @@
-package io.github.holdfast.service;
+package io.github.holdfast.service.engine;
 
 import static io.github.holdfast.repository.DatabaseRisk.CLOCK_DIFFERENCE;
 import static io.github.holdfast.repository.DatabaseRisk.CONCURRENT_WRITES;
@@ -9,11 +9,16 @@ import static io.github.holdfast.test.TestDatabase.MYSQL;
 import static io.github.holdfast.test.TestDatabase.POSTGRESQL;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.awaitility.Awaitility.await;
 
 import ch.qos.logback.classic.Level;
 import com.zaxxer.hikari.HikariConfig;
 import io.github.holdfast.repository.DatabaseRisk;
 import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.service.CapturedLog;
+import io.github.holdfast.service.LockService;
+import io.github.holdfast.service.Services;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
 import java.lang.reflect.InvocationHandler;
@@ -23,7 +28,14 @@ import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -31,6 +43,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** How a database behaves when two connections change one row is tried before a service is built. */
@@ -110,12 +123,13 @@ class DatabaseCheckTest {
     }
 
     /** On H2, Holdfast locks the row before it changes it, and so the second writer would wait. */
-    @Test
-    void aConflictThatAppearsAtTheCommitIsRefusedUnlessItIsAccepted() {
-        DataSource source = driven(new OptimisticDriver());
+    @ParameterizedTest
+    @EnumSource
+    void aConflictThatAppearsAtTheCommitIsRefusedUnlessItIsAccepted(Winner winner) {
+        DataSource source = driven(new OptimisticDriver(winner));
 
         if (!database.kind().isH2()) {
-            refused(source, "failed at its commit", "holdfast.accept=concurrent-writes");
+            refused(source, "one of them failed at its commit", "holdfast.accept=concurrent-writes");
         }
         build(source, CONCURRENT_WRITES);
     }
@@ -197,6 +211,54 @@ class DatabaseCheckTest {
         }
     }
 
+    /** As a pool whose other connections are in use. */
+    @Test
+    void aSecondWriterWithoutAConnectionIsLeftOut() {
+        DataSource source = driven(new Driver() {
+            @Override
+            public DataSource source() throws SQLException {
+                if (isOfSecondWriter()) {
+                    throw new SQLTransientConnectionException("Connection is not available, request timed out");
+                }
+                return database.dataSource();
+            }
+        });
+
+        build(source);
+    }
+
+    /** As the commits of a primary without its synchronous standby. */
+    @Test
+    void aCommitThatIsNotAnsweredLeavesTheCheckOut() throws Exception {
+        CountDownLatch standby = new CountDownLatch(1);
+        CountDownLatch ended = new CountDownLatch(1);
+        DataSource source = driven(new Driver() {
+            @Override
+            public void commit(Step commit, Step rollback) throws Throwable {
+                standby.await();
+                commit.run();
+            }
+        });
+        LockStore store = LockStore.open(services.unit(source));
+        Executor background = task -> new Thread(() -> {
+                    task.run();
+                    ended.countDown();
+                })
+                .start();
+        try (CapturedLog log = CapturedLog.of(CHECK)) {
+            new DatabaseCheck(
+                            store, Duration.ZERO, EnumSet.allOf(DatabaseRisk.class), background, Duration.ofMillis(300))
+                    .run();
+
+            assertThat(log.lines())
+                    .singleElement()
+                    .satisfies(line -> assertThat(line.getFormattedMessage()).contains("is not checked"));
+        }
+        standby.countDown();
+        ended.await();
+        await().until(() -> database.queryForLong("select count(*) from distributed_lock") == 0);
+    }
+
     private static boolean isOfSecondWriter() {
         return Thread.currentThread().getName().equals("holdfast-start-2");
     }
@@ -214,7 +276,7 @@ class DatabaseCheckTest {
             void run() throws Throwable;
         }
 
-        default @Nullable DataSource source() {
+        default @Nullable DataSource source() throws SQLException {
             return null;
         }
 
@@ -236,39 +298,51 @@ class DatabaseCheckTest {
         }
     }
 
-    /** The first writer's changes are compared at its commit only. */
+    /** Which of the two writers commits first. */
+    enum Winner {
+        FIRST,
+        SECOND
+    }
+
+    /** Both writers' changes are compared at their commits only. */
     private static final class OptimisticDriver implements Driver {
 
-        private @Nullable Update pending;
+        private final Winner winner;
+        private final Map<Thread, Update> pending = new ConcurrentHashMap<>();
+        private volatile CountDownLatch hasWon = new CountDownLatch(1);
+
+        OptimisticDriver(Winner winner) {
+            this.winner = winner;
+        }
 
         @Override
-        public int update(Update update) throws Throwable {
-            if (isOfSecondWriter()) {
-                return update.execute();
-            }
-            if (pending != null) {
-                return 0;
-            }
-            pending = update;
-            return 1;
+        public int update(Update update) {
+            return pending.putIfAbsent(Thread.currentThread(), update) == null ? 1 : 0;
         }
 
         @Override
         public boolean keepsStatements() {
-            return pending != null && !isOfSecondWriter();
+            return pending.containsKey(Thread.currentThread());
         }
 
         @Override
         public void commit(Step commit, Step rollback) throws Throwable {
-            if (!isOfSecondWriter() && pending != null) {
-                Update update = pending;
-                pending = null;
-                if (update.execute() == 0) {
-                    rollback.run();
-                    throw new SQLException("changed by another transaction", "40001");
-                }
+            Update update = pending.remove(Thread.currentThread());
+            if (update == null) {
+                commit.run();
+                return;
+            }
+            boolean wins = isOfSecondWriter() == (winner == Winner.SECOND);
+            if (!wins) {
+                boolean unused = hasWon.await(10, TimeUnit.SECONDS);
+            }
+            if (update.execute() == 0) {
+                rollback.run();
+                hasWon = new CountDownLatch(1);
+                throw new SQLException("changed by another transaction", "40001");
             }
             commit.run();
+            hasWon.countDown();
         }
     }
 
