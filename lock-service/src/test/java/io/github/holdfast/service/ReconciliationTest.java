@@ -1,6 +1,7 @@
 package io.github.holdfast.service;
 
 import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -16,6 +17,8 @@ import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.LockTables.TransactionalLockRows;
+import io.github.holdfast.service.WatchedDataSource.Then;
+import io.github.holdfast.service.engine.JumpingTicker;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
 import io.github.holdfast.test.FaultyDataSource.Fault;
@@ -125,6 +128,43 @@ class ReconciliationTest {
 
     private static <T> T get(Future<T> future) throws Exception {
         return future.get(SOON.toSeconds(), TimeUnit.SECONDS);
+    }
+
+    private static <T> T join(Future<T> future) {
+        try {
+            return get(future);
+        } catch (Exception failed) {
+            throw new IllegalStateException(failed);
+        }
+    }
+
+    /**
+     * A reconciliation begins while a lock is acquired, so the hold looks at its row itself, and has no answer. Without another look, a
+     * heartbeat does not prolong it.
+     */
+    @Test
+    void aHoldThatAReconciliationMayHaveMissedIsRenewed() throws Exception {
+        JumpingTicker ticker = new JumpingTicker();
+        WatchedDataSource watched = new WatchedDataSource(services.opened(database.pool(pool -> {})));
+        LockService mine = services.build(
+                watched, builder -> Services.adjusted(builder.nodeLease(ofMinutes(30)), ticker.inSettings()));
+        LockHandle keeper = mine.acquire(request("keeper"));
+        mine.acquire(request("missed")).close();
+        watched.beforeNext("update distributed_lock", () -> {
+            LockHandle unused = join(threads.submit(() -> {
+                database.execute("update lock_node set version = version + 1 where id = '" + nodeOf("keeper") + "'");
+                keeper.renew(ofSeconds(1));
+                return keeper;
+            }));
+            watched.beforeNext("from distributed_lock", () -> watched.failNext("prepareStatement", Then.GOES_ON));
+        });
+
+        LockHandle lock = mine.acquire(request("missed"));
+        ticker.jump(ofMinutes(10));
+        lock.ensureValidFor(ofMinutes(25));
+
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        keeper.close();
     }
 
     @Test

@@ -27,6 +27,9 @@ interface Expiry {
     /** Notes that the row showed the grant at this local time. A later end of the grant will be noticed. */
     void confirm(long now);
 
+    /** Whether a renewal can prolong the hold. If not, look at the row first, and {@link #confirm} the hold. */
+    boolean isConfirmed();
+
     /**
      * Corrects the hold's end from the database, because the local clock may have stood still.
      *

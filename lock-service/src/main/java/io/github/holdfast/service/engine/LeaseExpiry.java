@@ -41,6 +41,11 @@ final class LeaseExpiry implements Expiry {
     }
 
     @Override
+    public boolean isConfirmed() {
+        return true;
+    }
+
+    @Override
     public boolean correct(Supplier<Optional<Duration>> left) {
         long believed = until.get();
         long askedAt = ticker.nanoTime();

@@ -160,6 +160,13 @@ final class Lifetime {
      * @throws StoreException if the database failed
      */
     boolean renew(IntUnaryOperator count, Duration atLeast) {
+        if (!validity.isConfirmed()) {
+            // Its look after the acquisition had no answer.
+            recheck();
+            if (isLost()) {
+                return false;
+            }
+        }
         return Deadline.uninterruptibly(
                 ticker, HoldRow.WRITE_LIMIT, deadline -> concludeWrite(validity.renew(row, count, atLeast, deadline)));
     }

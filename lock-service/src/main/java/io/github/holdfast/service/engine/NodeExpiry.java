@@ -46,6 +46,11 @@ final class NodeExpiry implements Expiry {
     }
 
     @Override
+    public boolean isConfirmed() {
+        return confirmedAt != null;
+    }
+
+    @Override
     public boolean correct(Supplier<Optional<Duration>> left) {
         // The next beat corrects the end of all holds through the node.
         return true;
