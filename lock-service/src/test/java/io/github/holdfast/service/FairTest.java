@@ -370,9 +370,7 @@ class FairTest {
         }
         assertThat(gaps).allMatch(gap -> gap.compareTo(ofSeconds(1)) >= 0);
         // Not all: a loaded machine may be late.
-        assertThat(gaps.stream().filter(gap -> gap.compareTo(ofMillis(1500)) < 0))
-                .as("%s", gaps)
-                .hasSizeGreaterThan(2);
+        assertThat(gaps).anyMatch(gap -> gap.compareTo(ofMillis(1500)) < 0);
     }
 
     @Test

@@ -37,14 +37,17 @@ final class DatabaseCheck {
     /** How long a statement may take. */
     private static final Duration AT_MOST = Duration.ofSeconds(5);
 
-    /** How long the service waits for the check, which waits for connections, and for commits that nothing cancels. */
-    static final Duration LONGEST = Duration.ofSeconds(15);
+    /**
+     * How long the check waits.
+     *
+     * @param check how long the service waits for the check, which waits for connections, and for commits that nothing cancels
+     * @param connection how long the first writer waits until the second one has a connection. A pool may have only one
+     * @param write how long the second writer may write in spite of the first, in addition to its round trips
+     */
+    record Limits(Duration check, Duration connection, Duration write) {
 
-    /** How long the first writer waits until the second one has a connection. A pool may have only one. */
-    private static final Duration CONNECTED = Duration.ofMillis(150);
-
-    /** How long the second writer may write in spite of the first, in addition to its round trips. */
-    private static final Duration WAITS = Duration.ofMillis(20);
+        static final Limits USUAL = new Limits(Duration.ofSeconds(15), Duration.ofMillis(150), Duration.ofMillis(20));
+    }
 
     private static final Duration LEASE = Duration.ofSeconds(1);
 
@@ -58,7 +61,7 @@ final class DatabaseCheck {
     private final Duration clockTolerance;
     private final Set<DatabaseRisk> accepted;
     private final Executor background;
-    private final Duration longest;
+    private final Limits limits;
 
     /**
      * Creates the check.
@@ -66,29 +69,24 @@ final class DatabaseCheck {
      * @param clockTolerance by how much the clocks of two connections may differ
      * @param accepted the risks that only an INFO names
      * @param background runs the writers, each on a thread of its own, like those of the service
-     * @param longest how long {@link #run} takes at most
      */
     DatabaseCheck(
-            LockStore store,
-            Duration clockTolerance,
-            Set<DatabaseRisk> accepted,
-            Executor background,
-            Duration longest) {
+            LockStore store, Duration clockTolerance, Set<DatabaseRisk> accepted, Executor background, Limits limits) {
         this.store = store;
         this.clockTolerance = clockTolerance;
         this.accepted = accepted;
         this.background = background;
-        this.longest = longest;
+        this.limits = limits;
     }
 
     /**
-     * Runs the check; leaves nothing behind. If the database does not answer in time, as without its synchronous standby, the service is
+     * Runs the check, and removes its locks. If the database does not answer in time, as without its synchronous standby, the service is
      * built without it: then no grant is answered either.
      */
     void run() {
         CompletableFuture<Void> check = CompletableFuture.runAsync(this::inBackground, background);
         try {
-            check.get(longest.toNanos(), TimeUnit.NANOSECONDS);
+            check.get(limits.check().toNanos(), TimeUnit.NANOSECONDS);
         } catch (TimeoutException unanswered) {
             unchecked();
             CompletableFuture<Void> unused = check.exceptionally(failed -> {
@@ -111,7 +109,7 @@ final class DatabaseCheck {
                 .log(
                         "The behaviour of the database is not checked, because a statement, a commit or the wait for a"
                                 + " connection has taken longer than {} s",
-                        longest.toSeconds());
+                        limits.check().toSeconds());
     }
 
     private static RuntimeException cause(ExecutionException failed) {
@@ -132,28 +130,21 @@ final class DatabaseCheck {
         try {
             compareRepeatedly(probes);
         } catch (StoreException failed) {
-            remove(probes, failed);
             if (!failed.failure().isAmbiguous()) {
                 throw failed;
             }
             unchecked();
-            return;
-        } catch (RuntimeException | Error thrown) {
-            remove(probes, thrown);
-            throw thrown;
-        }
-        remove(probes);
-    }
-
-    private void remove(List<String> probes) {
-        int unused = store.inTransaction(AT_MOST, () -> store.pages().purge(probes));
-    }
-
-    private void remove(List<String> probes, Throwable after) {
-        try {
+        } finally {
             remove(probes);
-        } catch (StoreException alsoFailed) {
-            after.addSuppressed(alsoFailed);
+        }
+    }
+
+    /** If it fails, because of many that start at once for example, housekeeping removes them later. */
+    private void remove(List<String> probes) {
+        try {
+            int unused = store.inTransaction(AT_MOST, () -> store.pages().purge(probes));
+        } catch (StoreException failed) {
+            LOG.debug("The locks of the check were not removed: {}", probes, failed);
         }
     }
 
@@ -217,7 +208,7 @@ final class DatabaseCheck {
                 }
                 background.execute(second);
                 second.awaitConnection();
-                second.isTooEarly = second.hasGrantedWithin(WAITS.plus(twoRoundTrips.multipliedBy(2)));
+                second.isTooEarly = second.hasGrantedWithin(limits.write().plus(twoRoundTrips.multipliedBy(2)));
                 return true;
             });
             return true;
@@ -340,7 +331,7 @@ final class DatabaseCheck {
 
         void awaitConnection() {
             try {
-                boolean unused = isConnected.await(CONNECTED.toNanos(), TimeUnit.NANOSECONDS);
+                boolean unused = isConnected.await(limits.connection().toNanos(), TimeUnit.NANOSECONDS);
             } catch (InterruptedException interrupted) {
                 throw interrupted(interrupted);
             }
@@ -352,7 +343,7 @@ final class DatabaseCheck {
         }
 
         boolean hasCommitted() {
-            return within(longest, hasCommitted).orElseThrow(StoreException::unanswered);
+            return within(limits.check(), hasCommitted).orElseThrow(StoreException::unanswered);
         }
 
         private static Optional<Boolean> within(Duration time, CompletableFuture<Boolean> result) {

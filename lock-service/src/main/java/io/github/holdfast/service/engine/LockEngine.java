@@ -67,7 +67,7 @@ public final class LockEngine implements AutoCloseable {
         Executor threads = task -> DaemonThreads.named("holdfast-start-" + writer.incrementAndGet())
                 .newThread(task)
                 .start();
-        new DatabaseCheck(store, clockTolerance, accepted, threads, DatabaseCheck.LONGEST).run();
+        new DatabaseCheck(store, clockTolerance, accepted, threads, DatabaseCheck.Limits.USUAL).run();
     }
 
     /**
