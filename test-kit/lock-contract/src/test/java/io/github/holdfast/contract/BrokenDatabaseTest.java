@@ -6,6 +6,7 @@ import io.github.holdfast.contract.BrokenDataSource.Defect;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
+import java.util.Map;
 import java.util.Objects;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -39,8 +40,8 @@ class BrokenDatabaseTest {
 
     @ParameterizedTest
     @CsvSource({
-        "UPDATES_COMPARE_THE_NAME_ONLY, whoWasOvertakenIsNotGrantedTheLock, an update does not compare",
-        "UPDATES_ALWAYS_ANSWER_ONE, whoWasOvertakenIsNotGrantedTheLock, an update does not compare",
+        "UPDATES_COMPARE_THE_NAME_ONLY, whoWasOvertakenIsNotGrantedTheLock, how many rows an update has changed",
+        "UPDATES_ALWAYS_ANSWER_ONE, whoWasOvertakenIsNotGrantedTheLock, how many rows an update has changed",
         "AUTO_COMMIT_IS_SAID_TO_BE_ON, nestedAcquisitionsAreCounted, The lock's row was created, but cannot be read afterwards",
         "ROWS_ARE_NOT_LOCKED, nobodyTakesOverBetweenTheGuardOfATransactionAndItsCommit, Granted before the commit",
         "ROWS_ARE_NOT_LOCKED, aRowLockExcludesOthersUntilItIsReleased, has locked a row that is locked",
@@ -58,7 +59,10 @@ class BrokenDatabaseTest {
                 .as("without the defect")
                 .isEmpty();
         breaks(defect);
-        assertThat(ContractRun.of(OnBroken.class, test).failed())
-                .hasEntrySatisfying(test, why -> assertThat(why).contains(message));
+        Map<String, String> failed = ContractRun.of(OnBroken.class, test).failed();
+        // Some defects are refused when a service is built, before any test.
+        assertThat(failed.getOrDefault(test, failed.get("BrokenDatabaseTest$OnBroken")))
+                .as("%s", failed)
+                .contains(message);
     }
 }
