@@ -1,7 +1,6 @@
 package io.github.holdfast.election;
 
 import io.github.holdfast.service.engine.LockEngine;
-import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
@@ -14,10 +13,6 @@ public final class Elections implements AutoCloseable {
 
     private final LockEngine engine;
     private final Set<LeaderElection> underWay = ConcurrentHashMap.newKeySet();
-
-    /** Those that the service has ended, and not their user. */
-    private final Set<LeaderElection> ended = ConcurrentHashMap.newKeySet();
-
     private volatile boolean isStopped;
 
     private Elections(LockEngine engine) {
@@ -63,11 +58,6 @@ public final class Elections implements AutoCloseable {
         underWay.remove(election);
     }
 
-    /** Forgets an election that its user has closed. */
-    void forget(LeaderElection election) {
-        ended.remove(election);
-    }
-
     /** Returns the names of the elections in which the service has a candidate. */
     public Set<String> names() {
         return underWay.stream().map(LeaderElection::name).collect(Collectors.toSet());
@@ -84,17 +74,12 @@ public final class Elections implements AutoCloseable {
     /** Lets all leaders resign, and all candidates give up. It does not wait for them. */
     public void stop() {
         isStopped = true;
-        underWay.forEach(election -> {
-            ended.add(election);
-            election.stop();
-        });
+        underWay.forEach(LeaderElection::stop);
     }
 
     /** Lets elections be created again, and those that the service has ended be started again. */
     public void reopen() {
         isStopped = false;
-        List<LeaderElection> again = List.copyOf(ended);
-        again.stream().filter(ended::remove).forEach(LeaderElection::reopen);
     }
 
     /** As {@link #stop}; waits for each election as {@link LeaderElection#close} does. */

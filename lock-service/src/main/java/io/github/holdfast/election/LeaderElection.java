@@ -51,21 +51,26 @@ public final class LeaderElection implements AutoCloseable {
     private final LockEngine engine;
     private final Elections underWay;
     private final ElectionRequest request;
-    private volatile Candidate candidate;
     private volatile @Nullable Term current;
 
     /** Whether its user has closed it, and not only the service. */
-    private volatile boolean isClosed;
+    private boolean isClosed;
 
-    /** Counted down when the thread that campaigns has ended; null if there is none. */
-    private @Nullable CountDownLatch campaign;
+    /** The one under way; null if there is none. */
+    private @Nullable Campaign campaign;
+
+    /**
+     * One candidacy, from its begin to its end.
+     *
+     * @param ended counted down when the thread that campaigns has ended
+     */
+    private record Campaign(Candidate candidate, CountDownLatch ended) {}
 
     /** @param underWay contains this election as long as it has a candidate */
     LeaderElection(LockEngine engine, Elections underWay, ElectionRequest request) {
         this.engine = engine;
         this.underWay = underWay;
         this.request = request;
-        this.candidate = new Candidate(engine, request);
     }
 
     /** Work that only the leader does. */
@@ -103,30 +108,30 @@ public final class LeaderElection implements AutoCloseable {
      */
     public void start(LeaderCallbacks callbacks) {
         Objects.requireNonNull(callbacks, "callbacks");
-        CountDownLatch ended = beginCampaign();
-        Candidate candidate = this.candidate;
+        Campaign begun = beginCampaign();
         ScheduledExecutorService thread = LockEngine.scheduler(THREAD_NAME);
         thread.execute(() -> {
             try {
-                campaign(candidate, callbacks);
+                campaign(begun.candidate(), callbacks);
             } finally {
-                end(ended);
+                endCampaign(begun);
             }
         });
         // The thread ends with this work.
         thread.shutdown();
     }
 
-    private synchronized CountDownLatch beginCampaign() {
-        if (candidate.isClosed()) {
+    private synchronized Campaign beginCampaign() {
+        if (isClosed) {
             throw new IllegalStateException("Election '" + name() + "' is closed");
         }
-        if (campaign != null) {
+        Campaign other = campaign;
+        if (other != null && !other.candidate().isClosed()) {
             throw new IllegalStateException("Election '" + name()
                     + "' has a candidate already: create another election with the same request for a second one");
         }
         underWay.add(this);
-        CountDownLatch begun = new CountDownLatch(1);
+        Campaign begun = new Campaign(new Candidate(engine, request), new CountDownLatch(1));
         campaign = begun;
         return begun;
     }
@@ -191,16 +196,15 @@ public final class LeaderElection implements AutoCloseable {
      * @throws InterruptedException if the thread is interrupted before this node leads
      */
     public <E extends Exception> void runAsLeader(Work<E> work) throws E, InterruptedException {
-        CountDownLatch ended = beginCampaign();
+        Campaign begun = beginCampaign();
         try {
-            leadDuring(work);
+            leadDuring(begun.candidate(), work);
         } finally {
-            endCampaign(ended);
+            endCampaign(begun);
         }
     }
 
-    private <E extends Exception> void leadDuring(Work<E> work) throws E, InterruptedException {
-        Candidate candidate = this.candidate;
+    private <E extends Exception> void leadDuring(Candidate candidate, Work<E> work) throws E, InterruptedException {
         ScheduledExecutorService watch = LockEngine.scheduler(WATCH_NAME);
         try (LockHandle lock = candidate.await().orElseThrow(this::closed)) {
             Term term = begin(candidate, lock, new NoCallbacks(), watch);
@@ -218,19 +222,13 @@ public final class LeaderElection implements AutoCloseable {
         return new IllegalStateException("Election '" + name() + "' was closed");
     }
 
-    private synchronized void endCampaign(CountDownLatch ended) {
-        if (campaign == ended) {
-            campaign = null;
-        }
-        end(ended);
-    }
-
     /** A campaign whose callback outlasted a close of the service may end beside a later one, which goes on. */
-    private synchronized void end(CountDownLatch ended) {
-        if (campaign == null || campaign == ended) {
+    private synchronized void endCampaign(Campaign begun) {
+        if (begun.equals(campaign)) {
+            campaign = null;
             underWay.remove(this);
         }
-        ended.countDown();
+        begun.ended().countDown();
     }
 
     private synchronized void over(@Nullable Term term) {
@@ -291,35 +289,33 @@ public final class LeaderElection implements AutoCloseable {
      */
     @Override
     public void close() {
-        isClosed = true;
-        underWay.forget(this);
+        markClosed();
         stop();
         awaitEnd();
     }
 
-    /** Lets this node be a candidate again, after the service has ended the election with itself. */
-    synchronized void reopen() {
-        if (!isClosed) {
-            candidate = new Candidate(engine, request);
-            campaign = null;
-        }
+    private synchronized void markClosed() {
+        isClosed = true;
     }
 
-    /** Closes the election, and does not wait. */
+    /** Ends the candidacy, and does not wait. */
     void stop() {
-        candidate.close();
+        Campaign begun = campaignUnderWay();
+        if (begun != null) {
+            begun.candidate().close();
+        }
         resign();
     }
 
     /** Waits until the thread that campaigns has ended, if it can. */
     void awaitEnd() {
-        CountDownLatch ended = campaignUnderWay();
+        Campaign begun = campaignUnderWay();
         Term term = current;
-        if (ended == null || (term != null && term.isOfCurrentThread())) {
+        if (begun == null || (term != null && term.isOfCurrentThread())) {
             return;
         }
         try {
-            if (!ended.await(LONGEST_CLOSE.toNanos(), TimeUnit.NANOSECONDS)) {
+            if (!begun.ended().await(LONGEST_CLOSE.toNanos(), TimeUnit.NANOSECONDS)) {
                 LeaderLog.isStuck(name());
             }
         } catch (InterruptedException endsTheWait) {
@@ -327,7 +323,7 @@ public final class LeaderElection implements AutoCloseable {
         }
     }
 
-    private synchronized @Nullable CountDownLatch campaignUnderWay() {
+    private synchronized @Nullable Campaign campaignUnderWay() {
         return campaign;
     }
 
