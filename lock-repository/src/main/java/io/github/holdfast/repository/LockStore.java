@@ -173,22 +173,13 @@ public final class LockStore implements AutoCloseable {
      * @throws StoreException if the database failed
      */
     public Map<DatabaseRisk, String> risks() {
-        List<String> tables = LockEntity.ENTITIES.stream().map(this::table).toList();
+        List<String> tables =
+                LockEntity.ENTITIES.stream().map(transactions::table).toList();
         try (Session session = transactions.unit().createEntityManager().unwrap(Session.class)) {
             return session.doReturningWork(connection -> transactions.dialect().risks(connection, tables));
         } catch (PersistenceException thrown) {
             throw StoreException.of(transactions.errors().ofStatement(thrown), thrown);
         }
-    }
-
-    /** Returns the name in SQL, with the schema if the mapping has one. */
-    private String table(Class<?> entity) {
-        return transactions
-                .factory()
-                .getMappingMetamodel()
-                .getEntityDescriptor(entity)
-                .getMappedTableDetails()
-                .getTableName();
     }
 
     /**

@@ -85,12 +85,7 @@ final class PostgresWakeUpChannel implements LockStore.WakeUpChannel {
 
     private static Optional<String> read(StoreTransactions transactions) {
         try (Session session = transactions.unit().createEntityManager().unwrap(Session.class)) {
-            String table = transactions
-                    .factory()
-                    .getMappingMetamodel()
-                    .getEntityDescriptor(LockEntity.class)
-                    .getMappedTableDetails()
-                    .getTableName();
+            String table = transactions.table(LockEntity.class);
             return session.doReturningWork(connection -> nameFor(table, connection));
         } catch (RuntimeException thrown) {
             throw translated(thrown, transactions);

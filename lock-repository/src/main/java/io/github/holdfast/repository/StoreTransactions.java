@@ -103,6 +103,14 @@ final class StoreTransactions {
         return factory;
     }
 
+    /** Returns the name of an entity's table in SQL, with the schema if the mapping has one. */
+    String table(Class<?> entity) {
+        return factory.getMappingMetamodel()
+                .getEntityDescriptor(entity)
+                .getMappedTableDetails()
+                .getTableName();
+    }
+
     /** Returns the persistence unit under an identity of its own. */
     EntityManagerFactory unit() {
         return unit;

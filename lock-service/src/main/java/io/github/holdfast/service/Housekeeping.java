@@ -7,6 +7,7 @@ import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.Locks;
+import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.LockStore.LockPages;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.LockAdmin.HousekeepingReport;
@@ -154,8 +155,13 @@ final class Housekeeping implements AutoCloseable {
         }
     }
 
+    /** The present one: a service that is opened again has another store. */
+    private LockStore store() {
+        return engine.store();
+    }
+
     private LockPages table() {
-        return engine.store().pages();
+        return store().pages();
     }
 
     private List<String> overdueNodes(String after) {
@@ -189,7 +195,7 @@ final class Housekeeping implements AutoCloseable {
     private int endNodes(List<String> ids) {
         int ended = 0;
         for (String id : ids) {
-            ended += decided(() -> engine.store().nodes().endIfOverdue(id, clockTolerance)) ? 1 : 0;
+            ended += decided(() -> store().nodes().endIfOverdue(id, clockTolerance)) ? 1 : 0;
         }
         return ended;
     }
@@ -203,14 +209,14 @@ final class Housekeeping implements AutoCloseable {
     }
 
     private List<LockHolder> deadHolders(LockRun.Key after) {
-        return engine.store().permits().dead(clockTolerance, after.name(), after.fencingToken(), PAGE);
+        return store().permits().dead(clockTolerance, after.name(), after.fencingToken(), PAGE);
     }
 
     private int removeHolders(LockHandle lock, List<LockHolder> dead) {
         int removed = 0;
         for (LockHolder holder : dead) {
             lock.ensureValidFor(REMOVAL);
-            removed += orNextTime(REMOVAL, () -> engine.store().permits().removeDead(holder, clockTolerance) ? 1 : 0);
+            removed += orNextTime(REMOVAL, () -> store().permits().removeDead(holder, clockTolerance) ? 1 : 0);
         }
         return removed;
     }
@@ -225,7 +231,7 @@ final class Housekeeping implements AutoCloseable {
 
     private List<LockRun> abandonedRuns(LockRun.Key after) {
         long graceMicros = -STATEMENT.plus(clockTolerance).toNanos() / 1000;
-        return engine.store().runs().abandoned(after.name(), after.fencingToken(), graceMicros, PAGE);
+        return store().runs().abandoned(after.name(), after.fencingToken(), graceMicros, PAGE);
     }
 
     private int loseRuns(List<LockRun> runs) {
@@ -233,7 +239,7 @@ final class Housekeeping implements AutoCloseable {
         int count = orNextTime(() -> {
             lost.clear();
             runs.stream()
-                    .filter(run -> engine.store().runs().lose(run.name(), run.fencingToken(), null))
+                    .filter(run -> store().runs().lose(run.name(), run.fencingToken(), null))
                     .forEach(lost::add);
             return lost.size();
         });
@@ -244,7 +250,7 @@ final class Housekeeping implements AutoCloseable {
     }
 
     private List<LockRun> oldRuns(LockRun.Key after) {
-        return engine.store().runs().old(sinceMicros(), SINCE_LONGEST_MICROS, after.name(), after.fencingToken(), PAGE);
+        return store().runs().old(sinceMicros(), SINCE_LONGEST_MICROS, after.name(), after.fencingToken(), PAGE);
     }
 
     private int purgeRuns(List<LockRun> runs) {
@@ -252,7 +258,7 @@ final class Housekeeping implements AutoCloseable {
                 .collect(Collectors.groupingBy(
                         LockRun::name, Collectors.mapping(LockRun::fencingToken, Collectors.toList())));
         return orNextTime(() -> tokens.entrySet().stream()
-                .mapToInt(ofName -> engine.store().runs().purge(ofName.getKey(), ofName.getValue()))
+                .mapToInt(ofName -> store().runs().purge(ofName.getKey(), ofName.getValue()))
                 .sum());
     }
 
@@ -279,7 +285,7 @@ final class Housekeeping implements AutoCloseable {
     }
 
     private <T> T decided(Supplier<T> work) {
-        return engine.untilDecided(STATEMENT, () -> engine.store().inTransaction(STATEMENT, work));
+        return engine.untilDecided(STATEMENT, () -> store().inTransaction(STATEMENT, work));
     }
 
     private int batch(List<LockEntity> candidates, ToIntFunction<List<String>> work) {
@@ -300,7 +306,7 @@ final class Housekeeping implements AutoCloseable {
 
     private int orNextTime(Duration limit, Supplier<Integer> work) {
         try {
-            return engine.store().inTransaction(limit, work);
+            return store().inTransaction(limit, work);
         } catch (StoreException failed) {
             if (!failed.failure().isTransient()) {
                 throw failed;
