@@ -1,16 +1,14 @@
 package io.github.holdfast.repository;
 
-import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
+import static io.github.holdfast.repository.JdbcProxies.invoke;
+import static io.github.holdfast.repository.JdbcProxies.proxy;
+
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import javax.sql.DataSource;
-import org.jspecify.annotations.Nullable;
 
 /** Connections that may only read when another server has become the primary; those that are opened afterwards lead to that one. */
 final class OldPrimary {
@@ -53,25 +51,5 @@ final class OldPrimary {
             }
             return invoke(statement, method, arguments);
         });
-    }
-
-    private static <T> T proxy(Class<T> type, InvocationHandler handler) {
-        return type.cast(Proxy.newProxyInstance(
-                OldPrimary.class.getClassLoader(),
-                new Class<?>[] {type},
-                (proxy, method, arguments) -> switch (method.getName()) {
-                    case "equals" -> proxy == arguments[0];
-                    case "hashCode" -> System.identityHashCode(proxy);
-                    default -> handler.invoke(proxy, method, arguments);
-                }));
-    }
-
-    private static @Nullable Object invoke(Object target, Method method, Object @Nullable [] arguments)
-            throws Throwable {
-        try {
-            return method.invoke(target, arguments);
-        } catch (InvocationTargetException thrown) {
-            throw thrown.getCause();
-        }
     }
 }

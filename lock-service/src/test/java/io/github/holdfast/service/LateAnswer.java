@@ -1,9 +1,8 @@
 package io.github.holdfast.service;
 
-import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
+import static io.github.holdfast.repository.JdbcProxies.invoke;
+import static io.github.holdfast.repository.JdbcProxies.proxy;
+
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
@@ -75,19 +74,6 @@ final class LateAnswer {
             if (isLost) {
                 throw new SQLNonTransientConnectionException("The answer is lost", "08006");
             }
-        }
-    }
-
-    private static <T> T proxy(Class<T> type, InvocationHandler handler) {
-        return type.cast(Proxy.newProxyInstance(LateAnswer.class.getClassLoader(), new Class<?>[] {type}, handler));
-    }
-
-    private static @Nullable Object invoke(Object target, Method method, Object @Nullable [] arguments)
-            throws Throwable {
-        try {
-            return method.invoke(target, arguments);
-        } catch (InvocationTargetException thrown) {
-            throw thrown.getCause();
         }
     }
 

@@ -3,6 +3,8 @@ package io.github.holdfast.service.engine;
 import static io.github.holdfast.repository.DatabaseRisk.CLOCK_DIFFERENCE;
 import static io.github.holdfast.repository.DatabaseRisk.CONCURRENT_WRITES;
 import static io.github.holdfast.repository.DatabaseRisk.UNFLUSHED_COMMITS;
+import static io.github.holdfast.repository.JdbcProxies.invoke;
+import static io.github.holdfast.repository.JdbcProxies.proxy;
 import static io.github.holdfast.test.TestDatabase.H2_MEMORY;
 import static io.github.holdfast.test.TestDatabase.MARIADB;
 import static io.github.holdfast.test.TestDatabase.MYSQL;
@@ -21,10 +23,6 @@ import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.Services;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
-import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
@@ -423,19 +421,5 @@ class DatabaseCheckTest {
             case "close" -> driver.keepsStatements() ? null : invoke(real, method, arguments);
             default -> invoke(real, method, arguments);
         });
-    }
-
-    private static <T> T proxy(Class<T> type, InvocationHandler handler) {
-        return type.cast(
-                Proxy.newProxyInstance(DatabaseCheckTest.class.getClassLoader(), new Class<?>[] {type}, handler));
-    }
-
-    private static @Nullable Object invoke(Object target, Method method, Object @Nullable [] arguments)
-            throws Throwable {
-        try {
-            return method.invoke(target, arguments);
-        } catch (InvocationTargetException thrown) {
-            throw thrown.getCause();
-        }
     }
 }
