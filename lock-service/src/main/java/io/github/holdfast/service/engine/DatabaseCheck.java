@@ -14,7 +14,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -31,11 +30,16 @@ final class DatabaseCheck {
 
     private static final Logger LOG = LoggerFactory.getLogger(DatabaseCheck.class);
 
-    /** Conflicts with others, and internal errors of H2, can make the check fail, so it is repeated. */
-    private static final int ATTEMPTS = 10;
-
-    /** How long a statement may take. */
+    /** How long a statement may take, and how long the check is repeated because of conflicts, and of internal errors of H2. */
     private static final Duration AT_MOST = Duration.ofSeconds(5);
+
+    private static final Duration LEASE = Duration.ofSeconds(1);
+
+    private static final String COUNTS =
+            "The database or its driver does not say truly how many rows an update has changed, so Holdfast could not tell whether"
+                    + " it has got a lock";
+
+    private static final String ONE_SERVER = "let all connections lead to one server that writes";
 
     /**
      * How long the check waits.
@@ -48,14 +52,6 @@ final class DatabaseCheck {
 
         static final Limits USUAL = new Limits(Duration.ofSeconds(15), Duration.ofMillis(150), Duration.ofMillis(20));
     }
-
-    private static final Duration LEASE = Duration.ofSeconds(1);
-
-    private static final String COUNTS =
-            "The database or its driver does not say truly how many rows an update has changed, so Holdfast could not tell whether"
-                    + " it has got a lock";
-
-    private static final String ONE_SERVER = "let all connections lead to one server that writes";
 
     private final LockStore store;
     private final Duration clockTolerance;
@@ -128,7 +124,10 @@ final class DatabaseCheck {
         store.risks().forEach(this::found);
         List<String> probes = new ArrayList<>();
         try {
-            compareRepeatedly(probes);
+            boolean unused = Deadline.uninterruptibly(
+                    Ticker.SYSTEM,
+                    AT_MOST,
+                    deadline -> deadline.repeat(() -> compareOnce(probes), DatabaseCheck::isConflict));
         } catch (StoreException failed) {
             if (!failed.failure().isAmbiguous()) {
                 throw failed;
@@ -148,20 +147,17 @@ final class DatabaseCheck {
         }
     }
 
-    private void compareRepeatedly(List<String> probes) {
-        for (int attempt = 1; ; attempt++) {
-            try {
-                String probe = "holdfast probe " + UUID.randomUUID();
-                probes.add(probe);
-                store.inTransaction(AT_MOST, locks -> locks.createIfMissing(probe));
-                compare(probe);
-                return;
-            } catch (StoreException failed) {
-                if (!failed.failure().isConflict() || attempt == ATTEMPTS) {
-                    throw failed;
-                }
-            }
-        }
+    private static boolean isConflict(StoreException failed) {
+        return failed.failure().isConflict();
+    }
+
+    /** Compares with a new lock. Returns true; it throws if the check fails. */
+    private boolean compareOnce(List<String> probes) {
+        String probe = "holdfast probe " + UUID.randomUUID();
+        probes.add(probe);
+        store.inTransaction(AT_MOST, locks -> locks.createIfMissing(probe));
+        compare(probe);
+        return true;
     }
 
     private void compare(String probe) {
@@ -252,11 +248,9 @@ final class DatabaseCheck {
         if (difference.compareTo(clockTolerance) > 0) {
             found(
                     DatabaseRisk.CLOCK_DIFFERENCE,
-                    "The database's clock differs by " + difference.toMillis()
-                            + " ms between two connections, and the clock"
-                            + " tolerance is " + clockTolerance.toMillis()
-                            + " ms. Leases end by that clock. Synchronize the"
-                            + " clocks of the servers, or " + ONE_SERVER);
+                    "The database's clock differs by %d ms between two connections, and the clock tolerance is %d ms. Leases end by"
+                                    .formatted(difference.toMillis(), clockTolerance.toMillis())
+                            + " that clock. Synchronize the clocks of the servers, or " + ONE_SERVER);
         }
     }
 
@@ -277,7 +271,7 @@ final class DatabaseCheck {
     private final class SecondWriter implements Runnable {
 
         private final LockEntity before;
-        private final CountDownLatch isConnected = new CountDownLatch(1);
+        private final CompletableFuture<Boolean> isConnected = new CompletableFuture<>();
         private final CompletableFuture<Boolean> hasGranted = new CompletableFuture<>();
         private final CompletableFuture<Boolean> hasCommitted = new CompletableFuture<>();
 
@@ -301,7 +295,7 @@ final class DatabaseCheck {
                 hasCommitted.completeExceptionally(thrown);
             } finally {
                 hasGranted.complete(false);
-                isConnected.countDown();
+                isConnected.complete(false);
             }
         }
 
@@ -309,7 +303,7 @@ final class DatabaseCheck {
             try {
                 return store.inTransaction(AT_MOST, locks -> {
                     Instant unused = store.pages().clock();
-                    isConnected.countDown();
+                    isConnected.complete(true);
                     seen = locks.read(before.name()).orElse(null);
                     boolean granted =
                             locks.grant(before, before.granted("second", null, "check of the database"), LEASE, null);
@@ -330,11 +324,7 @@ final class DatabaseCheck {
         }
 
         void awaitConnection() {
-            try {
-                boolean unused = isConnected.await(limits.connection().toNanos(), TimeUnit.NANOSECONDS);
-            } catch (InterruptedException interrupted) {
-                throw interrupted(interrupted);
-            }
+            Optional<Boolean> unused = within(limits.connection(), isConnected);
         }
 
         /** Whether the second writer has changed the row within this time, although it may not commit. */
