@@ -275,7 +275,8 @@ public final class LockService implements Locks, AutoCloseable {
      * database does not answer, the locks stay held until their leases, and the node's lease, are over.
      *
      * <p>When another owner has been granted one of these locks, transactions under it do not commit. Neither do transactions that a
-     * thread begins before it has released its handle. A second call does nothing. {@link #reopen} opens the service again. This method does not close the {@code EntityManagerFactory}.
+     * thread begins before it has released its handle. A second call does nothing. {@link #reopen} opens the service again. This
+     * method does not close the {@code EntityManagerFactory}.
      */
     @Override
     public void close() {
@@ -285,11 +286,13 @@ public final class LockService implements Locks, AutoCloseable {
     }
 
     /**
-     * Opens the service again after it was closed, as a new node, with the same settings. It is for frameworks that stop an application
-     * and start it again, before and after a checkpoint of the process for example. What was held before stays lost, and its handles stay
-     * lost. A thread that has dropped such a handle without a release is not refused because of it any more. Objects of this service can be used again: its {@linkplain #admin() admin}, its tasks and semaphores. Its elections can be
-     * started again. On PostgreSQL it costs one statement, and goes on without
-     * its answer. It does nothing if the service is open. Do not call it during {@link #close}.
+     * Opens the service again after it was closed, as a new node, with the same settings. Frameworks use this that stop an
+     * application and start it again, for example before and after a checkpoint of the process. What was held before stays lost, and
+     * so do its handles. A thread that has dropped such a handle without a release is not refused because of it any more. Objects of
+     * this service can be used again: its {@linkplain #admin() admin}, its tasks and semaphores. Its elections can be started again.
+     *
+     * <p>On PostgreSQL it costs one statement, and goes on without its answer. It does nothing if the service is open. Do not call it
+     * during {@link #close}.
      */
     public void reopen() {
         engine.reopen();

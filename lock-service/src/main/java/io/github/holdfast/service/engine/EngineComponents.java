@@ -34,7 +34,7 @@ final class EngineComponents implements AutoCloseable {
             @Nullable ConfigurableTransactionManager transactionManager) {
         LockStore cancelling = store.cancellingOverdue(settings.ticker()::nanoTime);
         WaiterThread waiterThread = new WaiterThread("holdfast-waiters");
-        // This may need the database, so it comes before the first component with threads that somebody must end.
+        // Before the components that start threads: the database may fail here, and no thread is left then.
         WakeUpChannel channel = cancelling.wakeUpChannel(waiterThread::hint).orElse(null);
         return new EngineComponents(
                 cancelling,

@@ -12,8 +12,8 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
 import org.springframework.context.SmartLifecycle;
 
 /**
- * Closes the lock services when the application stops, and opens them again if it is started again. It runs after the beans that acquire locks have stopped, and before the
- * beans that locks need.
+ * Closes the lock services when the application stops, and opens them again if it is started again. It runs after the beans that
+ * acquire locks have stopped, and before the beans that locks need.
  *
  * <ol>
  *   <li>Message listeners stop (phases near {@link #DEFAULT_PHASE}); the web server finishes its requests (1024 phases lower) and
@@ -87,7 +87,7 @@ final class LockShutdown implements SmartLifecycle {
         return PHASE;
     }
 
-    /** Not pauseable. Spring pauses a context between two test classes, and what is held in it would be lost. */
+    /** Not pauseable. Spring pauses a context between two test classes, and a pause would end its locks. */
     @SuppressWarnings("MissingOverride") // Spring 6 pauses nothing
     public boolean isPauseable() {
         return false;
