@@ -112,7 +112,7 @@ class CrashPointTest {
         ACQUIRE(0, 3) {
             @Override
             Optional<LockHandle> act(LockService locks, LockRequest request, List<LockHandle> held) throws Exception {
-                return Optional.of(locks.acquire(request.waitAtMost(ofSeconds(1))));
+                return Optional.of(locks.acquire(request.waitAtMost(CrashPoints.SOON)));
             }
         },
         ACQUIRE_AGAIN(0, 1) {
@@ -129,7 +129,7 @@ class CrashPointTest {
         REENTER(1, 1) {
             @Override
             Optional<LockHandle> act(LockService locks, LockRequest request, List<LockHandle> held) throws Exception {
-                return Optional.of(locks.acquire(request.waitAtMost(ofSeconds(1))));
+                return Optional.of(locks.acquire(request.waitAtMost(CrashPoints.SOON)));
             }
         },
         RENEW(1, 1) {

@@ -93,7 +93,7 @@ class SemaphoreCrashPointTest extends CrashPoints {
         }
 
         SemaphoreRequest request() {
-            return SemaphoreRequest.of(name()).limit(LIMIT).waitAtMost(ofSeconds(1));
+            return SemaphoreRequest.of(name()).limit(LIMIT).waitAtMost(SOON);
         }
 
         /** Creates the semaphore before the connection breaks. */
@@ -194,8 +194,7 @@ class SemaphoreCrashPointTest extends CrashPoints {
                 assertGivenBack(permits.release());
             }
             for (LockService next : List.of(theirs, mine)) {
-                LockHandle all = next.semaphore(request().permits(LIMIT).waitAtMost(SOON))
-                        .acquire();
+                LockHandle all = next.semaphore(request().permits(LIMIT)).acquire();
                 had(all);
                 assertThat(rows()).as("rows").isEqualTo(1);
                 assertThat(all.release()).isEqualTo(ReleaseOutcome.RELEASED);
