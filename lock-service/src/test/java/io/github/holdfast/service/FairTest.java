@@ -88,26 +88,53 @@ class FairTest {
     void theOrderOfArrivalIsThatOfTheGrantsOverAllServicesAndThreads() throws Exception {
         List<Integer> granted = Collections.synchronizedList(new ArrayList<>());
         LockHandle held = one.acquire(REQUEST);
-        List<Future<?>> waiting = new ArrayList<>();
+        List<Future<Integer>> waiting = new ArrayList<>();
         int[] of = {1, 1, 0, 1, 0, 0, 1, 0, 1, 1};
         for (int number = 0; number < of.length; number++) {
             int place = number;
             LockService service = of[number] == 0 ? one : other;
-            waiting.add(join(number + 1, () -> {
-                try (LockHandle lock = service.acquire(REQUEST)) {
-                    granted.add(place);
-                    assertThat(lock.holdCount()).isEqualTo(1);
-                }
-                return null;
-            }));
+            waiting.add(join(number + 1, () -> grantedTo(place, service, granted)));
         }
         held.release();
-        for (Future<?> waiter : waiting) {
-            get(waiter);
+        for (Future<Integer> waiter : waiting) {
+            assertThat(get(waiter)).isEqualTo(1);
         }
         assertThat(granted)
                 .containsExactlyElementsOf(IntStream.range(0, of.length).boxed().toList());
         awaitWaiterRows(0);
+    }
+
+    @Test
+    void theCallsOfOneServiceAreServedInTheirOrderAlsoIfTheDatabaseAnswersTheFirstOneLast() throws Exception {
+        LateAnswer late = new LateAnswer(database.dataSource());
+        LockService service = services.patientlyOpenOver(late.dataSource());
+        service.acquire(LockRequest.of("the node")).close();
+        List<Integer> granted = Collections.synchronizedList(new ArrayList<>());
+        LockHandle held = one.acquire(REQUEST);
+        Future<Integer> first = threads.submit(() -> {
+            late.chooseUnsent();
+            return grantedTo(1, service, granted);
+        });
+        late.awaitDone();
+        List<Future<Integer>> waiting = new ArrayList<>(List.of(first));
+        for (int number = 2; number <= 4; number++) {
+            int later = number;
+            waiting.add(join(number - 1, () -> grantedTo(later, service, granted)));
+        }
+        late.answer();
+        awaitWaiterRows(4);
+        held.release();
+        for (Future<Integer> waiter : waiting) {
+            assertThat(get(waiter)).isEqualTo(1);
+        }
+        assertThat(granted).containsExactly(1, 2, 3, 4);
+    }
+
+    private static int grantedTo(int number, LockService service, List<Integer> granted) throws Exception {
+        try (LockHandle lock = service.acquire(REQUEST)) {
+            granted.add(number);
+            return lock.holdCount();
+        }
     }
 
     @Test

@@ -14,7 +14,7 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Connections on which one write of a chosen thread is committed at once and answered when the test says so, or one grant fails as
+ * Connections on which one write of a chosen thread is committed at once and answered when the test says so, one statement is sent late, or one grant fails as
  * if it was still under way.
  */
 final class LateAnswer {
@@ -26,6 +26,7 @@ final class LateAnswer {
     private final AtomicBoolean isGrantStuck = new AtomicBoolean();
     private final CountDownLatch stuck = new CountDownLatch(1);
     private volatile boolean isLost;
+    private volatile boolean isSentLate;
 
     LateAnswer(DataSource real) {
         this.real = real;
@@ -58,6 +59,9 @@ final class LateAnswer {
                 stuck.countDown();
                 throw new SQLNonTransientConnectionException("The grant is still under way", "08006");
             }
+            if (isSentLate && method.getName().startsWith("execute")) {
+                answerLate();
+            }
             Object result = invoke(statement, method, arguments);
             if (method.getName().equals("executeUpdate") && connection.getAutoCommit()) {
                 answerLate();
@@ -80,6 +84,12 @@ final class LateAnswer {
     /** Chooses the next write of the current thread. */
     void choose() {
         chosen = Thread.currentThread();
+    }
+
+    /** Chooses the next statement of the current thread, and keeps it from the database. */
+    void chooseUnsent() {
+        isSentLate = true;
+        choose();
     }
 
     /** Lets the next grant of any thread fail, which the database does not execute. */

@@ -7,9 +7,10 @@ import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
-import java.util.Set;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -36,8 +37,10 @@ final class WaiterTickets {
     private final Ticker ticker;
     private final Consumer<String> removed;
 
-    /** The ids of the places that are taken. */
-    private final Set<String> live = ConcurrentHashMap.newKeySet();
+    /** The places that are taken, by their ids. */
+    private final Map<String, Place> live = new ConcurrentHashMap<>();
+
+    private final AtomicLong arrivals = new AtomicLong();
 
     private enum Order {
         NONE,
@@ -70,6 +73,7 @@ final class WaiterTickets {
         private final String name;
         private final WaitMode mode;
         private final Order order;
+        private final long arrival = arrivals.incrementAndGet();
         private volatile @Nullable Ticket ticket;
         private volatile boolean isVisible;
 
@@ -99,7 +103,7 @@ final class WaiterTickets {
 
         /** Whether a place that was found to be the first is this one. If it is a stray one of this process, removes it soon. */
         boolean isFirst(String firstId) {
-            if (isOfThisProcess(firstId) && !live.contains(firstId)) {
+            if (isOfThisProcess(firstId) && !live.containsKey(firstId)) {
                 thread.execute(() -> {
                     store.waiters(LIMIT).removeStray(name, firstId);
                     removed.accept(name);
@@ -120,8 +124,8 @@ final class WaiterTickets {
         }
 
         /**
-         * Takes the place, if other nodes cannot see it yet, with one statement. The waiter keeps its place if its node is
-         * replaced. After a failure, it tries again a second later: the waiter must attempt to acquire its lock.
+         * Takes the place, if other nodes cannot see it yet, with one statement. Fair places of one process are in the order in which
+         * they were created. The waiter keeps its place if its node is replaced. After a failure, it tries again a second later: the waiter must attempt to acquire its lock.
          *
          * @param seenAt the database's clock, as the waiter has just seen it
          * @return whether other nodes can see the place
@@ -133,17 +137,14 @@ final class WaiterTickets {
                 return isVisible && isOfNode;
             }
             isVisible = false;
-            long since = earlier == null ? ChronoUnit.MICROS.between(Instant.EPOCH, seenAt) : earlier.since();
             String id = earlier != null && isOfNode ? earlier.id() : newId(node);
             Duration limit = atMost.compareTo(LIMIT) < 0 ? atMost : LIMIT;
             try {
                 if (earlier != null && !isOfNode) {
+                    live.remove(earlier.id());
                     store.waiters(limit).remove(earlier);
                 }
-                Ticket added = new Ticket(name, since, id, node.id(), mode, isFair());
-                ticket = added;
-                live.add(id);
-                store.waiters(limit).add(added);
+                store.waiters(limit).add(placed(id, node, seenAt));
                 isVisible = true;
                 timesTaken++;
             } catch (StoreException failed) {
@@ -154,6 +155,32 @@ final class WaiterTickets {
                 failedAt = ticker.nanoTime();
             }
             return isVisible;
+        }
+
+        private Ticket placed(String id, Node node, Instant seenAt) {
+            synchronized (live) {
+                Ticket earlier = ticket;
+                long since =
+                        earlier == null ? inOrder(ChronoUnit.MICROS.between(Instant.EPOCH, seenAt)) : earlier.since();
+                Ticket placed = new Ticket(name, since, id, node.id(), mode, isFair());
+                ticket = placed;
+                live.put(id, this);
+                return placed;
+            }
+        }
+
+        /** Returns this time, or the nearest one that is after the earlier fair requests of this process, and before the later ones. */
+        private long inOrder(long micros) {
+            long since = micros;
+            for (Place other : live.values()) {
+                Ticket theirs = other.ticket;
+                if (isFair() && other.isFair() && other.name.equals(name) && theirs != null) {
+                    since = other.arrival < arrival
+                            ? Math.max(since, theirs.since() + 1)
+                            : Math.min(since, theirs.since() - 1);
+                }
+            }
+            return since;
         }
 
         private boolean hasJustFailed() {
