@@ -237,4 +237,9 @@ public abstract class LockDialect {
     boolean commitsRowLocks() {
         return false;
     }
+
+    /** How many transactions should lock one row for reading at the same time. */
+    int mostGuardsOfRow() {
+        return Integer.MAX_VALUE;
+    }
 }

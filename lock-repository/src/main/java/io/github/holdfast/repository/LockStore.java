@@ -166,6 +166,11 @@ public final class LockStore implements AutoCloseable {
         return Optional.ofNullable(severalWriters);
     }
 
+    /** Returns how many transactions may be guarded by one holder's row at the same time; at least 1. */
+    public int mostGuardsOfRow() {
+        return transactions.dialect().mostGuardsOfRow();
+    }
+
     /**
      * Asks the server for settings, and for replication into the tables, that are a risk. Up to four statements.
      *

@@ -23,6 +23,7 @@ import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.task.TaskOutcome;
 import io.github.holdfast.task.TaskRequest;
 import io.github.holdfast.test.OnEachDatabase;
+import io.github.holdfast.test.TestDatabase;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -244,7 +245,7 @@ class SharedLockTest extends TwoServicesContract {
     @Test
     void threadsOfOneServiceShareOneGrant() throws Exception {
         List<LockHandle> shares = new ArrayList<>();
-        for (int thread = 0; thread < 5; thread++) {
+        for (int thread = 0; thread < 4; thread++) {
             shares.add(get(
                     onAnotherThread(() -> mine.acquire(SHARED.waitAtMost(SOON)).detach())));
         }
@@ -596,6 +597,49 @@ class SharedLockTest extends TwoServicesContract {
         });
         get(writer).close();
         share.release();
+    }
+
+    /** On PostgreSQL, the transactions that lock a row are the members of a MultiXact. */
+    @Test
+    void threadsJoinAShareAsLongAsTheirTransactionsMayLockItsRow() throws Exception {
+        int threadsThatRead = 8;
+        int atOneRow = database.kind() == TestDatabase.POSTGRESQL ? 4 : threadsThatRead;
+        CountDownLatch areAcquired = new CountDownLatch(threadsThatRead);
+        CountDownLatch areGuarded = new CountDownLatch(database.kind() == TestDatabase.H2_MEMORY ? 1 : threadsThatRead);
+        CountDownLatch areCounted = new CountDownLatch(1);
+        List<Future<?>> readers = new ArrayList<>();
+        for (int reader = 0; reader < threadsThatRead; reader++) {
+            readers.add(onAnotherThread(() -> {
+                try (LockHandle share = mine.acquire(SHARED.waitAtMost(SOON))) {
+                    areAcquired.countDown();
+                    awaitAll(areAcquired);
+                    books.inTransaction(em -> {
+                        share.guard();
+                        areGuarded.countDown();
+                        awaitAll(areCounted);
+                    });
+                }
+                return null;
+            }));
+        }
+        awaitAll(areGuarded);
+        if (database.kind() == TestDatabase.POSTGRESQL) {
+            assertThat(database.queryForLong(
+                            "select max((select count(*) from pg_get_multixact_members(xmax)))" + " from lock_holder"))
+                    .isEqualTo(atOneRow);
+        }
+        LockHandle unfenced = get(
+                onAnotherThread(() -> tryAcquire(mine, SHARED.withoutFence()).detach()));
+        assertThat(holders()).isEqualTo(threadsThatRead / atOneRow);
+        unfenced.close();
+        areCounted.countDown();
+        for (Future<?> reader : readers) {
+            get(reader);
+        }
+    }
+
+    private static void awaitAll(CountDownLatch latch) {
+        await().pollInterval(ofMillis(5)).atMost(SOON).until(() -> latch.getCount() == 0);
     }
 
     @Test

@@ -12,6 +12,7 @@ import io.github.holdfast.service.engine.AttemptResult.ShareGranted;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.function.IntUnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A share of a lock, held through a node, that other threads of this process can join without a statement. Each thread has a hold of
@@ -27,7 +28,8 @@ final class JoinableShare {
     private final HolderRow row;
     private final Runnable whenGivenBack;
     private final LeaseHold first;
-    private int holds = 1;
+    private int holds;
+    private int fencedHolds;
     private boolean isClosed;
 
     /** The local time before the last look that showed nobody who wants the lock alone. */
@@ -47,7 +49,7 @@ final class JoinableShare {
         this.granted = granted;
         this.row = new HolderRow(context.access(), granted.grant());
         this.whenGivenBack = whenGivenBack;
-        this.first = hold(request, granted, new Part());
+        this.first = hold(request, granted, enter(request));
         this.lookedAt = granted.term().validFrom();
         this.reconciliations = granted.term().reconciliations();
     }
@@ -88,10 +90,13 @@ final class JoinableShare {
         // First of all: the new hold must not last longer than what the checks below have seen.
         long now = context.access().ticker().nanoTime();
         Duration remaining = first.lifetime().remaining();
-        if (!isValid() || !(isFresh() || look(deadline)) || !enter()) {
+        if (!isValid() || !hasRoomFor(request) || !(isFresh() || look(deadline))) {
             return Optional.empty();
         }
-        Part part = new Part();
+        Part part = enterIfRoom(request);
+        if (part == null) {
+            return Optional.empty();
+        }
         try {
             GrantTerm term = new GrantTerm(granted.term().node(), now, remaining, reconciliations);
             ShareGranted joined = new ShareGranted(granted.grant(), term, 0, false);
@@ -146,17 +151,31 @@ final class JoinableShare {
         return row.isShared() && !row.isWanted(seen.dbNow());
     }
 
-    private synchronized boolean enter() {
-        if (isClosed) {
-            return false;
-        }
+    /** Whether the holder's row may guard the transactions of one more thread at the same time. */
+    private synchronized boolean hasRoomFor(LockRequest request) {
+        return !isClosed
+                && (request.isUnfenced()
+                        || fencedHolds < context.access().store().mostGuardsOfRow());
+    }
+
+    private synchronized @Nullable Part enterIfRoom(LockRequest request) {
+        return hasRoomFor(request) ? enter(request) : null;
+    }
+
+    private synchronized Part enter(LockRequest request) {
         holds++;
-        return true;
+        fencedHolds += guards(request);
+        return new Part(guards(request));
+    }
+
+    private static int guards(LockRequest request) {
+        return request.isUnfenced() ? 0 : 1;
     }
 
     /** Returns whether the last hold has left. */
-    private synchronized boolean leave() {
+    private synchronized boolean leave(int guards) {
         holds--;
+        fencedHolds -= guards;
         isClosed |= holds == 0;
         return holds == 0;
     }
@@ -164,8 +183,13 @@ final class JoinableShare {
     /** The part of one hold. Only the last one gives the row back, and only the process counts nested acquisitions. */
     private final class Part implements HoldRow {
 
+        private final int guards;
         private volatile boolean hasLeft;
         private volatile boolean isLast;
+
+        private Part(int guards) {
+            this.guards = guards;
+        }
 
         @Override
         public String name() {
@@ -212,7 +236,7 @@ final class JoinableShare {
 
         private void leaveOnce() {
             if (!hasLeft) {
-                isLast = leave();
+                isLast = leave(guards);
                 hasLeft = true;
             }
         }

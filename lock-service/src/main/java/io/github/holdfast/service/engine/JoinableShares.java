@@ -7,12 +7,12 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import org.jspecify.annotations.Nullable;
 
 /** The shares of one service that threads can join, and those that they have joined. Thread-safe. */
 final class JoinableShares {
 
-    private final Map<String, JoinableShare> byName = new ConcurrentHashMap<>();
+    /** Several for one name where a share has room for few holds. */
+    private final Map<String, Set<JoinableShare>> byName = new ConcurrentHashMap<>();
 
     /** Includes those that nobody can join any more, while they have holds. */
     private final Map<Grant, JoinableShare> byGrant = new ConcurrentHashMap<>();
@@ -27,34 +27,42 @@ final class JoinableShares {
         Grant grant = granted.grant();
         JoinableShare share = new JoinableShare(context, request, granted, () -> remove(grant));
         byGrant.put(grant, share);
-        byName.put(grant.name(), share);
+        byName.compute(grant.name(), (name, others) -> {
+            Set<JoinableShare> shares = others == null ? ConcurrentHashMap.newKeySet() : others;
+            shares.add(share);
+            return shares;
+        });
         return share.first();
     }
 
     private void remove(Grant grant) {
         JoinableShare share = byGrant.remove(grant);
         if (share != null) {
-            byName.remove(grant.name(), share);
+            byName.computeIfPresent(grant.name(), (name, shares) -> {
+                shares.remove(share);
+                return shares.isEmpty() ? null : shares;
+            });
         }
     }
 
     /** Adds a hold to a share of this lock; returns empty if there is none that the calling thread can join. */
     Optional<LeaseHold> join(LockRequest request, Deadline deadline) {
-        JoinableShare share = byName.get(request.name());
-        return share == null ? Optional.empty() : share.join(request, deadline);
+        return byName.getOrDefault(request.name(), Set.of()).stream()
+                .flatMap(share -> share.join(request, deadline).stream())
+                .findFirst();
     }
 
-    /** Stops threads from joining the share of this lock: somebody wants the lock alone. */
+    /** Stops threads from joining the shares of this lock: somebody wants the lock alone. */
     void close(String name) {
-        close(byName.remove(name));
+        Set<JoinableShare> shares = byName.remove(name);
+        if (shares != null) {
+            shares.forEach(JoinableShare::close);
+        }
     }
 
     /** Stops threads from joining this share, because a hold of it is lost. */
     void close(Grant grant) {
-        close(byGrant.get(grant));
-    }
-
-    private static void close(@Nullable JoinableShare share) {
+        JoinableShare share = byGrant.get(grant);
         if (share != null) {
             share.close();
         }
