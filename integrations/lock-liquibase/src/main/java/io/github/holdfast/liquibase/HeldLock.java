@@ -56,7 +56,7 @@ final class HeldLock {
     }
 
     private static void start(String name, Runnable work) {
-        Thread thread = new Thread(work, name);
+        Thread thread = new Thread(null, work, name, 0, false);
         thread.setDaemon(true);
         thread.start();
     }

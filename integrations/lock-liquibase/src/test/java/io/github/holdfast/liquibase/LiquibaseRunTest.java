@@ -28,6 +28,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import liquibase.database.jvm.JdbcConnection;
 import liquibase.exception.LockException;
@@ -78,6 +79,29 @@ class LiquibaseRunTest {
         assertThat(row().look().state()).isEqualTo(State.FREE);
         assertThat(exists("DATABASECHANGELOGLOCK")).isFalse();
         await().atMost(SOON).until(() -> leaseThreads().isEmpty());
+    }
+
+    /** A server's class loader, or the context of a request, would live as long as they do. */
+    @Test
+    void theThreadsOfTheLockInheritNothingFromTheirCaller() throws Exception {
+        AtomicBoolean isInherited = new AtomicBoolean();
+        InheritableThreadLocal<String> ofCaller = new InheritableThreadLocal<>() {
+            @Override
+            protected String childValue(String value) {
+                boolean isByLock = StackWalker.getInstance()
+                        .walk(frames ->
+                                frames.anyMatch(frame -> frame.getClassName().equals(HeldLock.class.getName())));
+                isInherited.compareAndSet(false, isByLock);
+                return value;
+            }
+        };
+        ofCaller.set("request");
+        try {
+            apply(lock, STEPS);
+        } finally {
+            ofCaller.remove();
+        }
+        assertThat(isInherited).isFalse();
     }
 
     @Test
