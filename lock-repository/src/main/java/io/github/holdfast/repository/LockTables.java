@@ -378,7 +378,8 @@ public interface LockTables {
         /**
          * A place in the order of the waiters for one lock.
          *
-         * @param since the database's clock when the waiter last read it, in microseconds since 1970
+         * @param since the database's clock when the waiter first read it, in microseconds since 1970, unless
+         *     the order of a service's fair requests needs another time
          * @param id distinguishes the waiters of the same time; at most 64 characters
          * @param nodeId the node that waits
          * @param mode what it waits for

@@ -105,23 +105,29 @@ class FairTest {
     }
 
     @Test
-    void theCallsOfOneServiceAreServedInTheirOrderAlsoIfTheDatabaseAnswersTheFirstOneLast() throws Exception {
-        LateAnswer late = new LateAnswer(database.dataSource());
-        LockService service = services.patientlyOpenOver(late.dataSource());
+    void theCallsOfOneServiceAreServedInTheirOrderAlsoIfTheDatabaseAnswersTheFirstOnesLast() throws Exception {
+        LateAnswer first = new LateAnswer(database.dataSource());
+        LateAnswer second = new LateAnswer(first.dataSource());
+        LockService service = services.patientlyOpenOver(second.dataSource());
         service.acquire(LockRequest.of("the node")).close();
         List<Integer> granted = Collections.synchronizedList(new ArrayList<>());
         LockHandle held = one.acquire(REQUEST);
-        Future<Integer> first = threads.submit(() -> {
-            late.chooseUnsent();
-            return grantedTo(1, service, granted);
-        });
-        late.awaitDone();
-        List<Future<Integer>> waiting = new ArrayList<>(List.of(first));
-        for (int number = 2; number <= 4; number++) {
-            int later = number;
-            waiting.add(join(number - 1, () -> grantedTo(later, service, granted)));
+        List<Future<Integer>> waiting = new ArrayList<>();
+        for (LateAnswer late : List.of(first, second)) {
+            int number = waiting.size() + 1;
+            waiting.add(threads.submit(() -> {
+                late.chooseUnsent();
+                return grantedTo(number, service, granted);
+            }));
+            late.awaitDone();
         }
-        late.answer();
+        for (int places = 1; places <= 2; places++) {
+            int number = waiting.size() + 1;
+            waiting.add(join(places, () -> grantedTo(number, service, granted)));
+        }
+        first.answer();
+        awaitWaiterRows(3);
+        second.answer();
         awaitWaiterRows(4);
         held.release();
         for (Future<Integer> waiter : waiting) {

@@ -58,6 +58,7 @@ final class HeldLock {
     private static void start(String name, Runnable work) {
         Thread thread = new Thread(null, work, name, 0, false);
         thread.setDaemon(true);
+        thread.setContextClassLoader(HeldLock.class.getClassLoader());
         thread.start();
     }
 

@@ -81,16 +81,16 @@ final class JoinableShare {
     }
 
     /**
-     * Adds a hold. Costs two statements if the last look is a second old, or after a reconciliation.
+     * Adds a hold, if the last look is fresh. Needs no statement.
      *
-     * @return empty if no thread can join any more
+     * @return empty if the thread cannot join
      * @throws LockLostException if the share was lost meanwhile
      */
-    Optional<LeaseHold> join(LockRequest request, Deadline deadline) {
+    Optional<LeaseHold> join(LockRequest request) {
         // First of all: the new hold must not last longer than what the checks below have seen.
         long now = context.access().ticker().nanoTime();
         Duration remaining = first.lifetime().remaining();
-        if (!isValid() || !hasRoomFor(request) || !(isFresh() || look(deadline))) {
+        if (!isValid() || !isFresh()) {
             return Optional.empty();
         }
         Part part = enterIfRoom(request);
@@ -112,7 +112,7 @@ final class JoinableShare {
     }
 
     /** Whether the first hold is valid, or would be without its release. */
-    private boolean isValid() {
+    boolean isValid() {
         return first.lifetime().state() == LockState.HELD;
     }
 
@@ -125,8 +125,8 @@ final class JoinableShare {
                 && context.heartbeat().reconciliations() == reconciliations;
     }
 
-    /** Asks the database whether threads may go on to join. A failure is left to the acquisition that follows. */
-    private boolean look(Deadline deadline) {
+    /** Asks the database whether threads may go on to join, with two statements. A failure is left to the acquisition that follows. */
+    boolean look(Deadline deadline) {
         long now = context.access().ticker().nanoTime();
         long begun = context.heartbeat().reconciliations();
         try {
@@ -152,7 +152,7 @@ final class JoinableShare {
     }
 
     /** Whether the holder's row may guard the transactions of one more thread at the same time. */
-    private synchronized boolean hasRoomFor(LockRequest request) {
+    synchronized boolean hasRoomFor(LockRequest request) {
         return !isClosed
                 && (request.isUnfenced()
                         || fencedHolds < context.access().store().mostGuardsOfRow());

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 
 /** The shares of one service that threads can join, and those that they have joined. Thread-safe. */
 final class JoinableShares {
@@ -45,11 +46,26 @@ final class JoinableShares {
         }
     }
 
-    /** Adds a hold to a share of this lock; returns empty if there is none that the calling thread can join. */
+    /**
+     * Adds a hold to a share of this lock. Costs two statements if no share with room was looked at within a second, or since a
+     * reconciliation.
+     *
+     * @return empty if there is none that the calling thread can join
+     */
     Optional<LeaseHold> join(LockRequest request, Deadline deadline) {
-        return byName.getOrDefault(request.name(), Set.of()).stream()
-                .flatMap(share -> share.join(request, deadline).stream())
-                .findFirst();
+        Set<JoinableShare> shares = byName.getOrDefault(request.name(), Set.of());
+        return join(shares.stream(), request)
+                .or(() -> join(withRoom(shares, request).filter(share -> share.look(deadline)), request));
+    }
+
+    private static Optional<LeaseHold> join(Stream<JoinableShare> shares, LockRequest request) {
+        return shares.flatMap(share -> share.join(request).stream()).findFirst();
+    }
+
+    private static Stream<JoinableShare> withRoom(Set<JoinableShare> shares, LockRequest request) {
+        return shares.stream()
+                .filter(share -> share.isValid() && share.hasRoomFor(request))
+                .limit(1);
     }
 
     /** Stops threads from joining the shares of this lock: somebody wants the lock alone. */

@@ -137,11 +137,10 @@ final class WaiterTickets {
                 return isVisible && isOfNode;
             }
             isVisible = false;
-            String id = earlier != null && isOfNode ? earlier.id() : newId(node);
+            String id = earlier != null && isOfNode ? earlier.id() : newId(node.id());
             Duration limit = atMost.compareTo(LIMIT) < 0 ? atMost : LIMIT;
             try {
                 if (earlier != null && !isOfNode) {
-                    live.remove(earlier.id());
                     store.waiters(limit).remove(earlier);
                 }
                 store.waiters(limit).add(placed(id, node, seenAt));
@@ -157,27 +156,39 @@ final class WaiterTickets {
             return isVisible;
         }
 
+        /** In the order of arrival. The rest is nothing that an image of the process contains: its copies would use the same ids. */
+        private String newId(String nodeId) {
+            return "%s:%011x%x".formatted(nodeId, arrival, UUID.randomUUID().getMostSignificantBits());
+        }
+
         private Ticket placed(String id, Node node, Instant seenAt) {
             synchronized (live) {
                 Ticket earlier = ticket;
                 long since =
                         earlier == null ? inOrder(ChronoUnit.MICROS.between(Instant.EPOCH, seenAt)) : earlier.since();
                 Ticket placed = new Ticket(name, since, id, node.id(), mode, isFair());
+                if (earlier != null) {
+                    live.remove(earlier.id());
+                }
                 ticket = placed;
                 live.put(id, this);
                 return placed;
             }
         }
 
-        /** Returns this time, or the nearest one that is after the earlier fair requests of this process, and before the later ones. */
+        /**
+         * Returns this time, or the nearest one that is not before the earlier fair requests of this process, nor after the later ones. Of
+         * equal times, the ids decide.
+         */
         private long inOrder(long micros) {
+            if (!isFair()) {
+                return micros;
+            }
             long since = micros;
             for (Place other : live.values()) {
                 Ticket theirs = other.ticket;
-                if (isFair() && other.isFair() && other.name.equals(name) && theirs != null) {
-                    since = other.arrival < arrival
-                            ? Math.max(since, theirs.since() + 1)
-                            : Math.min(since, theirs.since() - 1);
+                if (theirs != null && other.isFair() && other.name.equals(name)) {
+                    since = other.arrival < arrival ? Math.max(since, theirs.since()) : Math.min(since, theirs.since());
                 }
             }
             return since;
@@ -245,11 +256,6 @@ final class WaiterTickets {
             }
             return left;
         }
-    }
-
-    /** Nothing that an image of the process contains: its copies would use the same ids. */
-    private static String newId(Node node) {
-        return node.id() + ":" + Long.toHexString(UUID.randomUUID().getMostSignificantBits());
     }
 
     private boolean isOfThisProcess(String id) {
