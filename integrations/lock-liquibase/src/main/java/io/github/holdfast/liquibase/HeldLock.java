@@ -150,12 +150,13 @@ final class HeldLock {
         }
         isLost = true;
         end();
+        // First of all: the run may be about to commit.
+        abort();
         LOG.error(
                 "Liquibase's lock '{}' is lost: {}. Its run is being aborted. Check which change sets have run: another process"
                         + " may have run the same ones at the same time",
                 row.name(),
                 reason);
-        abort();
     }
 
     /**
