@@ -14,8 +14,8 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Connections on which one write of a chosen thread is committed at once and answered when the test says so, one statement is sent late, or one grant fails as
- * if it was still under way.
+ * Connections on which one write of a chosen thread is committed at once and answered when the test says so, one statement is sent
+ * when the test says so, or one grant fails as if it was still under way.
  */
 final class LateAnswer {
 

@@ -625,7 +625,7 @@ class SharedLockTest extends TwoServicesContract {
         awaitAll(areGuarded);
         if (database.kind() == TestDatabase.POSTGRESQL) {
             assertThat(database.queryForLong(
-                            "select max((select count(*) from pg_get_multixact_members(xmax)))" + " from lock_holder"))
+                            "select max((select count(*) from pg_get_multixact_members(xmax))) from lock_holder"))
                     .isEqualTo(atOneRow);
         }
         LockHandle unfenced = get(

@@ -68,7 +68,7 @@ final class JoinableShares {
                 .limit(1);
     }
 
-    /** Stops threads from joining the shares of this lock: somebody wants the lock alone. */
+    /** Stops threads from joining the shares of this lock, because another thread waits to hold it exclusively. */
     void close(String name) {
         Set<JoinableShare> shares = byName.remove(name);
         if (shares != null) {
