@@ -55,11 +55,6 @@ class SemaphoreTest extends TwoServicesContract {
         return threads.submit(() -> acquire(service, request));
     }
 
-    /** Ends all nodes, as somebody who finds their leases over does. */
-    private void endNodes() {
-        database.execute("update lock_node set ended = true, expires_at = started_at");
-    }
-
     // Limits
 
     @Test
@@ -265,7 +260,7 @@ class SemaphoreTest extends TwoServicesContract {
     @Test
     void permitsEndWithTheirNode() throws Exception {
         LockHandle both = acquire(mine, REQUEST.permits(2));
-        endNodes();
+        endNodesOfHolders();
         LockHandle next = acquire(theirs, REQUEST.permits(2));
         await().atMost(SOON).until(() -> both.state() == LockState.LOST);
         assertThat(both.release()).isEqualTo(ReleaseOutcome.LOST);

@@ -522,7 +522,7 @@ class SharedLockTest extends TwoServicesContract {
     @Test
     void sharesEndWithTheirNode() throws Exception {
         LockHandle share = tryAcquire(mine, SHARED);
-        database.execute("update lock_node set ended = true, expires_at = started_at");
+        endNodesOfHolders();
         LockHandle alone = theirs.acquire(ALONE.lease(ofMinutes(1)).waitAtMost(SOON));
         await().atMost(SOON).until(() -> share.state() == LockState.LOST);
         assertThat(share.release()).isEqualTo(ReleaseOutcome.LOST);

@@ -67,6 +67,15 @@ abstract class TwoServicesContract {
         return database.queryForLong("select count(*) from lock_holder");
     }
 
+    /**
+     * Ends the nodes that hold shares or permits, as a service does that finds their leases over. The other service of the next test still
+     * has its node then.
+     */
+    void endNodesOfHolders() {
+        database.execute("update lock_node set ended = true, expires_at = started_at"
+                + " where id in (select node_id from lock_holder)");
+    }
+
     static <T> T get(Future<T> future) throws Exception {
         return future.get(SOON.toSeconds(), TimeUnit.SECONDS);
     }
