@@ -348,6 +348,28 @@ class RowLockTest {
         assertThat(rows.names()).containsExactly("new 1", "new 2");
     }
 
+    /** A lock on a gap of the index would also block the first use of names that sort into it. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void blocksNoOtherNameThatIsNew(boolean isCallers) {
+        for (String other : List.of("a", "z")) {
+            theirs.acquireUninterruptibly(LockRequest.of(other)).close();
+        }
+        Runnable work = () -> {
+            try (LockHandle lock = mine.tryAcquire(REQUEST).orElseThrow()) {
+                assertThat(lock.state()).isEqualTo(LockState.HELD);
+                for (String other : List.of("0", "r", "row1", "s", "zz")) {
+                    theirs.tryAcquire(LockRequest.of(other)).orElseThrow().close();
+                }
+            }
+        };
+        if (isCallers) {
+            transaction.executeWithoutResult(status -> work.run());
+        } else {
+            work.run();
+        }
+    }
+
     @Test
     void noConnectionIsLeftBehind() throws Exception {
         mine.tryAcquire(REQUEST).orElseThrow().close();
