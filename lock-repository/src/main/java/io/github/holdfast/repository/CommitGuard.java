@@ -14,6 +14,9 @@ import org.hibernate.Session;
 import org.hibernate.SessionFactory;
 import org.hibernate.SharedSessionContract;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
+import org.hibernate.engine.spi.SharedSessionContractImplementor;
+import org.hibernate.resource.jdbc.spi.LogicalConnectionImplementor;
+import org.hibernate.resource.transaction.spi.TransactionStatus;
 import org.jspecify.annotations.Nullable;
 import org.springframework.dao.support.DataAccessUtils;
 import org.springframework.orm.jpa.EntityManagerHolder;
@@ -122,6 +125,30 @@ public final class CommitGuard {
             return Optional.of(holder.getEntityManager());
         }
         return Optional.empty();
+    }
+
+    /**
+     * Whether the database has answered the commit of the calling thread's transaction, which has failed. A connection that lost an answer
+     * is broken, and takes neither a rollback nor a test afterwards. A driver or a proxy that goes on with another server may hide that.
+     * Costs one round trip at most.
+     */
+    public boolean isCommitAnswered() {
+        if (boundTo == null
+                || !(TransactionSynchronizationManager.getResource(boundTo) instanceof EntityManagerHolder holder)) {
+            return false;
+        }
+        try {
+            SharedSessionContractImplementor session =
+                    holder.getEntityManager().unwrap(SharedSessionContractImplementor.class);
+            LogicalConnectionImplementor connection =
+                    session.getJdbcCoordinator().getLogicalConnection();
+            // Hibernate has given the connection back only if it could roll back after the commit.
+            return connection.isPhysicallyConnected()
+                    ? session.doReturningWork(physical -> physical.isValid(1))
+                    : connection.getPhysicalJdbcTransaction().getStatus() == TransactionStatus.ROLLED_BACK;
+        } catch (RuntimeException broken) {
+            return false;
+        }
     }
 
     /**

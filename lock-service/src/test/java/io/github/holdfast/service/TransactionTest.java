@@ -1,5 +1,7 @@
 package io.github.holdfast.service;
 
+import static io.github.holdfast.repository.JdbcProxies.invoke;
+import static io.github.holdfast.repository.JdbcProxies.proxy;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
@@ -9,6 +11,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import com.zaxxer.hikari.HikariDataSource;
@@ -18,14 +21,19 @@ import io.github.holdfast.lock.LockHandles;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
+import io.github.holdfast.test.FaultyDataSource;
+import io.github.holdfast.test.FaultyDataSource.Fault;
 import io.github.holdfast.test.OnEachDatabase;
 import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import java.lang.ref.WeakReference;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -37,8 +45,11 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
+import javax.sql.DataSource;
 import org.hibernate.SessionFactory;
 import org.hibernate.cfg.AvailableSettings;
 import org.junit.jupiter.api.AfterEach;
@@ -55,6 +66,7 @@ import org.springframework.orm.jpa.EntityManagerFactoryUtils;
 import org.springframework.orm.jpa.JpaTransactionManager;
 import org.springframework.orm.jpa.vendor.HibernateJpaDialect;
 import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
@@ -410,6 +422,65 @@ class TransactionTest {
         lock.release();
     }
 
+    /**
+     * The next transaction under the lock cannot find out by a write whether the failed commit may still happen: the outer transaction has
+     * locked the row.
+     */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void afterAFailedCommitInsideTheNextOneIsRefusedOnlyIfTheDatabaseDidNotAnswer(boolean isAnswered) throws Exception {
+        assumeFalse(
+                List.of(TestDatabase.H2_MEMORY, TestDatabase.H2_TCP).contains(database.kind()),
+                "guard() locks the row exclusively");
+        FaultyDataSource faults = new FaultyDataSource(database.dataSource());
+        AtomicBoolean isRefused = new AtomicBoolean();
+        EntityManagerFactory unit = services.unit(services.patientPoolOver(refusing(faults, isRefused)));
+        JpaTransactionManager manager = new JpaTransactionManager(unit);
+        LockService service = services.build(unit, builder -> builder.transactionManager(manager));
+        TransactionTemplate inner =
+                new TransactionTemplate(manager, transaction(TransactionDefinition.PROPAGATION_REQUIRES_NEW));
+        Consumer<TransactionStatus> write =
+                status -> Objects.requireNonNull(EntityManagerFactoryUtils.getTransactionalEntityManager(unit))
+                        .createNativeQuery("update stock set n = n + 1 where id = 1")
+                        .executeUpdate();
+        LockHandle lock = service.acquire(REQUEST);
+        new TransactionTemplate(manager).executeWithoutResult(status -> {
+            lock.guard();
+            if (isAnswered) {
+                isRefused.set(true);
+            } else {
+                // The update, the check and the commit.
+                faults.arm(3, Fault.BEFORE_SEND);
+            }
+            assertThatThrownBy(() -> inner.executeWithoutResult(write)).isNotInstanceOf(LockStoreException.class);
+            if (isAnswered) {
+                assertThat(isRefused).isFalse();
+                inner.executeWithoutResult(write);
+            } else {
+                assertThat(faults.firedAtCommit()).isTrue();
+                assertThatExceptionOfType(LockStoreException.class).isThrownBy(() -> inner.executeWithoutResult(write));
+            }
+        });
+        assertThat(written()).isEqualTo(isAnswered ? 1 : 0);
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+
+    /** Connections whose database refuses a commit once, as a cluster does that finds a conflict. */
+    private static DataSource refusing(DataSource real, AtomicBoolean isRefused) {
+        return proxy(DataSource.class, (source, opened, arguments) -> {
+            Object result = invoke(real, opened, arguments);
+            return !(result instanceof Connection connection)
+                    ? result
+                    : proxy(Connection.class, (proxy, method, values) -> {
+                        if (method.getName().equals("commit") && isRefused.compareAndSet(true, false)) {
+                            connection.rollback();
+                            throw new SQLException("conflict", "40001");
+                        }
+                        return invoke(connection, method, values);
+                    });
+        });
+    }
+
     @Test
     void aTakeoverWaitsForAGuardedTransactionToEnd() throws Exception {
         LockHandle lock = Services.acquireBriefly(mine, REQUEST);
@@ -459,6 +530,26 @@ class TransactionTest {
             assertThat(outer.holdCount()).isEqualTo(1);
             assertThat(outer.release()).isEqualTo(ReleaseOutcome.RELEASED);
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {TransactionDefinition.ISOLATION_REPEATABLE_READ, TransactionDefinition.ISOLATION_SERIALIZABLE})
+    void aNestedAcquisitionDoesNotDoomATransactionThatWasSuspendedWhenTheLockWasAcquired(int isolation) {
+        TransactionTemplate isolated = new TransactionTemplate(manager);
+        isolated.setIsolationLevel(isolation);
+        isolated.executeWithoutResult(status -> sneakily(() -> {
+            LockHandle outer = Objects.requireNonNull(transaction(TransactionDefinition.PROPAGATION_NOT_SUPPORTED)
+                    .execute(suspended ->
+                            mine.tryAcquire(LockRequest.of(REQUEST.name())).orElseThrow()));
+            em().createNativeQuery("select n from stock").getResultList();
+            counting.reset();
+            mine.acquire(REQUEST).close();
+            assertThat(counting.sql()).isEmpty();
+            write(1);
+            outer.close();
+            return null;
+        }));
+        assertThat(written()).isEqualTo(1);
     }
 
     @Test

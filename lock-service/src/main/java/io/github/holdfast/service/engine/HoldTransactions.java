@@ -54,6 +54,12 @@ final class HoldTransactions {
         return lockedBy.containsValue(Thread.currentThread());
     }
 
+    /** Whether another unfinished transaction of this thread has locked the row. */
+    synchronized boolean isLockedOutside(TransactionScope scope) {
+        return lockedBy.entrySet().stream()
+                .anyMatch(locked -> locked.getKey() != scope && locked.getValue() == Thread.currentThread());
+    }
+
     /** Whether a transaction under the hold is unfinished. */
     synchronized boolean isUnfinished() {
         return !unfinished.isEmpty();

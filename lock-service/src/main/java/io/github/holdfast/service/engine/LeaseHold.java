@@ -232,6 +232,8 @@ final class LeaseHold {
             }
             holdTransactions.fence(inner);
             int inMemory = handlesInMemory;
+            // The transaction may have been suspended when the lock was acquired.
+            transactions.join(this);
             if (transactions.isUnder(this)) {
                 handlesInMemory = inMemory + 1;
                 return true;

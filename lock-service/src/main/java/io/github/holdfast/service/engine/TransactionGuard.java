@@ -215,7 +215,8 @@ final class TransactionGuard implements TransactionExecutionListener {
     static void checkNotLocked(LeaseHold hold) {
         if (hold.isByLease() && hold.holdTransactions().isLockedByCurrentThread()) {
             throw new IllegalStateException("Lock '" + hold.name()
-                    + "' cannot be renewed in this transaction any more, because guard() has locked its row");
+                    + "' cannot be renewed in this transaction any more, because guard() has locked its row. A rollback to a"
+                    + " savepoint does not change that. Renew it before guard(), or after the transaction");
         }
     }
 

@@ -153,11 +153,19 @@ final class TransactionScope implements TransactionSynchronization {
     public void afterCompletion(int status) {
         for (LeaseHold hold : holds) {
             // Even if the status is a rollback: managers report a failed commit as rolled back.
-            if (status != STATUS_COMMITTED && checked.contains(hold)) {
+            if (status != STATUS_COMMITTED && checked.contains(hold) && mayStillCommit(hold)) {
                 hold.holdTransactions().undecided();
             }
             hold.completed(this, status == STATUS_COMMITTED && checked.contains(hold));
         }
         rowHolds.forEach(hold -> hold.completed(this));
+    }
+
+    /**
+     * Whether the failed commit may have had no answer. The next transaction finds that out by a write of the hold's row. Only where that
+     * would wait for a transaction of its own thread, which has locked the row with {@code guard()}, the connection says it.
+     */
+    private boolean mayStillCommit(LeaseHold hold) {
+        return !hold.holdTransactions().isLockedOutside(this) || !owner.guard().isCommitAnswered();
     }
 }
