@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.jetbrains.lincheck.Lincheck;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.api.Tag;
 
 /**
  * Tries the interleavings of a few threads, up to a number of them. Time stands still. A wake-up that is lost is not noticed: Lincheck
@@ -37,7 +37,7 @@ final class Interleavings {
     /** It takes half a minute, and longer than Lincheck waits where the machine is busy. */
     @Retention(RetentionPolicy.RUNTIME)
     @Target(ElementType.TYPE)
-    @EnabledIfSystemProperty(named = "interleavings", matches = "true")
+    @Tag("nightly")
     @interface OnRequest {}
 
     private Interleavings() {}
