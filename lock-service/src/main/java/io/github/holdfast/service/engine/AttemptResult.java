@@ -89,7 +89,7 @@ sealed interface AttemptResult {
 
         @Override
         public Duration lookWithin() {
-            return Waiter.LONGEST_PAUSE;
+            return WaitTiming.LONGEST_PAUSE;
         }
     }
 
@@ -118,7 +118,7 @@ sealed interface AttemptResult {
         /** {@inheritDoc} The waiter must keep new shared holders out. */
         @Override
         public Duration lookWithin() {
-            return WaiterNotifier.LONGEST_PAUSE;
+            return WaitTiming.POLL_PERIOD;
         }
     }
 
@@ -132,7 +132,7 @@ sealed interface AttemptResult {
 
         @Override
         public Duration lookWithin() {
-            return Waiter.LONGEST_PAUSE;
+            return WaitTiming.LONGEST_PAUSE;
         }
     }
 

@@ -200,7 +200,7 @@ final class GrantAttempt {
         return new Unavailable(
                 seen,
                 policy.clockTolerance(),
-                claim.ownOwner() == null ? Waiter.LONGEST_PAUSE_OF_CHOSEN_OWNER : Waiter.LONGEST_PAUSE);
+                claim.ownOwner() == null ? WaitTiming.LONGEST_PAUSE_OF_CHOSEN_OWNER : WaitTiming.LONGEST_PAUSE);
     }
 
     private static AttemptResult overdue(LockEntity row) {
@@ -217,7 +217,7 @@ final class GrantAttempt {
         }
         return isItsTurn(locks)
                 ? grant(locks, seen.row())
-                : new Unavailable(seen, policy.clockTolerance(), Waiter.LONGEST_PAUSE_BEHIND_OTHERS);
+                : new Unavailable(seen, policy.clockTolerance(), WaitTiming.LONGEST_PAUSE_BEHIND_OTHERS);
     }
 
     /**

@@ -27,8 +27,31 @@ final class NotificationListener implements WakeUpChannel.Receiver, AutoCloseabl
 
     private static final Duration CLOSE_PAUSE = Duration.ofMillis(100);
 
+    /** What is told of the notifications. Thread-safe. */
+    interface Audience {
+
+        /** Notifies the waiters of a lock that another node has released. */
+        void notified(String name);
+
+        /**
+         * Notifies the waiters of locks that another node has released.
+         *
+         * @param free reads the names of those locks, with one statement
+         */
+        void woken(Supplier<List<String>> free);
+
+        /** Notifies the waiters of these locks, a moment after {@link #woken}. */
+        void stillFree(List<String> names);
+
+        /** Notes that a release has found another node that waits. */
+        void awaitedElsewhere(String name);
+
+        /** Wakes all waiters, because a wake-up may have been missed. */
+        void wakeAll();
+    }
+
     private final WakeUpChannel channel;
-    private final WaiterNotifier waiterNotifier;
+    private final Audience audience;
     private final Thread thread = DaemonThreads.named("holdfast-wake-up").newThread(this::run);
     private final CountDownLatch closed = new CountDownLatch(1);
     private final AtomicBoolean isStarted = new AtomicBoolean();
@@ -37,9 +60,9 @@ final class NotificationListener implements WakeUpChannel.Receiver, AutoCloseabl
     /** Whether a warning was logged since the last time that notifications were received. */
     private boolean isReported;
 
-    NotificationListener(WakeUpChannel channel, WaiterNotifier waiterNotifier) {
+    NotificationListener(WakeUpChannel channel, Audience audience) {
         this.channel = channel;
-        this.waiterNotifier = waiterNotifier;
+        this.audience = audience;
     }
 
     /** Starts the thread, unless that was done before. */
@@ -61,7 +84,7 @@ final class NotificationListener implements WakeUpChannel.Receiver, AutoCloseabl
             Duration longer = pause.multipliedBy(2);
             pause = isListening ? FIRST_PAUSE : longer.compareTo(LONGEST_PAUSE) < 0 ? longer : LONGEST_PAUSE;
             isListening = false;
-            waiterNotifier.wakeAll();
+            audience.wakeAll();
         } while (!isClosedWithin(pause));
     }
 
@@ -107,27 +130,27 @@ final class NotificationListener implements WakeUpChannel.Receiver, AutoCloseabl
     public void ready() {
         isListening = true;
         isReported = false;
-        waiterNotifier.wakeAll();
+        audience.wakeAll();
     }
 
     @Override
     public void lockReleased(String lockName) {
-        waiterNotifier.notified(lockName);
+        audience.notified(lockName);
     }
 
     @Override
     public void woken(Supplier<List<String>> free) {
-        waiterNotifier.woken(free);
+        audience.woken(free);
     }
 
     @Override
     public void stillFree(List<String> lockNames) {
-        waiterNotifier.stillFree(lockNames);
+        audience.stillFree(lockNames);
     }
 
     @Override
     public void awaitedElsewhere(String lockName) {
-        waiterNotifier.awaitedElsewhere(lockName);
+        audience.awaitedElsewhere(lockName);
     }
 
     /** Ends the thread. It first gives its connection up. */

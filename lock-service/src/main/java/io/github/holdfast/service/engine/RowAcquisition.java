@@ -147,7 +147,7 @@ abstract sealed class RowAcquisition permits OwnRowAcquisition, CallersRowAcquis
             case FREE -> row.owner() == null ? new Free(row) : takeFromHolder(locks, row);
             case HOLDER_NODE_EXPIRED -> HolderNodeExpired.of(row.nodeId());
             case HELD_BY_CLAIMANT, HELD_BY_OTHER, NOT_YET_AVAILABLE ->
-                new Unavailable(seen.get(), policy.clockTolerance(), Waiter.LONGEST_PAUSE);
+                new Unavailable(seen.get(), policy.clockTolerance(), WaitTiming.LONGEST_PAUSE);
         };
     }
 

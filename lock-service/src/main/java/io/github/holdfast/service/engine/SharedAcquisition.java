@@ -70,7 +70,7 @@ final class SharedAcquisition extends ShareAcquisition {
             case FREE -> row.owner() == null ? share(row, deadline) : new LeftByDeadHolder(row);
             case HOLDER_NODE_EXPIRED -> HolderNodeExpired.of(row.nodeId());
             case HELD_BY_CLAIMANT, HELD_BY_OTHER, NOT_YET_AVAILABLE ->
-                new Unavailable(seen, policy.clockTolerance(), Waiter.LONGEST_PAUSE);
+                new Unavailable(seen, policy.clockTolerance(), WaitTiming.LONGEST_PAUSE);
         };
     }
 

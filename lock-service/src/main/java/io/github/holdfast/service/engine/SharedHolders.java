@@ -101,7 +101,7 @@ final class SharedHolders {
     void giveUp() {
         if (hasWanted) {
             access.inDoubtWrites().soon(() -> {
-                store().inTransaction(WaiterNotifier.LONGEST_PAUSE, () -> {
+                store().inTransaction(WaitTiming.POLL_PERIOD, () -> {
                     store().permits().wantNoMore(name);
                     return true;
                 });

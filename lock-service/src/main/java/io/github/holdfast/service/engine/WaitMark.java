@@ -19,14 +19,14 @@ final class WaitMark {
     private static final Logger LOG = LoggerFactory.getLogger(WaitMark.class);
 
     /** How long the mark lasts. A dead node's waiters count for this long. */
-    private static final Duration LASTS = WaiterNotifier.LONGEST_PAUSE.multipliedBy(4);
+    private static final Duration LASTS = WaitTiming.POLL_PERIOD.multipliedBy(4);
 
     /** The mark is renewed when less than this is left of it: with the third look of the poller. */
     private static final Duration RENEWED =
-            WaiterNotifier.LONGEST_PAUSE.multipliedBy(3).dividedBy(2);
+            WaitTiming.POLL_PERIOD.multipliedBy(3).dividedBy(2);
 
     /** The time limit of a write. The writing thread does not attempt to acquire its lock meanwhile. */
-    private static final Duration LIMIT = WaiterNotifier.LONGEST_PAUSE;
+    private static final Duration LIMIT = WaitTiming.POLL_PERIOD;
 
     private final LockStore store;
     private final Heartbeat heartbeat;
@@ -94,6 +94,6 @@ final class WaitMark {
         } finally {
             writing.unlock();
         }
-        notBefore = ticker.nanoTime() + WaiterNotifier.LONGEST_PAUSE.toNanos();
+        notBefore = ticker.nanoTime() + WaitTiming.POLL_PERIOD.toNanos();
     }
 }

@@ -4,6 +4,7 @@ import io.github.holdfast.service.engine.AttemptResult.Refusal;
 import io.github.holdfast.service.engine.AttemptResult.ShareGranted;
 import io.github.holdfast.service.engine.AttemptResult.Success;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -11,28 +12,35 @@ import org.jspecify.annotations.Nullable;
 /** A thread that acquires a lock, with the pauses between its attempts. Only this thread pauses; any thread may wake it. */
 final class Waiter implements AutoCloseable {
 
-    /**
-     * How long a waiter relies on {@link WaiterPoller}. The poller does not notice that somebody deleted the lock's row, which
-     * makes the lock free too.
-     */
-    static final Duration LONGEST_PAUSE = Duration.ofMinutes(1);
-
-    /** The same for an owner that the user chose. Another process may acquire the lock for that owner, so that it can re-enter. */
-    static final Duration LONGEST_PAUSE_OF_CHOSEN_OWNER = Duration.ofSeconds(1);
-
-    /**
-     * The same while the lock is free for an earlier request. When that one has it, a lease shows how long to wait, and nothing wakes a
-     * waiter at the end of a lease.
-     */
-    static final Duration LONGEST_PAUSE_BEHIND_OTHERS = Duration.ofMillis(150);
-
     /** How often a waiter checks whether it can still rely on the poller. */
     private static final Duration LOOK_AT_POLLER = Duration.ofSeconds(1);
 
     /** Most waiters that are woken acquire the lock at once, or after one that was faster. */
     private static final int MOST_IN_VAIN = 3;
 
-    private final WaiterNotifier waiterNotifier;
+    /** What a waiter asks of those who wake it. */
+    interface Announcer {
+
+        /**
+         * Announces this waiter to other nodes, so that they leave the lock to it. At first, this needs a statement, and one more if
+         * no other thread of this node waits.
+         *
+         * @param seenAt the database's clock, as the waiter has just seen it
+         * @return whether the waiter will be woken when the lock may be available. Otherwise, it must attempt again and again
+         */
+        boolean announce(Waiter waiter, Instant seenAt, Duration atMost);
+
+        /** Whether waiters must read for themselves, because the poller has had no answer for long. */
+        boolean isPollerLate();
+
+        /** Wakes the node that has waited longest for a lock, in the background. */
+        void wakeNext(String name);
+
+        /** Forgets a waiter that waits no more. If it was woken for nothing, wakes the next one in its place. */
+        void forget(Waiter waiter);
+    }
+
+    private final Announcer announcer;
     private final WaiterTickets.Place place;
     private final Thread thread = Thread.currentThread();
     private volatile boolean isWoken;
@@ -49,8 +57,8 @@ final class Waiter implements AutoCloseable {
     /** How many notifications in a row have preceded attempts that did not acquire the lock. */
     private int inVain;
 
-    Waiter(WaiterNotifier waiterNotifier, WaiterTickets.Place place) {
-        this.waiterNotifier = waiterNotifier;
+    Waiter(Announcer announcer, WaiterTickets.Place place) {
+        this.announcer = announcer;
         this.place = place;
     }
 
@@ -83,7 +91,7 @@ final class Waiter implements AutoCloseable {
      */
     void granted(Success success) {
         if (isNotified && success instanceof ShareGranted) {
-            waiterNotifier.wakeNext(name());
+            announcer.wakeNext(name());
         }
         isGranted = true;
         isNotified = false;
@@ -102,7 +110,7 @@ final class Waiter implements AutoCloseable {
         if (refused == null) {
             deadline.pause(null);
         } else if ((deadline.isLong() || place.isFair())
-                && waiterNotifier.announce(this, refused.seenAt(), deadline.forOneStatement())) {
+                && announcer.announce(this, refused.seenAt(), deadline.forOneStatement())) {
             pauseUntilWoken(deadline, refused);
         } else {
             deadline.pause(refused.timeUntilFree());
@@ -130,7 +138,7 @@ final class Waiter implements AutoCloseable {
         Duration left = end.minus(deadline.elapsed());
         while (!isToEnd.getAsBoolean() && left.compareTo(Duration.ZERO) > 0 && !deadline.isOver()) {
             deadline.pauseUntil(isToEnd, left.compareTo(LOOK_AT_POLLER) > 0 ? LOOK_AT_POLLER : left);
-            left = waiterNotifier.isPollerLate() ? Duration.ZERO : end.minus(deadline.elapsed());
+            left = announcer.isPollerLate() ? Duration.ZERO : end.minus(deadline.elapsed());
         }
         inVain = isNotified ? inVain + 1 : 0;
         isToAttempt = isNotified;
@@ -153,6 +161,6 @@ final class Waiter implements AutoCloseable {
     /** Ends the wait. */
     @Override
     public void close() {
-        waiterNotifier.forget(this);
+        announcer.forget(this);
     }
 }

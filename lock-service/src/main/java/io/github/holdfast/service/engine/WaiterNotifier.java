@@ -20,10 +20,7 @@ import org.jspecify.annotations.Nullable;
  * waiting threads, but only a node that listens is woken. Wake-ups are only hints: {@link WaiterPoller} finds a release that they
  * missed. While this node does not listen, the poller looks more often. Thread-safe.
  */
-final class WaiterNotifier implements AutoCloseable {
-
-    /** How often the poller looks while this node listens. A missing wake-up costs this much time. */
-    static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
+final class WaiterNotifier implements Waiter.Announcer, NotificationListener.Audience, AutoCloseable {
 
     /**
      * How long the number of others is remembered: for longer than a node waits for its turn. If it is out of date, the next run is
@@ -51,7 +48,7 @@ final class WaiterNotifier implements AutoCloseable {
     private volatile boolean isClosing;
 
     /** The names that another node has waited for within the last seconds. */
-    private final Cache<String, String> awaitedElsewhere = byName(LONGEST_PAUSE.multipliedBy(2));
+    private final Cache<String, String> awaitedElsewhere = byName(WaitTiming.POLL_PERIOD.multipliedBy(2));
 
     /** How many others wait for a lock, as last counted; at least 1. */
     private final Cache<String, Integer> others = byName(OTHERS_REMEMBERED);
@@ -110,14 +107,8 @@ final class WaiterNotifier implements AutoCloseable {
         return new Waiter(this, place);
     }
 
-    /**
-     * Announces this waiter to other nodes, so that they leave the lock to it. At first, this needs a statement, and one more if
-     * no other thread of this node waits.
-     *
-     * @param seenAt the database's clock, as the waiter has just seen it
-     * @return whether the waiter will be woken when the lock may be available. Otherwise, it must attempt again and again
-     */
-    boolean announce(Waiter waiter, Instant seenAt, Duration atMost) {
+    @Override
+    public boolean announce(Waiter waiter, Instant seenAt, Duration atMost) {
         waiters.add(waiter);
         if (isClosing) {
             return false;
@@ -136,15 +127,15 @@ final class WaiterNotifier implements AutoCloseable {
         return channel == null ? null : channel.bell();
     }
 
-    /** Whether waiters must look for themselves, because the poller has had no answer for long. */
-    boolean isPollerLate() {
+    @Override
+    public boolean isPollerLate() {
         return poller.isLate();
     }
 
     /** Keeps the waiters announced, mostly with one statement at the most. Returns whether other nodes wake them. */
     private boolean keepAnnounced() {
         Node before = marked;
-        Node now = mark.set(bell(), LONGEST_PAUSE);
+        Node now = mark.set(bell(), WaitTiming.POLL_PERIOD);
         if (now != null) {
             marked = now;
         }
@@ -184,8 +175,8 @@ final class WaiterNotifier implements AutoCloseable {
         return awaitedElsewhere.getIfPresent(name) != null;
     }
 
-    /** Notes that a release has found another node that waits. */
-    void awaitedElsewhere(String name) {
+    @Override
+    public void awaitedElsewhere(String name) {
         awaitedElsewhere.put(name, name);
     }
 
@@ -198,8 +189,8 @@ final class WaiterNotifier implements AutoCloseable {
         return receiver != null && receiver.isListening();
     }
 
-    /** Forgets a waiter that waits no more. If it was woken for nothing, wakes the next one in its place. */
-    void forget(Waiter waiter) {
+    @Override
+    public void forget(Waiter waiter) {
         waiters.remove(waiter);
         if (!waiter.isGranted()) {
             // Until its row is gone, this node may be woken for its lock.
@@ -225,8 +216,8 @@ final class WaiterNotifier implements AutoCloseable {
         waiters.wake(name);
     }
 
-    /** Notifies the waiters of a lock that another node has released. */
-    void notified(String name) {
+    @Override
+    public void notified(String name) {
         if (notifyNext(name).isEmpty()) {
             tickets.removeStray(name, () -> !waiters.contains(name), () -> wakeAny(name));
         }
@@ -254,8 +245,8 @@ final class WaiterNotifier implements AutoCloseable {
         wakeNext(name);
     }
 
-    /** Wakes the node that has waited longest for a lock, in the background. */
-    void wakeNext(String name) {
+    @Override
+    public void wakeNext(String name) {
         WakeUpChannel waking = channel;
         if (waking != null) {
             thread.hint(() -> waking.wakeNext(name));
@@ -263,13 +254,12 @@ final class WaiterNotifier implements AutoCloseable {
     }
 
     /**
-     * Notifies the waiters of locks that another node has released. If this node waits for one lock, that is most probably the one.
+     * {@inheritDoc} If this node waits for one lock, that is most probably the one.
      * Then they are not read before {@link #stillFree}, so that the waiter has the processor and the database to itself. They are read if
      * the service is woken again before that, or a thread has just stopped waiting for another lock.
-     *
-     * @param free reads the names of those locks, with one statement
      */
-    void woken(Supplier<List<String>> free) {
+    @Override
+    public void woken(Supplier<List<String>> free) {
         List<String> names = waiters.names();
         boolean isNotified = names.size() == 1 && !notifyNext(names.get(0)).isEmpty();
         if (isNotified && !isToRead) {
@@ -282,14 +272,14 @@ final class WaiterNotifier implements AutoCloseable {
                 .forEach(this::notified);
     }
 
-    /** Notifies the waiters of these locks, a moment after {@link #woken}. */
-    void stillFree(List<String> names) {
+    @Override
+    public void stillFree(List<String> names) {
         isToRead = false;
         names.forEach(this::notified);
     }
 
-    /** Wakes all waiters, because a wake-up may have been missed. */
-    void wakeAll() {
+    @Override
+    public void wakeAll() {
         waiters.wakeAll();
         poller.hurry();
     }

@@ -139,7 +139,7 @@ final class WaiterPoller implements AutoCloseable {
             report(failed);
             waiters.wakeAll();
             isBusy = false;
-            park(WaiterNotifier.LONGEST_PAUSE.toNanos());
+            park(WaitTiming.POLL_PERIOD.toNanos());
         } finally {
             isBusy = false;
         }
@@ -173,7 +173,7 @@ final class WaiterPoller implements AutoCloseable {
         if (!isRare && round.hasNext()) {
             return;
         }
-        Duration perLook = WaiterNotifier.LONGEST_PAUSE.dividedBy(looks);
+        Duration perLook = WaitTiming.POLL_PERIOD.dividedBy(looks);
         park(
                 isRare && perLook.compareTo(Deadline.LONGEST_PAUSE) > 0
                         ? perLook.toNanos()

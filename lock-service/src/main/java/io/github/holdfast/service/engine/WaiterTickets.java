@@ -25,7 +25,7 @@ final class WaiterTickets {
 
     private static final Logger LOG = LoggerFactory.getLogger(WaiterTickets.class);
 
-    private static final Duration LIMIT = WaiterNotifier.LONGEST_PAUSE;
+    private static final Duration LIMIT = WaitTiming.POLL_PERIOD;
 
     /** One each second. After that, somebody who finds the place at the head of the queue wakes this process, if it listens. */
     private static final int LATE_REMOVALS = 30;
