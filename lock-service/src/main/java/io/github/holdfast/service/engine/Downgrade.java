@@ -124,8 +124,8 @@ final class Downgrade {
         if (failure instanceof RuntimeException thrown) {
             throw thrown;
         }
-        throw hold.lifetime().isLost()
-                ? hold.lifetime().loss().exception()
+        throw hold.isLost()
+                ? hold.lossException()
                 : new LockLostException(claim.name(), LossCause.EXPIRED, "it was over before it was downgraded");
     }
 

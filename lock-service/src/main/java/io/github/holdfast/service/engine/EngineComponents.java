@@ -89,7 +89,8 @@ final class EngineComponents implements AutoCloseable {
                 ticker,
                 new HoldRecheck(holds, heartbeat, inDoubtWrites),
                 new LeakDetector(settings.leakDetection()));
-        TransactionGuard transactions = new TransactionGuard(guard, holds, rowLocks, listeners);
+        TransactionGuard transactions =
+                new TransactionGuard(guard, holds::ofCurrentThread, rowLocks::ofCurrentThread, listeners);
         context = new HoldContext(
                 access,
                 phase,

@@ -22,14 +22,15 @@ final class GrantCheck {
      * @throws LockLostException if a grant no longer stands
      * @throws LockStoreException if the database failed
      */
-    static void check(Collection<LeaseHold> holds, Function<Collection<Grant>, List<Grant>> check) {
+    static void check(Collection<GuardedHold.Granted> holds, Function<Collection<Grant>, List<Grant>> check) {
         List<Grant> gone;
         try {
-            gone = check.apply(holds.stream().map(LeaseHold::grant).distinct().toList());
+            gone = check.apply(
+                    holds.stream().map(GuardedHold.Granted::grant).distinct().toList());
         } catch (StoreException failed) {
             throw failed(holds.iterator().next().name(), failed);
         }
-        for (LeaseHold hold : holds) {
+        for (GuardedHold.Granted hold : holds) {
             if (gone.contains(hold.grant())) {
                 throw hold.lostInTransaction();
             }
@@ -44,7 +45,7 @@ final class GrantCheck {
      * @throws LockStoreException if the snapshot may miss such a commit, and the database itself would not notice that at the
      *     commit
      */
-    static void checkSnapshot(LeaseHold hold, CommitGuard guard, Set<Grant> seen) {
+    static void checkSnapshot(GuardedHold.Granted hold, CommitGuard guard, Set<Grant> seen) {
         boolean overlooks;
         try {
             overlooks = guard.mayOverlookWhatWasBefore(hold.grant(), seen);

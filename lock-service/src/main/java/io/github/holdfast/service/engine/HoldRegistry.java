@@ -77,8 +77,7 @@ final class HoldRegistry {
         ofThread.compute(thread, (key, existing) -> {
             Set<LeaseHold> ofKey = existing == null ? ConcurrentHashMap.newKeySet() : existing;
             ofKey.stream()
-                    .filter(other ->
-                            other.name().equals(hold.name()) && other.lifetime().isLost())
+                    .filter(other -> other.name().equals(hold.name()) && other.isLost())
                     .forEach(LeaseHold::replaced);
             ofKey.removeIf(LeaseHold::isOutOfFence);
             ofKey.add(hold);
@@ -98,7 +97,7 @@ final class HoldRegistry {
     /** Removes the holds that are lost, and that nobody can release any more. They stay in the fence of their threads. */
     private void sweep() {
         List<LeaseHold> forgotten = holds.stream()
-                .filter(hold -> hold.lifetime().isLost() && hold.isForgotten())
+                .filter(hold -> hold.isLost() && hold.isForgotten())
                 .toList();
         for (LeaseHold hold : forgotten) {
             holds.remove(hold);
@@ -121,7 +120,7 @@ final class HoldRegistry {
      */
     <T> List<T> unknown(List<T> rows, Function<T, Grant> shown, Set<NameAndOwner> pending) {
         Set<Grant> known = holds.stream()
-                .filter(hold -> !hold.lifetime().isLost())
+                .filter(hold -> !hold.isLost())
                 .map(LeaseHold::grant)
                 .collect(Collectors.toSet());
         known.addAll(shares.grants());
@@ -136,7 +135,7 @@ final class HoldRegistry {
     /** Returns the valid holds through this node. */
     List<LeaseHold> through(Node node) {
         return holds.stream()
-                .filter(hold -> hold.node() == node && !hold.lifetime().isLost())
+                .filter(hold -> hold.node() == node && !hold.isLost())
                 .toList();
     }
 
@@ -207,7 +206,7 @@ final class HoldRegistry {
     private Stream<LeaseHold> inUseByCurrentThread(String name) {
         return ofCurrentThread().stream()
                 .filter(hold -> hold.name().equals(name)
-                        && !hold.lifetime().isLost()
+                        && !hold.isLost()
                         && (hold.isOpen() || hold.holdTransactions().isUnfinished()));
     }
 
@@ -278,7 +277,7 @@ final class HoldRegistry {
 
     /** Returns the holds that are not lost and can still be released. */
     Stream<LeaseHold> left() {
-        return holds.stream().filter(hold -> !hold.lifetime().isLost() && !hold.isForgotten());
+        return holds.stream().filter(hold -> !hold.isLost() && !hold.isForgotten());
     }
 
     /** Closes the service: refuses further holds, and returns the existing ones. */

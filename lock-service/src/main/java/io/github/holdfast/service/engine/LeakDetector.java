@@ -52,10 +52,7 @@ final class LeakDetector {
 
     private boolean isLong(LeaseHold hold) {
         Duration most = threshold;
-        return most != null
-                && hold.isOpen()
-                && !hold.lifetime().isLost()
-                && hold.heldFor().compareTo(most) >= 0;
+        return most != null && hold.isOpen() && !hold.isLost() && hold.heldFor().compareTo(most) >= 0;
     }
 
     /** Returns how many of these holds were dropped. */

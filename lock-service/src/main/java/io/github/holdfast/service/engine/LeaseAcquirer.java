@@ -152,6 +152,8 @@ final class LeaseAcquirer {
         }
         return request.owner().isEmpty()
                 ? context.holds().ofCurrentThread(request.name())
-                : context.transactions().hold(request.name(), request.owner().get());
+                : context.transactions()
+                        .hold(request.name(), request.owner().get())
+                        .map(LeaseHold.class::cast);
     }
 }

@@ -124,9 +124,7 @@ final class LeaseHandle extends HoldHandle {
 
     @Override
     Optional<LockLostException> loss() {
-        return hold.holdTransactions().hasCommitted()
-                ? Optional.empty()
-                : Optional.of(hold.lifetime().loss().exception());
+        return hold.holdTransactions().hasCommitted() ? Optional.empty() : Optional.of(hold.lossException());
     }
 
     @Override

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * One grant of a lock, from the grant to the last release. The handles of its nested acquisitions share it. It counts the
  * handles, and serializes the writes that prolong, re-enter or end the grant. Thread-safe.
  */
-final class LeaseHold {
+final class LeaseHold implements GuardedHold.Granted {
 
     private final HoldContext context;
     private final LockAccess access;
@@ -65,11 +65,13 @@ final class LeaseHold {
         this.lifetime = new Lifetime(access, context.heartbeat(), context.listeners(), granted, row, whenLost);
     }
 
-    Grant grant() {
+    @Override
+    public Grant grant() {
         return granted.grant();
     }
 
-    String name() {
+    @Override
+    public String name() {
         return row.name();
     }
 
@@ -78,7 +80,8 @@ final class LeaseHold {
         return request;
     }
 
-    String owner() {
+    @Override
+    public String owner() {
         return row.owner();
     }
 
@@ -86,7 +89,8 @@ final class LeaseHold {
         return (ownerIsChosen ? row.holdCount() : handles) + handlesInMemory;
     }
 
-    boolean isByLease() {
+    @Override
+    public boolean isByLease() {
         return node() == null;
     }
 
@@ -100,8 +104,8 @@ final class LeaseHold {
         return granted.permits();
     }
 
-    /** Whether no earlier holder can have committed what transactions under the hold must see. */
-    boolean isFirst() {
+    @Override
+    public boolean isFirst() {
         return granted.isFirst();
     }
 
@@ -112,7 +116,7 @@ final class LeaseHold {
 
     /** Whether the hold is neither lost nor being released. */
     boolean isHeld() {
-        return !succession.hasBegun() && !lifetime.isLost();
+        return !succession.hasBegun() && !isLost();
     }
 
     /** Registers the calling thread as waiting for the lock after this hold. */
@@ -130,8 +134,8 @@ final class LeaseHold {
         acquiredBy = thread;
     }
 
-    @Nullable
-    Thread acquiredBy() {
+    @Override
+    public @Nullable Thread acquiredBy() {
         return acquiredBy;
     }
 
@@ -158,7 +162,7 @@ final class LeaseHold {
 
     /** Whether it is held and fenced, but its handles were dropped, and so nobody will release it. */
     boolean isDropped() {
-        return isOpen() && isToBeFenced() && !lifetime.isLost() && anchor.isDropped();
+        return isOpen() && isToBeFenced() && !isLost() && anchor.isDropped();
     }
 
     /** Whether nobody can release the hold any more, because its handles are garbage. */
@@ -176,13 +180,11 @@ final class LeaseHold {
      * released; and the thread has the lock again, or its lease is over, or no fence was wanted.
      */
     boolean isOutOfFence() {
-        return isForgotten()
-                && lifetime.isLost()
-                && (isReplaced || !isToBeFenced() || (isByLease() && lifetime.isOver()));
+        return isForgotten() && isLost() && (isReplaced || !isToBeFenced() || (isByLease() && lifetime.isOver()));
     }
 
-    /** The exception for a transaction under the hold, which is reported as lost. */
-    LockLostException lostInTransaction() {
+    @Override
+    public LockLostException lostInTransaction() {
         LockLostException lost = lifetime.lostInTransaction();
         return isForgotten()
                 ? new LockLostException(
@@ -190,13 +192,24 @@ final class LeaseHold {
                 : lost;
     }
 
-    HoldTransactions holdTransactions() {
+    @Override
+    public HoldTransactions holdTransactions() {
         return holdTransactions;
     }
 
-    /** Whether transactions under the hold commit only while it stands. */
-    boolean isToBeFenced() {
+    @Override
+    public boolean isToBeFenced() {
         return holdTransactions.areFenced();
+    }
+
+    @Override
+    public boolean isLost() {
+        return lifetime.isLost();
+    }
+
+    @Override
+    public LockLostException lossException() {
+        return lifetime.loss().exception();
     }
 
     /** The hold's validity, and whether it is lost. */
@@ -223,7 +236,7 @@ final class LeaseHold {
             }
             // A request for another kind of hold does not reopen a hold that is about to be released.
             boolean isAnotherKind = open == 0 && !holdTransactions.isUnfinished() && isByLease() && atLeast == null;
-            if (lifetime.isLost() || isAnotherKind) {
+            if (isLost() || isAnotherKind) {
                 return false;
             }
             lifetime.checkReentry(atLeast);
@@ -273,7 +286,7 @@ final class LeaseHold {
         }
         lockWriting(deadline);
         try {
-            if (!canGoOn(next) || lifetime.isLost()) {
+            if (!canGoOn(next) || isLost()) {
                 return false;
             }
             lifetime.checkReentry(next.lease().orElse(null));
@@ -325,13 +338,9 @@ final class LeaseHold {
         return isOpen;
     }
 
-    /**
-     * Waits until no unanswered commit of a transaction under the hold can still happen. Such a transaction locks the row until
-     * it ends, so a write of the row waits for its end.
-     *
-     * @throws LockStoreException if the write does not succeed in time
-     */
-    void awaitDecision() {
+    /** {@inheritDoc} Such a transaction locks the row until it ends, so a write of the row waits for its end. */
+    @Override
+    public void awaitDecision() {
         if (!holdTransactions.isUndecided()) {
             return;
         }
@@ -357,9 +366,9 @@ final class LeaseHold {
         TransactionGuard.checkNotLocked(this);
         writing.lock();
         try {
-            boolean renewed = isOpen() && !lifetime.isLost() && lifetime.renew(this::sameTimesHeld, atLeast);
+            boolean renewed = isOpen() && !isLost() && lifetime.renew(this::sameTimesHeld, atLeast);
             if (!renewed) {
-                throw lifetime.loss().exception();
+                throw lossException();
             }
         } catch (StoreException failed) {
             throw new LockStoreException(name(), "was not renewed", failed);
@@ -370,7 +379,7 @@ final class LeaseHold {
 
     /** Makes sure that the hold is valid for this long. Throws what {@link #renew} throws, also if it is valid for less. */
     void ensureValidFor(Duration wanted) {
-        if (!lifetime.isLost() && lifetime.remaining().compareTo(wanted) < 0) {
+        if (!isLost() && lifetime.remaining().compareTo(wanted) < 0) {
             Optional<Duration> usual = isByLease() ? request.lease() : Optional.empty();
             renew(usual.map(lease -> ClockDriftMargin.leaseFor(wanted, lease)).orElse(wanted));
         }
@@ -382,7 +391,8 @@ final class LeaseHold {
         return ownerIsChosen ? counted : handles;
     }
 
-    boolean isOpen() {
+    @Override
+    public boolean isOpen() {
         return handles > 0;
     }
 
@@ -428,8 +438,8 @@ final class LeaseHold {
             handle.checkNotReleased();
             // Refuses a transaction of another thread too: it may have read what was before the lock.
             transactions.join(this);
-            if (lifetime.isLost()) {
-                throw lifetime.loss().exception();
+            if (isLost()) {
+                throw lossException();
             }
             checkDowngrade();
             holdTransactions.decided();
@@ -483,7 +493,7 @@ final class LeaseHold {
         if (open == 1 && deferRelease()) {
             return ReleaseOutcome.DEFERRED;
         }
-        boolean wasLost = lifetime.isLost();
+        boolean wasLost = isLost();
         handles = open - 1;
         return open == 1 ? free(wasLost) : giveBack(open - 1, wasLost);
     }
@@ -495,7 +505,7 @@ final class LeaseHold {
     private boolean deferRelease() {
         transactions.joinForRelease(this);
         // Even a lost lock stays while transactions may still check whether it was granted to others.
-        if (lifetime.isLost() && !holdTransactions.willBeChecked()) {
+        if (isLost() && !holdTransactions.willBeChecked()) {
             holdTransactions.forceRelease();
             return false;
         }
@@ -545,7 +555,8 @@ final class LeaseHold {
     }
 
     /** Notes that a transaction has ended. Its connection may still be in use, so another thread does a deferred release. */
-    void completed(TransactionScope scope, boolean committedUnderGuard) {
+    @Override
+    public void completed(TransactionScope scope, boolean committedUnderGuard) {
         if (holdTransactions.end(scope, committedUnderGuard)) {
             access.inDoubtWrites().release(new DueRelease(name(), this::releaseAfterTransactions));
         }
@@ -556,7 +567,7 @@ final class LeaseHold {
         writing.lock();
         try {
             if (holdTransactions.takeRelease()) {
-                ReleaseOutcome unused = free(lifetime.isLost());
+                ReleaseOutcome unused = free(isLost());
             }
         } finally {
             writing.unlock();

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * transaction. It counts nested acquisitions only in memory: a write of the row would make waiters at REPEATABLE READ fail.
  * Thread-safe, but only the caller's thread uses the caller's transaction.
  */
-final class RowHold {
+final class RowHold implements GuardedHold.OfRow {
 
     private final HoldContext context;
     private final RowLocks rowLocks;
@@ -60,7 +60,8 @@ final class RowHold {
         this.acquiredAt = context.access().ticker().nanoTime();
     }
 
-    String name() {
+    @Override
+    public String name() {
         return locked.row().name();
     }
 
@@ -68,7 +69,8 @@ final class RowHold {
         return locked.row();
     }
 
-    Thread thread() {
+    @Override
+    public Thread acquiredBy() {
         return thread;
     }
 
@@ -76,16 +78,18 @@ final class RowHold {
         return locked.transaction();
     }
 
-    boolean isCallers() {
+    @Override
+    public boolean isCallers() {
         return callers != null;
     }
 
-    /** Whether this transaction has locked the row. */
-    boolean isLockedBy(TransactionScope scope) {
+    @Override
+    public boolean isLockedBy(TransactionScope scope) {
         return callers == scope;
     }
 
-    boolean isLost() {
+    @Override
+    public boolean isLost() {
         return state == LockState.LOST;
     }
 
@@ -104,7 +108,8 @@ final class RowHold {
         return isReplaced && isForgotten();
     }
 
-    HoldTransactions holdTransactions() {
+    @Override
+    public HoldTransactions holdTransactions() {
         return holdTransactions;
     }
 
@@ -156,14 +161,9 @@ final class RowHold {
         }
     }
 
-    /**
-     * Checks that the hold's transaction still locks the row. Another transaction, under the hold, is about to commit. After the
-     * commit of the caller's transaction that has locked the row, there is nothing to check.
-     *
-     * @throws LockLostException if it does not
-     * @throws LockStoreException if the database failed
-     */
-    void checkForCommit() {
+    /** {@inheritDoc} After the commit of the caller's transaction that has locked the row, there is nothing to check. */
+    @Override
+    public void checkForCommit() {
         if (state() != LockState.RELEASED) {
             ensureHeld();
         }
@@ -187,7 +187,8 @@ final class RowHold {
         }
     }
 
-    boolean isFenced() {
+    @Override
+    public boolean isFenced() {
         return callers != null && isHeld() && context.transactions().isCurrent(callers);
     }
 
@@ -288,8 +289,8 @@ final class RowHold {
         return holdTransactions.beginRelease() ? end(LockState.RELEASED) : ReleaseOutcome.DEFERRED;
     }
 
-    /** Notes the end of a transaction under the hold, or of the one that locked the row. */
-    void completed(TransactionScope scope) {
+    @Override
+    public void completed(TransactionScope scope, boolean committedUnderGuard) {
         changing.lock();
         try {
             boolean isDue = holdTransactions.end(scope, false) && holdTransactions.takeRelease();

@@ -4,7 +4,7 @@ import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.LockStore.RowTransaction;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.ServiceSettings.Writers;
-import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -98,7 +98,7 @@ final class RowLocks {
     void add(RowHold hold) {
         all.add(hold);
         // Inside the function: a thread that releases another hold could otherwise remove the map first.
-        ofThread.compute(hold.thread(), (thread, existing) -> {
+        ofThread.compute(hold.acquiredBy(), (thread, existing) -> {
             Set<RowHold> holds = existing == null ? ConcurrentHashMap.newKeySet() : existing;
             holds.stream()
                     .filter(other -> other.name().equals(hold.name()) && other.isLost())
@@ -129,7 +129,7 @@ final class RowLocks {
 
     /** Stops the acquiring thread from re-entering the hold, and from beginning transactions under it. */
     void unbind(RowHold hold) {
-        ofThread.computeIfPresent(hold.thread(), (thread, holds) -> {
+        ofThread.computeIfPresent(hold.acquiredBy(), (thread, holds) -> {
             holds.remove(hold);
             return holds.isEmpty() ? null : holds;
         });
@@ -149,10 +149,10 @@ final class RowLocks {
      * Returns the row locks that the current thread has acquired and not released, and those that are lost: as {@link
      * HoldRegistry#ofCurrentThread()}.
      */
-    Collection<RowHold> ofCurrentThread() {
+    List<RowHold> ofCurrentThread() {
         Set<RowHold> bound = ofThread.get(Thread.currentThread());
         return bound == null
-                ? Set.of()
+                ? List.of()
                 : bound.stream().filter(hold -> !hold.isOutOfFence()).toList();
     }
 

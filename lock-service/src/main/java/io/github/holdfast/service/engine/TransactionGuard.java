@@ -4,9 +4,12 @@ import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.repository.CommitGuard;
+import io.github.holdfast.service.engine.GuardedHold.Granted;
+import io.github.holdfast.service.engine.GuardedHold.OfRow;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,15 +30,25 @@ final class TransactionGuard implements TransactionExecutionListener {
     private static final Logger LOG = LoggerFactory.getLogger(TransactionGuard.class);
 
     private final CommitGuard guard;
-    private final HoldRegistry held;
-    private final RowLocks rowLocks;
+    private final Supplier<List<? extends Granted>> held;
+    private final Supplier<List<? extends OfRow>> rowLocks;
     private final ListenerDispatcher listeners;
     private final TransactionWarnings warnings = new TransactionWarnings();
 
     /** The manager that reports its transactions; null if there is none. */
     private volatile @Nullable ConfigurableTransactionManager manager;
 
-    TransactionGuard(CommitGuard guard, HoldRegistry held, RowLocks rowLocks, ListenerDispatcher listeners) {
+    /**
+     * Creates a guard.
+     *
+     * @param held returns the holds of the calling thread, with those that are lost and still keep its transactions from committing
+     * @param rowLocks does the same for row locks
+     */
+    TransactionGuard(
+            CommitGuard guard,
+            Supplier<List<? extends Granted>> held,
+            Supplier<List<? extends OfRow>> rowLocks,
+            ListenerDispatcher listeners) {
         this.guard = guard;
         this.held = held;
         this.rowLocks = rowLocks;
@@ -75,7 +88,7 @@ final class TransactionGuard implements TransactionExecutionListener {
      */
     @Override
     public void beforeBegin(TransactionExecution transaction) {
-        held.ofCurrentThread().forEach(LeaseHold::awaitDecision);
+        held.get().forEach(Granted::awaitDecision);
     }
 
     @Override
@@ -83,8 +96,8 @@ final class TransactionGuard implements TransactionExecutionListener {
         if (beginFailure == null && TransactionSynchronizationManager.isSynchronizationActive()) {
             TransactionScope scope =
                     begin(transaction.isReadOnly() ? TransactionScope.Kind.READ_ONLY : TransactionScope.Kind.GUARDED);
-            scope.begin(held.ofCurrentThread(), guard.loadedEntities());
-            rowLocks.ofCurrentThread().forEach(scope::add);
+            scope.begin(held.get(), guard.loadedEntities());
+            rowLocks.get().forEach(scope::add);
         }
     }
 
@@ -92,15 +105,15 @@ final class TransactionGuard implements TransactionExecutionListener {
     public void beforeCommit(TransactionExecution transaction) {
         scope().ifPresent(scope -> {
             // Includes locks that were acquired in an inner transaction, or outside, and are still held.
-            held.ofCurrentThread().forEach(scope::add);
-            rowLocks.ofCurrentThread().forEach(scope::add);
+            held.get().forEach(scope::add);
+            rowLocks.get().forEach(scope::add);
             check(scope);
         });
     }
 
     private void check(TransactionScope scope) {
         try {
-            scope.check(guard);
+            scope.check();
         } catch (LockLostException | LockStoreException refused) {
             refused.lockName().ifPresent(name -> listeners.tell(listener -> listener.commitRefused(name)));
             throw refused;
@@ -114,7 +127,7 @@ final class TransactionGuard implements TransactionExecutionListener {
      *
      * @throws LockStoreException if the transaction may miss earlier commits under the lock
      */
-    void checkSnapshot(LeaseHold hold) {
+    void checkSnapshot(Granted hold) {
         Optional<TransactionScope> scope = scope().filter(current -> hasOldSnapshot(current) && !hold.isFirst());
         if (scope.isPresent()) {
             warnings.oldSnapshot(hold.name());
@@ -125,7 +138,7 @@ final class TransactionGuard implements TransactionExecutionListener {
     }
 
     /** Adds a hold of the calling thread to its transaction, if there is one. */
-    void join(LeaseHold hold) {
+    void join(Granted hold) {
         if (!isInTransaction()) {
             return;
         }
@@ -137,14 +150,14 @@ final class TransactionGuard implements TransactionExecutionListener {
     }
 
     /** As {@link #join}, at the start of a release. Only the acquiring thread's transaction joins. */
-    void joinForRelease(LeaseHold hold) {
+    void joinForRelease(Granted hold) {
         if (isInTransaction() && hold.acquiredBy() == Thread.currentThread()) {
             scopeOrForeign().add(hold);
         }
     }
 
-    /** As {@link #join(LeaseHold)}, for a row lock. The row lock ends with the transaction, if that has locked the row. */
-    void join(RowHold hold) {
+    /** As {@link #join(Granted)}, for a row lock. The row lock ends with the transaction, if that has locked the row. */
+    void join(OfRow hold) {
         if (isInTransaction()) {
             TransactionScope scope = scopeOrForeign();
             scope.add(hold);
@@ -154,9 +167,9 @@ final class TransactionGuard implements TransactionExecutionListener {
         }
     }
 
-    /** As {@link #joinForRelease(LeaseHold)}, for a row lock. */
-    void joinForRelease(RowHold hold) {
-        if (isInTransaction() && hold.thread() == Thread.currentThread()) {
+    /** As {@link #joinForRelease(Granted)}, for a row lock. */
+    void joinForRelease(OfRow hold) {
+        if (isInTransaction() && hold.acquiredBy() == Thread.currentThread()) {
             scopeOrForeign().add(hold);
         }
     }
@@ -198,12 +211,12 @@ final class TransactionGuard implements TransactionExecutionListener {
     }
 
     /** Whether the calling thread's transaction runs under this hold, and no other transaction does. */
-    boolean isOnlyUnder(LeaseHold hold) {
+    boolean isOnlyUnder(Granted hold) {
         return scope().filter(hold.holdTransactions()::isOnly).isPresent();
     }
 
     /** Whether the calling thread's transaction runs under this hold. */
-    boolean isUnder(LeaseHold hold) {
+    boolean isUnder(Granted hold) {
         return scope().filter(scope -> scope.contains(hold)).isPresent();
     }
 
@@ -212,7 +225,7 @@ final class TransactionGuard implements TransactionExecutionListener {
      *
      * @throws IllegalStateException if it would
      */
-    static void checkNotLocked(LeaseHold hold) {
+    static void checkNotLocked(Granted hold) {
         if (hold.isByLease() && hold.holdTransactions().isLockedByCurrentThread()) {
             throw new IllegalStateException("Lock '" + hold.name()
                     + "' cannot be renewed in this transaction any more, because guard() has locked its row. A rollback to a"
@@ -228,7 +241,7 @@ final class TransactionGuard implements TransactionExecutionListener {
      */
     void checkNotLost(String name) {
         scope().flatMap(scope -> scope.lost(name)).ifPresent(hold -> {
-            throw hold.lifetime().loss().exception();
+            throw hold.lossException();
         });
     }
 
@@ -239,7 +252,7 @@ final class TransactionGuard implements TransactionExecutionListener {
      * @throws LockLostException if the hold no longer stands
      * @throws LockStoreException if the database failed
      */
-    void check(LeaseHold hold) {
+    void check(Granted hold) {
         if (!isInGuardedTransaction()) {
             throw new IllegalStateException(
                     "This thread is not in a read-write transaction of the lock service's transaction manager");
@@ -251,17 +264,17 @@ final class TransactionGuard implements TransactionExecutionListener {
     }
 
     /** Returns this owner's hold, if the calling thread's transaction runs under it. */
-    Optional<LeaseHold> hold(String name, String owner) {
+    Optional<Granted> hold(String name, String owner) {
         return scope().flatMap(scope -> scope.hold(name, owner));
     }
 
     /** Warns of a release by another thread than the acquiring one, which has entered the hold again. */
-    void releasedElsewhere(LeaseHold hold) {
+    void releasedElsewhere(Granted hold) {
         warnings.releasedElsewhere(hold.name());
     }
 
     /** Notes that a release is deferred until the transaction ends. */
-    void deferred(LeaseHold hold) {
+    void deferred(Granted hold) {
         if (scope().filter(scope -> scope.defer(hold) > 1).isPresent()) {
             warnings.several(hold.name());
         }
@@ -303,7 +316,7 @@ final class TransactionGuard implements TransactionExecutionListener {
      * Whether the calling thread's transaction commits only while the hold stands. Without a transaction, the answer is about the
      * next one.
      */
-    boolean isFenced(LeaseHold hold) {
+    boolean isFenced(Granted hold) {
         if (!isListening() || !hold.isToBeFenced()) {
             return false;
         }
@@ -328,7 +341,7 @@ final class TransactionGuard implements TransactionExecutionListener {
         return TransactionSynchronizationManager.getSynchronizations().stream()
                 .filter(TransactionScope.class::isInstance)
                 .map(TransactionScope.class::cast)
-                .filter(scope -> scope.isOf(this))
+                .filter(scope -> scope.isOf(guard))
                 .findFirst();
     }
 
@@ -341,7 +354,7 @@ final class TransactionGuard implements TransactionExecutionListener {
     }
 
     private TransactionScope begin(TransactionScope.Kind kind) {
-        TransactionScope scope = new TransactionScope(this, kind);
+        TransactionScope scope = new TransactionScope(guard, kind);
         TransactionSynchronizationManager.registerSynchronization(scope);
         return scope;
     }

@@ -4,6 +4,8 @@ import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.Grant;
+import io.github.holdfast.service.engine.GuardedHold.Granted;
+import io.github.holdfast.service.engine.GuardedHold.OfRow;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -35,12 +37,12 @@ final class TransactionScope implements TransactionSynchronization {
         }
     }
 
-    private final TransactionGuard owner;
+    private final CommitGuard guard;
     private final Kind kind;
-    private final Set<LeaseHold> holds = new LinkedHashSet<>();
-    private final Set<RowHold> rowHolds = new LinkedHashSet<>();
-    private final Set<LeaseHold> deferred = new HashSet<>();
-    private final Set<LeaseHold> checked = new HashSet<>();
+    private final Set<Granted> holds = new LinkedHashSet<>();
+    private final Set<OfRow> rowHolds = new LinkedHashSet<>();
+    private final Set<Granted> deferred = new HashSet<>();
+    private final Set<Granted> checked = new HashSet<>();
 
     /** How many entities its persistence context had loaded before it began. */
     private int loadedBefore;
@@ -48,18 +50,15 @@ final class TransactionScope implements TransactionSynchronization {
     /** The grants that its thread was still releasing when it began. */
     private Set<Grant> seen = Set.of();
 
-    TransactionScope(TransactionGuard owner, Kind kind) {
-        this.owner = owner;
+    TransactionScope(CommitGuard guard, Kind kind) {
+        this.guard = guard;
         this.kind = kind;
     }
 
     /** Begins under those holds of its thread that are not being released. */
-    void begin(List<LeaseHold> holds, int loadedEntities) {
+    void begin(List<? extends Granted> holds, int loadedEntities) {
         loadedBefore = loadedEntities;
-        seen = holds.stream()
-                .filter(hold -> !hold.isOpen())
-                .map(LeaseHold::grant)
-                .collect(Collectors.toSet());
+        seen = holds.stream().filter(hold -> !hold.isOpen()).map(Granted::grant).collect(Collectors.toSet());
         holds.forEach(this::add);
     }
 
@@ -73,8 +72,9 @@ final class TransactionScope implements TransactionSynchronization {
         return seen;
     }
 
-    boolean isOf(TransactionGuard transactions) {
-        return owner == transactions;
+    /** Whether it belongs to the service of this guard. Several services may share a manager. */
+    boolean isOf(CommitGuard other) {
+        return guard == other;
     }
 
     boolean isGuarded() {
@@ -90,13 +90,13 @@ final class TransactionScope implements TransactionSynchronization {
         return kind == Kind.FOREIGN;
     }
 
-    void add(LeaseHold hold) {
+    void add(Granted hold) {
         if (hold.holdTransactions().begin(this)) {
             holds.add(hold);
         }
     }
 
-    void add(RowHold hold) {
+    void add(OfRow hold) {
         if (hold.holdTransactions().begin(this) || hold.isLost()) {
             rowHolds.add(hold);
         }
@@ -104,30 +104,28 @@ final class TransactionScope implements TransactionSynchronization {
 
     /** The names of the row locks that it holds, in the order of acquisition. */
     List<String> rowLockNames() {
-        return rowHolds.stream().filter(RowHold::isFenced).map(RowHold::name).toList();
+        return rowHolds.stream().filter(OfRow::isFenced).map(OfRow::name).toList();
     }
 
-    boolean contains(LeaseHold hold) {
+    boolean contains(Granted hold) {
         return holds.contains(hold);
     }
 
-    Optional<LeaseHold> hold(String name, String holder) {
+    Optional<Granted> hold(String name, String holder) {
         return holds.stream()
                 .filter(hold -> hold.name().equals(name) && hold.owner().equals(holder))
                 .findFirst();
     }
 
     /** A lost hold of this name. Because of it, the transaction must not continue. */
-    Optional<LeaseHold> lost(String name) {
+    Optional<Granted> lost(String name) {
         return holds.stream()
-                .filter(hold -> hold.name().equals(name)
-                        && hold.isToBeFenced()
-                        && hold.lifetime().isLost())
+                .filter(hold -> hold.name().equals(name) && hold.isToBeFenced() && hold.isLost())
                 .findFirst();
     }
 
     /** Notes a release that waits for this transaction; returns the number of such releases. */
-    int defer(LeaseHold hold) {
+    int defer(Granted hold) {
         deferred.add(hold);
         return deferred.size();
     }
@@ -138,34 +136,34 @@ final class TransactionScope implements TransactionSynchronization {
      * @throws LockLostException if a hold was lost
      * @throws LockStoreException if the database failed
      */
-    void check(CommitGuard guard) {
-        List<LeaseHold> fenced = holds.stream().filter(LeaseHold::isToBeFenced).toList();
+    void check() {
+        List<Granted> fenced = holds.stream().filter(Granted::isToBeFenced).toList();
         if (isGuarded() && !fenced.isEmpty()) {
             GrantCheck.check(fenced, guard::check);
             checked.addAll(fenced);
         }
         if (isGuarded()) {
-            rowHolds.stream().filter(hold -> !hold.isLockedBy(this)).forEach(RowHold::checkForCommit);
+            rowHolds.stream().filter(hold -> !hold.isLockedBy(this)).forEach(OfRow::checkForCommit);
         }
     }
 
     @Override
     public void afterCompletion(int status) {
-        for (LeaseHold hold : holds) {
+        for (Granted hold : holds) {
             // Even if the status is a rollback: managers report a failed commit as rolled back.
             if (status != STATUS_COMMITTED && checked.contains(hold) && mayStillCommit(hold)) {
                 hold.holdTransactions().undecided();
             }
             hold.completed(this, status == STATUS_COMMITTED && checked.contains(hold));
         }
-        rowHolds.forEach(hold -> hold.completed(this));
+        rowHolds.forEach(hold -> hold.completed(this, false));
     }
 
     /**
      * Whether the failed commit may have had no answer. The next transaction finds that out by a write of the hold's row. Only where that
      * would wait for a transaction of its own thread, which has locked the row with {@code guard()}, the connection says it.
      */
-    private boolean mayStillCommit(LeaseHold hold) {
-        return !hold.holdTransactions().isLockedOutside(this) || !owner.guard().isCommitAnswered();
+    private boolean mayStillCommit(Granted hold) {
+        return !hold.holdTransactions().isLockedOutside(this) || !guard.isCommitAnswered();
     }
 }
