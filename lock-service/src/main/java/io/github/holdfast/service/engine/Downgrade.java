@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * The change of an exclusive hold to a share of the same lock. It is a release whose write also grants the share, so that nobody else
  * gets the lock exclusively in between. If the share is not granted, the lock is released. Not thread-safe.
  */
-final class Downgrade {
+final class Downgrade implements Successor {
 
     private final HoldContext context;
     private final LockAccess access;
@@ -84,7 +84,7 @@ final class Downgrade {
      * Releases this handle, the only one of the hold, and grants the share to the calling thread. {@link LockHandle#downgrade}
      * documents the exceptions.
      */
-    LockHandle of(LeaseHandle handle) {
+    LockHandle of(HoldHandle handle) {
         context.phase().checkAccepting();
         PendingAcquisition pending = new PendingAcquisition(
                 claim.name(), claim.owner(), context.identity().current(), access.ticker());
@@ -113,7 +113,7 @@ final class Downgrade {
     private LeaseHold share() {
         ShareGranted share = granted;
         if (share != null) {
-            return Acquisition.stillValid(JoinableShare.hold(context, request, share), share.term());
+            return Acquisition.stillValid(context.shares().hold(context.forHolds(), request, share), share.term());
         }
         if (failure instanceof StoreException failed) {
             throw new LockStoreException(claim.name(), "was not downgraded, but released", failed);
@@ -129,13 +129,8 @@ final class Downgrade {
                 : new LockLostException(claim.name(), LossCause.EXPIRED, "it was over before it was downgraded");
     }
 
-    /**
-     * Writes the share, in place of the release.
-     *
-     * @param held the row as the holder last wrote it
-     * @return whether it is granted. Otherwise, the lock must be released
-     */
-    boolean write(LockEntity held) {
+    @Override
+    public boolean write(LockEntity held) {
         try {
             Optional<Grant> written = Deadline.uninterruptibly(
                     access.ticker(),
@@ -160,8 +155,8 @@ final class Downgrade {
         return granted != null;
     }
 
-    /** Whether the share may have been granted, although no answer says so. */
-    boolean isInDoubt() {
+    @Override
+    public boolean isInDoubt() {
         return granted == null && isUnanswered;
     }
 

@@ -66,7 +66,8 @@ final class EngineComponents implements AutoCloseable {
         ListenerDispatcher listeners = new ListenerDispatcher(settings.listeners());
         ServicePhase phase = new ServicePhase(this::isHeldByCurrentThread);
         PendingAcquisitions pending = new PendingAcquisitions();
-        HoldRegistry holds = new HoldRegistry(phase);
+        JoinableShares shares = new JoinableShares();
+        HoldRegistry holds = new HoldRegistry(phase, shares);
         InDoubtWrites inDoubtWrites = new InDoubtWrites(store, ticker);
         Heartbeat heartbeat = new Heartbeat(
                 store,
@@ -92,13 +93,10 @@ final class EngineComponents implements AutoCloseable {
         TransactionGuard transactions =
                 new TransactionGuard(guard, holds::ofCurrentThread, rowLocks::ofCurrentThread, listeners);
         context = new HoldContext(
-                access,
+                new HoldCollaborators(access, heartbeat, holds, transactions, listeners),
                 phase,
                 pending,
-                heartbeat,
-                holds,
-                transactions,
-                listeners,
+                shares,
                 new TakeoverPolicy(settings.lockDelay(), settings.clockTolerance()),
                 identity,
                 new HoldRegistration(holds, transactions, monitor));

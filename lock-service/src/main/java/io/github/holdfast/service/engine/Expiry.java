@@ -10,14 +10,6 @@ import org.jspecify.annotations.Nullable;
 /** The validity of a hold by the local clock, and the ways to prolong it. Any thread may read it. */
 interface Expiry {
 
-    /** The expiry of a new grant. */
-    static Expiry of(GrantTerm term, Ticker ticker, Heartbeat heartbeat) {
-        Node node = term.node();
-        return node == null
-                ? new LeaseExpiry(ticker, term.validFrom(), term.validFor())
-                : new NodeExpiry(heartbeat, node, term.validFrom(), term.validFor());
-    }
-
     /** The nanoseconds that are left at this local time; zero or less if the hold is over. The end is final. */
     long left(long now);
 

@@ -59,7 +59,7 @@ final class HandOff implements Succession {
 
     private volatile @Nullable HandOffWaiter waiter;
 
-    private volatile @Nullable Downgrade downgrade;
+    private volatile @Nullable Successor successor;
 
     /**
      * What follows on a hold.
@@ -67,11 +67,11 @@ final class HandOff implements Succession {
      * @param row the row of the hold
      * @param runsSince the local time from which this process has kept the lock to its own threads, while others may wait
      */
-    HandOff(HoldContext context, LockRow row, long runsSince) {
+    HandOff(LockAccess access, PendingAcquisitions pending, ServicePhase phase, LockRow row, long runsSince) {
         this.row = row;
-        this.access = context.access();
-        this.pending = context.pending();
-        this.phase = context.phase();
+        this.access = access;
+        this.pending = pending;
+        this.phase = phase;
         this.name = row.name();
         this.runsSince = runsSince;
     }
@@ -82,8 +82,8 @@ final class HandOff implements Succession {
     }
 
     @Override
-    public void expect(Downgrade next) {
-        downgrade = next;
+    public void expect(Successor next) {
+        successor = next;
     }
 
     @Override
@@ -99,10 +99,10 @@ final class HandOff implements Succession {
 
     @Override
     public Optional<ReleaseOutcome> begin() {
-        Downgrade share = downgrade;
-        if (share != null) {
+        Successor grant = successor;
+        if (grant != null) {
             hasBegun = true;
-            return row.downgrade(share) ? Optional.of(ReleaseOutcome.RELEASED) : Optional.empty();
+            return row.grantTo(grant) ? Optional.of(ReleaseOutcome.RELEASED) : Optional.empty();
         }
         if (!phase.isAccepting()) {
             return beginWithoutNext();

@@ -1,27 +1,42 @@
 package io.github.holdfast.service.engine;
 
 /**
- * The components that the acquisitions and holds of one service share.
+ * What the acquisitions of one service share.
  *
- * @param access reads and writes the rows of locks
+ * @param forHolds what their holds use
  * @param phase whether the service is open
  * @param pending the acquisitions under way
- * @param heartbeat keeps the node alive
- * @param holds the holds of the service
- * @param transactions the callers' transactions
- * @param listeners notifies the log and the users' listeners
+ * @param shares the shares that several threads hold together
  * @param policy the rules for a takeover
  * @param identity says who acquires
  * @param registration registers new holds
  */
 record HoldContext(
-        LockAccess access,
+        HoldCollaborators forHolds,
         ServicePhase phase,
         PendingAcquisitions pending,
-        Heartbeat heartbeat,
-        HoldRegistry holds,
-        TransactionGuard transactions,
-        ListenerDispatcher listeners,
+        JoinableShares shares,
         TakeoverPolicy policy,
         ProcessIdentity identity,
-        HoldRegistration registration) {}
+        HoldRegistration registration) {
+
+    LockAccess access() {
+        return forHolds.access();
+    }
+
+    Heartbeat heartbeat() {
+        return forHolds.heartbeat();
+    }
+
+    HoldRegistry holds() {
+        return forHolds.holds();
+    }
+
+    TransactionGuard transactions() {
+        return forHolds.transactions();
+    }
+
+    ListenerDispatcher listeners() {
+        return forHolds.listeners();
+    }
+}

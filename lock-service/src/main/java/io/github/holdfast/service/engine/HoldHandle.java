@@ -9,7 +9,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** A handle of a hold. It releases the hold once. Thread-safe. */
-abstract sealed class HoldHandle implements LockHandle permits LeaseHandle, RowLockHandle {
+abstract class HoldHandle implements LockHandle {
 
     private volatile @Nullable ReleaseOutcome outcome;
 

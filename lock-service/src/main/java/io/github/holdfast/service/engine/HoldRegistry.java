@@ -21,6 +21,19 @@ final class HoldRegistry {
 
     private record ThreadAndName(Thread thread, String name) {}
 
+    /** Grants under which several threads have holds, each of its own. */
+    interface SharedGrants {
+
+        /** Returns the grants that have holds, or that threads are joining. */
+        Set<Grant> grants();
+
+        /** Stops threads from joining this grant, because a hold of it is lost. */
+        void close(Grant grant);
+
+        /** Forgets grants that are lost, because nobody may release their holds any more. */
+        void removeLost();
+    }
+
     /** How a hold is re-entered without a query. */
     enum Reentry {
         BY_THREAD,
@@ -38,18 +51,19 @@ final class HoldRegistry {
     /** The holds of each name whose release waits for the end of transactions. */
     private final Map<String, Set<LeaseHold>> deferred = new ConcurrentHashMap<>();
 
-    private final JoinableShares shares = new JoinableShares();
+    private final SharedGrants shares;
 
     private volatile int sweepAt = FIRST_SWEEP;
     private final ServicePhase phase;
 
-    HoldRegistry(ServicePhase phase) {
+    /**
+     * A registry without holds.
+     *
+     * @param shares the grants under which several threads have holds
+     */
+    HoldRegistry(ServicePhase phase, SharedGrants shares) {
         this.phase = phase;
-    }
-
-    /** The shares that several threads hold together. */
-    JoinableShares shares() {
-        return shares;
+        this.shares = shares;
     }
 
     /**

@@ -23,7 +23,7 @@ final class JoinableShare {
     /** How long threads join without asking the database whether somebody wants the lock alone. */
     private static final Duration FRESH = Duration.ofSeconds(1);
 
-    private final HoldContext context;
+    private final HoldCollaborators collaborators;
     private final ShareGranted granted;
     private final HolderRow row;
     private final Runnable whenGivenBack;
@@ -44,30 +44,14 @@ final class JoinableShare {
      * @param request the request of that thread; without a lease
      * @param whenGivenBack called when the last hold has ended
      */
-    JoinableShare(HoldContext context, LockRequest request, ShareGranted granted, Runnable whenGivenBack) {
-        this.context = context;
+    JoinableShare(HoldCollaborators collaborators, LockRequest request, ShareGranted granted, Runnable whenGivenBack) {
+        this.collaborators = collaborators;
         this.granted = granted;
-        this.row = new HolderRow(context.access(), granted.grant());
+        this.row = new HolderRow(collaborators.access(), granted.grant());
         this.whenGivenBack = whenGivenBack;
         this.first = hold(request, granted, enter(request));
         this.lookedAt = granted.term().validFrom();
         this.reconciliations = granted.term().reconciliations();
-    }
-
-    /** The hold of a thread that a share of a lock was just granted to. Other threads can join the share, if it is possible. */
-    static LeaseHold hold(HoldContext context, LockRequest request, ShareGranted granted) {
-        return isPossible(context, request)
-                ? context.holds().shares().open(context, request, granted)
-                : ShareAcquisition.hold(context, request, granted);
-    }
-
-    /**
-     * Whether threads can join each other's shares. A share with a lease ends with the lease of one request. Where several servers
-     * write, a guarded transaction changes the holder's row, so the next one under it would fail.
-     */
-    static boolean isPossible(HoldContext context, LockRequest request) {
-        return request.lease().isEmpty()
-                && context.access().store().severalWriters().isEmpty();
     }
 
     /** The hold of the thread that the share was granted to. */
@@ -88,7 +72,7 @@ final class JoinableShare {
      */
     Optional<LeaseHold> join(LockRequest request) {
         // First of all: the new hold must not last longer than what the checks below have seen.
-        long now = context.access().ticker().nanoTime();
+        long now = collaborators.access().ticker().nanoTime();
         Duration remaining = first.lifetime().remaining();
         if (!isValid() || !isFresh()) {
             return Optional.empty();
@@ -108,7 +92,7 @@ final class JoinableShare {
     }
 
     private LeaseHold hold(LockRequest request, ShareGranted joined, Part part) {
-        return new LeaseHold(context, request, joined, part, Succession.NOBODY);
+        return new LeaseHold(collaborators, request, joined, part, Succession.NOBODY, LeaseHold.Downgrader.REFUSE);
     }
 
     /** Whether the first hold is valid, or would be without its release. */
@@ -121,17 +105,19 @@ final class JoinableShare {
     }
 
     private boolean isFresh() {
-        return context.access().ticker().nanoTime() - lookedAt < FRESH.toNanos()
-                && context.heartbeat().reconciliations() == reconciliations;
+        return collaborators.access().ticker().nanoTime() - lookedAt < FRESH.toNanos()
+                && collaborators.heartbeat().reconciliations() == reconciliations;
     }
 
     /** Asks the database whether threads may go on to join, with two statements. A failure is left to the acquisition that follows. */
     boolean look(Deadline deadline) {
-        long now = context.access().ticker().nanoTime();
-        long begun = context.heartbeat().reconciliations();
+        long now = collaborators.access().ticker().nanoTime();
+        long begun = collaborators.heartbeat().reconciliations();
         try {
-            Optional<LockSnapshot> seen =
-                    context.access().autocommit(deadline.forOneStatement()).read(row.name());
+            Optional<LockSnapshot> seen = collaborators
+                    .access()
+                    .autocommit(deadline.forOneStatement())
+                    .read(row.name());
             boolean isOpen = seen.filter(JoinableShare::isOpen).isPresent()
                     && row.whyGone().isEmpty();
             if (isOpen) {
@@ -155,7 +141,7 @@ final class JoinableShare {
     synchronized boolean hasRoomFor(LockRequest request) {
         return !isClosed
                 && (request.isUnfenced()
-                        || fencedHolds < context.access().store().mostGuardsOfRow());
+                        || fencedHolds < collaborators.access().store().mostGuardsOfRow());
     }
 
     private synchronized @Nullable Part enterIfRoom(LockRequest request) {

@@ -2,6 +2,7 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.repository.Grant;
+import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.service.engine.AttemptResult.ShareGranted;
 import java.util.Map;
 import java.util.Optional;
@@ -10,7 +11,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 
 /** The shares of one service that threads can join, and those that they have joined. Thread-safe. */
-final class JoinableShares {
+final class JoinableShares implements HoldRegistry.SharedGrants {
 
     /** Several for one name where a share has room for few holds. */
     private final Map<String, Set<JoinableShare>> byName = new ConcurrentHashMap<>();
@@ -18,15 +19,25 @@ final class JoinableShares {
     /** Includes those that nobody can join any more, while they have holds. */
     private final Map<Grant, JoinableShare> byGrant = new ConcurrentHashMap<>();
 
+    /** The hold of a thread that a share of a lock was just granted to. Other threads can join the share, if it is possible. */
+    LeaseHold hold(HoldCollaborators collaborators, LockRequest request, ShareGranted granted) {
+        return isPossible(collaborators.access().store(), request)
+                ? open(collaborators, request, granted)
+                : LeaseHold.ofShare(collaborators, request, granted);
+    }
+
     /**
-     * Keeps a share until its last hold ends.
-     *
-     * @param request the request that it was granted for; without a lease
-     * @return the hold of the calling thread
+     * Whether threads can join each other's shares. A share with a lease ends with the lease of one request. Where several servers
+     * write, a guarded transaction changes the holder's row, so the next one under it would fail.
      */
-    LeaseHold open(HoldContext context, LockRequest request, ShareGranted granted) {
+    static boolean isPossible(LockStore store, LockRequest request) {
+        return request.lease().isEmpty() && store.severalWriters().isEmpty();
+    }
+
+    /** Keeps a share until its last hold ends; returns the hold of the calling thread. */
+    private LeaseHold open(HoldCollaborators collaborators, LockRequest request, ShareGranted granted) {
         Grant grant = granted.grant();
-        JoinableShare share = new JoinableShare(context, request, granted, () -> remove(grant));
+        JoinableShare share = new JoinableShare(collaborators, request, granted, () -> remove(grant));
         byGrant.put(grant, share);
         byName.compute(grant.name(), (name, others) -> {
             Set<JoinableShare> shares = others == null ? ConcurrentHashMap.newKeySet() : others;
@@ -76,23 +87,23 @@ final class JoinableShares {
         }
     }
 
-    /** Stops threads from joining this share, because a hold of it is lost. */
-    void close(Grant grant) {
+    @Override
+    public void close(Grant grant) {
         JoinableShare share = byGrant.get(grant);
         if (share != null) {
             share.close();
         }
     }
 
-    /** Forgets shares that are lost, because nobody may release their holds any more. */
-    void removeLost() {
+    @Override
+    public void removeLost() {
         byGrant.values().stream()
                 .filter(JoinableShare::isLost)
                 .forEach(share -> remove(share.first().grant()));
     }
 
-    /** Returns the grants that have holds, or that threads are joining. */
-    Set<Grant> grants() {
+    @Override
+    public Set<Grant> grants() {
         return Set.copyOf(byGrant.keySet());
     }
 }

@@ -249,7 +249,14 @@ final class LeaseAcquisition implements Acquisition, HandOffWaiter.Candidate, Ac
     static LeaseHold hold(HoldContext context, LockRequest request, Granted granted) {
         LockRow row =
                 new LockRow(context.access(), granted.row(), request.owner().isPresent());
-        return new LeaseHold(context, request, granted, row, new HandOff(context, row, granted.runsSince()));
+        HandOff handOff = new HandOff(context.access(), context.pending(), context.phase(), row, granted.runsSince());
+        return new LeaseHold(
+                context.forHolds(),
+                request,
+                granted,
+                row,
+                handOff,
+                (hold, handle) -> new Downgrade(context, hold).of(handle));
     }
 
     private void tellIfTakenOver(Grant grant) {

@@ -18,17 +18,15 @@ import java.util.function.Consumer;
 final class LeaseHandle extends HoldHandle {
 
     private final LeaseHold hold;
-    private final HoldContext context;
     private final TransactionGuard transactions;
 
     /** All handles of the hold share this object. It becomes garbage with the last handle, and the hold notices that. */
     @SuppressWarnings({"unused", "FieldCanBeLocal"})
     private final Object anchor;
 
-    LeaseHandle(LeaseHold hold, HoldContext context, Object anchor) {
+    LeaseHandle(LeaseHold hold, TransactionGuard transactions, Object anchor) {
         this.hold = hold;
-        this.context = context;
-        this.transactions = context.transactions();
+        this.transactions = transactions;
         this.anchor = anchor;
     }
 
@@ -107,7 +105,7 @@ final class LeaseHandle extends HoldHandle {
     @Override
     public LockHandle downgrade() {
         checkNotReleased();
-        return new Downgrade(context, hold).of(this);
+        return hold.downgrade(this);
     }
 
     @Override

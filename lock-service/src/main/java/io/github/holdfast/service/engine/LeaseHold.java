@@ -19,9 +19,21 @@ import org.jspecify.annotations.Nullable;
  */
 final class LeaseHold implements GuardedHold.Granted {
 
-    private final HoldContext context;
+    /** Changes a hold to a share. */
+    interface Downgrader {
+
+        /** A share cannot be downgraded. */
+        Downgrader REFUSE = LeaseHold::refuseDowngrade;
+
+        /** See {@link LockHandle#downgrade}. */
+        LockHandle downgrade(LeaseHold hold, HoldHandle handle);
+    }
+
     private final LockAccess access;
+    private final HoldRegistry holds;
     private final TransactionGuard transactions;
+    private final ListenerDispatcher listeners;
+    private final Downgrader downgrader;
     private final LockRequest request;
     private final AttemptResult.Success granted;
     private final boolean ownerIsChosen;
@@ -46,14 +58,17 @@ final class LeaseHold implements GuardedHold.Granted {
 
     /** A hold that was just granted for this request, with the row that shows the grant. */
     LeaseHold(
-            HoldContext context,
+            HoldCollaborators collaborators,
             LockRequest request,
             AttemptResult.Success granted,
             HoldRow row,
-            Succession succession) {
-        this.context = context;
-        this.access = context.access();
-        this.transactions = context.transactions();
+            Succession succession,
+            Downgrader downgrader) {
+        this.access = collaborators.access();
+        this.holds = collaborators.holds();
+        this.transactions = collaborators.transactions();
+        this.listeners = collaborators.listeners();
+        this.downgrader = downgrader;
         this.request = request;
         this.granted = granted;
         this.ownerIsChosen = request.owner().isPresent();
@@ -61,8 +76,14 @@ final class LeaseHold implements GuardedHold.Granted {
         this.row = row;
         this.succession = succession;
         this.acquiredAt = access.ticker().nanoTime();
-        Runnable whenLost = () -> context.holds().lost(this);
-        this.lifetime = new Lifetime(access, context.heartbeat(), context.listeners(), granted, row, whenLost);
+        this.lifetime =
+                new Lifetime(access, collaborators.heartbeat(), listeners, granted, row, () -> holds.lost(this));
+    }
+
+    /** The hold of a share that was just granted for this request, and that no other thread can join. */
+    static LeaseHold ofShare(HoldCollaborators collaborators, LockRequest request, AttemptResult.Success granted) {
+        HolderRow row = new HolderRow(collaborators.access(), granted.grant());
+        return new LeaseHold(collaborators, request, granted, row, Succession.NOBODY, Downgrader.REFUSE);
     }
 
     @Override
@@ -141,7 +162,7 @@ final class LeaseHold implements GuardedHold.Granted {
 
     /** A new handle for this hold. */
     LockHandle handle() {
-        return new LeaseHandle(this, context, anchor.get());
+        return new LeaseHandle(this, transactions, anchor.get());
     }
 
     HandleAnchor anchor() {
@@ -156,7 +177,7 @@ final class LeaseHold implements GuardedHold.Granted {
     /** Notes that one of its handles was detached. */
     void detached() {
         anchor.detach();
-        context.holds().detach(this);
+        holds.detach(this);
         lifetime.loss().spare();
     }
 
@@ -315,7 +336,7 @@ final class LeaseHold implements GuardedHold.Granted {
         if (!holdTransactions.cancelRelease()) {
             return false;
         }
-        context.holds().goesOn(this);
+        holds.goesOn(this);
         handles = 1;
         holdTransactions.fence(inner);
         lifetime.goOn();
@@ -400,7 +421,7 @@ final class LeaseHold implements GuardedHold.Granted {
      * Releases a handle, unless it was released before. The last release frees the lock. Never throws because of a loss or a
      * failure of the database. Passes on other exceptions, and frees the lock later.
      */
-    ReleaseOutcome release(LeaseHandle handle) {
+    ReleaseOutcome release(HoldHandle handle) {
         int open = 0;
         writing.lock();
         try {
@@ -408,10 +429,7 @@ final class LeaseHold implements GuardedHold.Granted {
             ReleaseOutcome before = handle.outcome();
             ReleaseOutcome outcome = before == null ? releaseHandle() : before;
             handle.released(outcome);
-            if (before == null
-                    && isOpen()
-                    && acquiredBy != Thread.currentThread()
-                    && context.holds().isBound(this)) {
+            if (before == null && isOpen() && acquiredBy != Thread.currentThread() && holds.isBound(this)) {
                 transactions.releasedElsewhere(this);
             }
             return outcome;
@@ -426,13 +444,26 @@ final class LeaseHold implements GuardedHold.Granted {
         }
     }
 
+    /** Changes the hold to a share for the caller of {@link LockHandle#downgrade}. */
+    LockHandle downgrade(HoldHandle handle) {
+        return downgrader.downgrade(this, handle);
+    }
+
+    private static LockHandle refuseDowngrade(LeaseHold hold, HoldHandle handle) {
+        throw hold.isLost() ? hold.lossException() : hold.cannotBeDowngraded("it is not held exclusively");
+    }
+
+    private IllegalStateException cannotBeDowngraded(String why) {
+        return new IllegalStateException("Lock '" + name() + "' cannot be downgraded: " + why);
+    }
+
     /**
      * Releases the only handle, and lets this write a share in place of the release.
      *
      * @throws IllegalStateException if the hold cannot be downgraded now; nothing has happened then
      * @throws LockLostException if the hold is lost; nothing has happened then
      */
-    void downgrade(LeaseHandle handle, Downgrade downgrade) {
+    void downgrade(HoldHandle handle, Successor share) {
         writing.lock();
         try {
             handle.checkNotReleased();
@@ -443,7 +474,7 @@ final class LeaseHold implements GuardedHold.Granted {
             }
             checkDowngrade();
             holdTransactions.decided();
-            succession.expect(downgrade);
+            succession.expect(share);
             handles = 0;
             try {
                 handle.released(free(false));
@@ -458,9 +489,7 @@ final class LeaseHold implements GuardedHold.Granted {
 
     private void checkDowngrade() {
         String why = null;
-        if (!isExclusive()) {
-            why = "it is not held exclusively";
-        } else if (ownerIsChosen) {
+        if (ownerIsChosen) {
             why = "its request has chosen the owner, so other processes may have the same hold";
         } else if (request.minimumHold().isPresent()) {
             why = "its request has a minimum hold, and nobody may share it before the end of that";
@@ -471,7 +500,7 @@ final class LeaseHold implements GuardedHold.Granted {
                     + " after the transaction";
         }
         if (why != null) {
-            throw new IllegalStateException("Lock '" + name() + "' cannot be downgraded: " + why);
+            throw cannotBeDowngraded(why);
         }
     }
 
@@ -514,9 +543,9 @@ final class LeaseHold implements GuardedHold.Granted {
         }
         handles = 0;
         lifetime.end();
-        context.holds().defer(this);
+        holds.defer(this);
         transactions.deferred(this);
-        context.listeners().tell(listener -> listener.deferred(name(), grant().fencingToken()));
+        listeners.tell(listener -> listener.deferred(name(), grant().fencingToken()));
         return true;
     }
 
@@ -585,18 +614,18 @@ final class LeaseHold implements GuardedHold.Granted {
                 succession.released();
             }
             // Not earlier: otherwise, the hold's thread would find neither this hold nor a free lock.
-            context.holds().remove(this);
+            holds.remove(this);
             if (handedOff.isEmpty()) {
                 access.lockReleased(name());
             }
             Duration heldFor = heldFor();
-            context.listeners().tell(listener -> listener.released(name(), grant().fencingToken(), heldFor, outcome));
+            listeners.tell(listener -> listener.released(name(), grant().fencingToken(), heldFor, outcome));
             return outcome;
         } catch (RuntimeException | Error thrown) {
             try {
                 row.abandon();
             } finally {
-                context.holds().remove(this);
+                holds.remove(this);
             }
             throw thrown;
         }

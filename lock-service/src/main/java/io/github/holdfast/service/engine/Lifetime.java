@@ -45,7 +45,14 @@ final class Lifetime {
         this.whenLost = whenLost;
         this.reconciliations = granted.term().reconciliations();
         this.loss = new LossNotifier(granted.grant(), listeners);
-        this.validity = Expiry.of(granted.term(), ticker, heartbeat);
+        this.validity = expiry(granted.term());
+    }
+
+    private Expiry expiry(GrantTerm term) {
+        Node node = term.node();
+        return node == null
+                ? new LeaseExpiry(ticker, term.validFrom(), term.validFor())
+                : new NodeExpiry(heartbeat, node, term.validFrom(), term.validFor());
     }
 
     /**

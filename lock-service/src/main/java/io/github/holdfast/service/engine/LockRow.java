@@ -100,10 +100,10 @@ final class LockRow implements HoldRow {
         }
     }
 
-    /** Grants a share to the holder instead of releasing the lock. Returns false if the lock must still be released. */
-    boolean downgrade(Downgrade downgrade) {
-        boolean isGranted = downgrade.write(current);
-        isHandOffInDoubt = downgrade.isInDoubt();
+    /** Writes this grant instead of releasing the lock. Returns false if the lock must still be released. */
+    boolean grantTo(Successor successor) {
+        boolean isGranted = successor.write(current);
+        isHandOffInDoubt = successor.isInDoubt();
         return isGranted;
     }
 

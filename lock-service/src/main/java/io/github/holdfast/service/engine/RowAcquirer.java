@@ -99,7 +99,8 @@ final class RowAcquirer {
     }
 
     private RowHold keep(RowLockAcquired locked, @Nullable TransactionScope callers) {
-        RowHold hold = new RowHold(context, rowLocks, locked, context.identity().current(), callers);
+        RowHold hold = new RowHold(
+                context.forHolds(), rowLocks, locked, context.identity().current(), callers);
         try {
             rowLocks.add(hold);
             context.transactions().join(hold);

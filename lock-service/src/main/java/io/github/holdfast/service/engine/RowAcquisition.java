@@ -32,7 +32,7 @@ import org.slf4j.LoggerFactory;
  * row. Then it locks the row, and compares it with the free row that it read. If a dead holder left the lock, a separate
  * transaction first takes the lock from it. So the transaction that locks the row writes nothing. Not thread-safe.
  */
-abstract sealed class RowAcquisition permits OwnRowAcquisition, CallersRowAcquisition {
+abstract class RowAcquisition {
 
     private static final Logger LOG = LoggerFactory.getLogger(RowAcquisition.class);
 

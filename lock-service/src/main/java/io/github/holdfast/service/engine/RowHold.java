@@ -22,7 +22,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class RowHold implements GuardedHold.OfRow {
 
-    private final HoldContext context;
+    private final LockAccess access;
+    private final TransactionGuard transactions;
+    private final ListenerDispatcher listeners;
     private final RowLocks rowLocks;
     private final RowLockAcquired locked;
     private final String owner;
@@ -47,17 +49,19 @@ final class RowHold implements GuardedHold.OfRow {
      * @param callers the calling thread's transaction, if that has locked the row; null if the hold has a transaction of its own
      */
     RowHold(
-            HoldContext context,
+            HoldCollaborators collaborators,
             RowLocks rowLocks,
             RowLockAcquired locked,
             String owner,
             @Nullable TransactionScope callers) {
-        this.context = context;
+        this.access = collaborators.access();
+        this.transactions = collaborators.transactions();
+        this.listeners = collaborators.listeners();
         this.rowLocks = rowLocks;
         this.locked = locked;
         this.owner = owner;
         this.callers = callers;
-        this.acquiredAt = context.access().ticker().nanoTime();
+        this.acquiredAt = access.ticker().nanoTime();
     }
 
     @Override
@@ -189,7 +193,7 @@ final class RowHold implements GuardedHold.OfRow {
 
     @Override
     public boolean isFenced() {
-        return callers != null && isHeld() && context.transactions().isCurrent(callers);
+        return callers != null && isHeld() && transactions.isCurrent(callers);
     }
 
     /** Stops the acquiring thread from re-entering the hold. */
@@ -262,7 +266,7 @@ final class RowHold implements GuardedHold.OfRow {
     }
 
     /** Releases a handle, unless it was released before. The last release ends the hold. */
-    ReleaseOutcome release(RowLockHandle handle) {
+    ReleaseOutcome release(HoldHandle handle) {
         changing.lock();
         try {
             ReleaseOutcome before = handle.outcome();
@@ -285,7 +289,7 @@ final class RowHold implements GuardedHold.OfRow {
         if (handles > 0) {
             return ReleaseOutcome.STILL_HELD;
         }
-        context.transactions().joinForRelease(this);
+        transactions.joinForRelease(this);
         return holdTransactions.beginRelease() ? end(LockState.RELEASED) : ReleaseOutcome.DEFERRED;
     }
 
@@ -336,10 +340,10 @@ final class RowHold implements GuardedHold.OfRow {
             } else {
                 rowLocks.remove(this);
             }
-            context.access().lockReleased(name());
+            access.lockReleased(name());
         }
-        Duration heldFor = Duration.ofNanos(context.access().ticker().nanoTime() - acquiredAt);
-        context.listeners().tell(l -> l.released(name(), locked.row().fencingToken(), heldFor, outcome()));
+        Duration heldFor = Duration.ofNanos(access.ticker().nanoTime() - acquiredAt);
+        listeners.tell(l -> l.released(name(), locked.row().fencingToken(), heldFor, outcome()));
         return outcome();
     }
 

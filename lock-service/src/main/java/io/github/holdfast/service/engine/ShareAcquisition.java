@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A grant without an answer may have happened, or may still happen. The next attempt makes it impossible, and then looks whether
  * it has happened. When the loop gives up, {@link InDoubtWrites} does the same.
  */
-abstract sealed class ShareAcquisition implements Acquisition permits PermitAcquisition, SharedAcquisition {
+abstract class ShareAcquisition implements Acquisition {
 
     private final HoldContext context;
     private final LockAccess access;
@@ -118,13 +118,7 @@ abstract sealed class ShareAcquisition implements Acquisition permits PermitAcqu
 
     /** Makes the hold of a share that was just granted. */
     LeaseHold hold(ShareGranted granted) {
-        return hold(context, request, granted);
-    }
-
-    /** Makes the hold of a share that nobody can join. */
-    static LeaseHold hold(HoldContext context, LockRequest request, ShareGranted granted) {
-        HolderRow row = new HolderRow(context.access(), granted.grant());
-        return new LeaseHold(context, request, granted, row, Succession.NOBODY);
+        return LeaseHold.ofShare(context.forHolds(), request, granted);
     }
 
     private AttemptResult attempt(Deadline deadline) {

@@ -33,15 +33,15 @@ final class SharedAcquisition extends ShareAcquisition {
     /** {@inheritDoc} A share that this process has already is joined. Nobody joins a share with a lease: it ends with the lease. */
     @Override
     public Optional<LeaseHold> within(Deadline deadline) throws InterruptedException {
-        Optional<LeaseHold> joined = JoinableShare.isPossible(context(), request)
-                ? context().holds().shares().join(request, deadline)
+        Optional<LeaseHold> joined = JoinableShares.isPossible(store(), request)
+                ? context().shares().join(request, deadline)
                 : Optional.empty();
         return joined.isPresent() ? joined : super.within(deadline);
     }
 
     @Override
     LeaseHold hold(ShareGranted granted) {
-        return JoinableShare.hold(context(), request, granted);
+        return context().shares().hold(context().forHolds(), request, granted);
     }
 
     @Override

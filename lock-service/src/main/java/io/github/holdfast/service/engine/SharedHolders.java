@@ -10,6 +10,7 @@ import io.github.holdfast.service.engine.AttemptResult.SharedByOthers;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,7 +29,7 @@ final class SharedHolders {
     private static final Duration AFTER_PROTECTED = Duration.ofSeconds(1);
 
     private final LockAccess access;
-    private final JoinableShares shares;
+    private final Consumer<String> closeShares;
     private final Duration tolerance;
     private final DeadHolders deadHolders;
     private final String name;
@@ -36,7 +37,7 @@ final class SharedHolders {
 
     SharedHolders(HoldContext context, String name) {
         this.access = context.access();
-        this.shares = context.holds().shares();
+        this.closeShares = context.shares()::close;
         this.tolerance = context.policy().clockTolerance();
         this.deadHolders = new DeadHolders(context, AFTER_PROTECTED);
         this.name = name;
@@ -86,7 +87,7 @@ final class SharedHolders {
         if (!deadline.isLong() || deadline.isOver()) {
             return;
         }
-        shares.close(name);
+        closeShares.accept(name);
         LockSnapshot seen = refused.seen();
         if (!seen.row().isWanted(seen.dbNow().plus(WANTED_AGAIN))) {
             store().inTransaction(deadline.forOneStatement(), () -> {

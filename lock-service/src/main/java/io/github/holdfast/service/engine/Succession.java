@@ -29,8 +29,8 @@ interface Succession {
         }
 
         @Override
-        public void expect(Downgrade next) {
-            throw new IllegalStateException("A share cannot be downgraded");
+        public void expect(Successor next) {
+            throw new IllegalStateException("The release of a share writes no grant");
         }
 
         @Override
@@ -40,8 +40,8 @@ interface Succession {
     /** Registers the calling thread as the next owner's. Only the first thread in the queue calls this. */
     void expect(HandOffWaiter next);
 
-    /** Registers a share of the same holder as what comes next. No thread in the queue gets the lock then. */
-    void expect(Downgrade next);
+    /** Registers what the release writes in its place. No thread in the queue gets the lock then. */
+    void expect(Successor next);
 
     /** Whether the release of the hold has begun. The release chooses only a thread that registered before. */
     boolean hasBegun();

@@ -50,7 +50,7 @@ class HoldRegistryInterleavingTest {
 
     private static final class Real implements Registry {
         private final PendingAcquisitions pending = new PendingAcquisitions();
-        private final HoldRegistry held = new HoldRegistry(new ServicePhase(() -> false));
+        private final HoldRegistry held = new HoldRegistry(new ServicePhase(() -> false), new JoinableShares());
 
         @Override
         public void add(LeaseHold hold, Thread thread) {

@@ -97,14 +97,12 @@ final class Interleavings {
     static HoldContext context() {
         ServicePhase phase = new ServicePhase(() -> false);
         LockAccess access = new LockAccess(null, null, null, new LocalQueue(STANDSTILL), null, STANDSTILL);
+        JoinableShares shares = new JoinableShares();
         return new HoldContext(
-                access,
+                new HoldCollaborators(access, null, new HoldRegistry(phase, shares), null, null),
                 phase,
                 new PendingAcquisitions(),
-                null,
-                new HoldRegistry(phase),
-                null,
-                null,
+                shares,
                 new TakeoverPolicy(Duration.ZERO, Duration.ZERO),
                 new ProcessIdentity(""),
                 null);
