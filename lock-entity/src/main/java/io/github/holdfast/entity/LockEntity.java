@@ -150,7 +150,7 @@ public class LockEntity {
     }
 
     /** Whether an exclusive waiter keeps new shared holders out, at this instant of the database's clock. */
-    public boolean isWanted(Instant dbNow) {
+    public boolean isReserved(Instant dbNow) {
         return isShared() && wantedUntil != null && wantedUntil.isAfter(dbNow);
     }
 

@@ -32,7 +32,7 @@ final class AutocommitExecutor {
     private final SessionFactoryImplementor factory;
     private final Opening opening;
     private final Closing closing;
-    private final UselessConnections useless;
+    private final ConnectionEviction useless;
     private final StatementInspector inAutocommit;
     private final SqlErrors errors;
 
@@ -45,7 +45,7 @@ final class AutocommitExecutor {
     }
 
     private AutocommitExecutor(
-            SessionFactoryImplementor factory, Opening opening, Closing closing, UselessConnections useless) {
+            SessionFactoryImplementor factory, Opening opening, Closing closing, ConnectionEviction useless) {
         this.factory = factory;
         this.opening = opening;
         this.closing = closing;
@@ -74,7 +74,7 @@ final class AutocommitExecutor {
      * @param dataSource the source of the connections; null for the application's own
      */
     static AutocommitExecutor of(SessionFactoryImplementor factory, @Nullable DataSource dataSource) {
-        UselessConnections useless = UselessConnections.of(factory, dataSource);
+        ConnectionEviction useless = ConnectionEviction.of(factory, dataSource);
         if (dataSource != null) {
             return new AutocommitExecutor(factory, dataSource::getConnection, Connection::close, useless);
         }

@@ -51,7 +51,7 @@ final class AutocommitLockRows implements LockRows {
     static final class Statements {
 
         private final AutocommitExecutor executor;
-        private final KnownPlaces nodes;
+        private final NodeLocationCache nodes;
         private final CompiledUpdate grant;
         private final CompiledUpdate grantWhereNodeIs;
         private final CompiledUpdate extend;
@@ -71,7 +71,7 @@ final class AutocommitLockRows implements LockRows {
          */
         Statements(SessionFactoryImplementor factory, @Nullable DataSource connections) {
             executor = AutocommitExecutor.of(factory, connections);
-            nodes = new KnownPlaces(KnownDialects.of(factory));
+            nodes = new NodeLocationCache(KnownDialects.of(factory));
             grant = CompiledUpdate.of(factory, LockRepository.class, "grant");
             grantWhereNodeIs = CompiledUpdate.of(factory, LockRepository.class, "grantWhereNodeIs");
             extend = CompiledUpdate.of(factory, LockRepository.class, "extend");

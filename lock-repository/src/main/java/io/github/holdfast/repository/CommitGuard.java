@@ -269,7 +269,7 @@ public final class CommitGuard {
      * @param seen grants under which no transaction has committed since this transaction began
      * @throws StoreException if the database failed
      */
-    public boolean mayOverlookWhatWasBefore(Grant grant, Set<Grant> seen) {
+    public boolean snapshotMayMissCommits(Grant grant, Set<Grant> seen) {
         return entityManager()
                 .filter(em -> isolation(em) == TransactionDefinition.ISOLATION_REPEATABLE_READ)
                 .filter(em -> switch (dialect.snapshots()) {

@@ -56,7 +56,7 @@ final class KnownDialects {
      */
     static LockDialect of(SessionFactoryImplementor factory) {
         Dialect dialect = factory.getJdbcServices().getDialect();
-        ManyClockedDatabase.refuse(dialect.getClass().getName());
+        MultiClockDatabase.refuse(dialect.getClass().getName());
         return of(dialect)
                 .orElseThrow(() -> new UnsupportedDatabaseException(
                         "Holdfast supports " + labels() + ", but the persistence unit uses "

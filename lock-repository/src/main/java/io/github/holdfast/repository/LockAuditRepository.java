@@ -21,7 +21,7 @@ interface LockAuditRepository extends Repository<LockAudit, String> {
     /** Whether there is a record with this id. */
     boolean existsById(String id);
 
-    /** See {@link TransactionalLockRows#recordForcedRelease} and {@link PermitRows}. */
+    /** See {@link TransactionalLockRows#recordForcedRelease} and {@link HolderRows}. */
     @Modifying
     @Query("""
             insert into HoldfastAudit

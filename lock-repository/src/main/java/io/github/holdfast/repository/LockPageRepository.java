@@ -143,7 +143,7 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
     @Lock(LockModeType.PESSIMISTIC_WRITE)
     @QueryHints(@QueryHint(name = "jakarta.persistence.lock.timeout", value = "-2"))
     @Query("select l from HoldfastLock l where l.name in (:names)")
-    List<LockEntity> lockThoseFree(@Param("names") List<String> names);
+    List<LockEntity> lockUnlockedRows(@Param("names") List<String> names);
 
     @Override
     @Modifying

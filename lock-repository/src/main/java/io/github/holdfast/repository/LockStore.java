@@ -52,11 +52,11 @@ public final class LockStore implements AutoCloseable {
     private final LockPageRepository pages;
     private final Supplier<LockSearch> search;
     private final RunRows runs;
-    private final PermitRows permits;
+    private final HolderRows permits;
     private final AutocommitLockRows.Statements statements;
     private final LockWaiterRepository waiterQueries;
     private final AutocommitWaiterRows.Statements waiters;
-    private final UselessConnections uselessOfApplication;
+    private final ConnectionEviction uselessOfApplication;
     private final @Nullable String severalWriters;
 
     private final PostgresWakeUpChannel.Name channelName;
@@ -76,12 +76,12 @@ public final class LockStore implements AutoCloseable {
         pages = transactions.repository(LockPageRepository.class);
         search = SingletonSupplier.of(() -> transactions.laterRepository(LockSearchRepository.class));
         runs = transactions.repository(LockRunRepository.class);
-        permits = new JpaPermitRows(transactions.repository(PermitRepository.class), audits);
+        permits = new JpaHolderRows(transactions.repository(PermitRepository.class), audits);
         waiterQueries = transactions.repository(LockWaiterRepository.class);
         MetamodelCache.clear();
         statements = new AutocommitLockRows.Statements(factory, connections);
         waiters = new AutocommitWaiterRows.Statements(factory);
-        uselessOfApplication = UselessConnections.of(factory, null);
+        uselessOfApplication = ConnectionEviction.of(factory, null);
     }
 
     private LockStore(LockStore origin, StatementTimeout timeout) {
@@ -246,7 +246,7 @@ public final class LockStore implements AutoCloseable {
     }
 
     /** Returns access to semaphores and the holders of their permits, for work inside {@link #inTransaction(Duration, Function)}. */
-    public PermitRows permits() {
+    public HolderRows permits() {
         return permits;
     }
 
@@ -475,15 +475,15 @@ public final class LockStore implements AutoCloseable {
          * Locks these rows until the transaction ends, and returns their current state. It skips rows that another transaction
          * has locked.
          */
-        List<LockEntity> lockThoseFree(List<String> names);
+        List<LockEntity> lockUnlockedRows(List<String> names);
 
         /**
          * Takes locks from owners whose node is gone, as {@link LockEntity#takenFromHolder} computes it. Lock the rows by
-         * {@link #lockThoseFree} first, so that they still match the decision.
+         * {@link #lockUnlockedRows} first, so that they still match the decision.
          */
         int takeFromHolder(List<String> names, long delayMicros);
 
-        /** Deletes locks. Lock the rows by {@link #lockThoseFree} first, so that they still match the decision. */
+        /** Deletes locks. Lock the rows by {@link #lockUnlockedRows} first, so that they still match the decision. */
         int purge(List<String> names);
 
         /** Deletes nodes that were ended. */

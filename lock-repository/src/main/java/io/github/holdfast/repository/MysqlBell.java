@@ -83,7 +83,7 @@ final class MysqlBell {
     }
 
     /** Takes the bell into use. */
-    void hang() throws SQLException {
+    void install() throws SQLException {
         connection.setAutoCommit(true);
         connection.setNetworkTimeout(Runnable::run, ANSWER_MILLIS);
         if (query("select get_lock(" + name(number) + ", 0)") != 1) {

@@ -167,7 +167,7 @@ class MysqlLockDialect extends LockDialect {
     /** Refuses databases that only speak MySQL's protocol, and a server whose wall clock cannot be read. */
     @Override
     public void check(Connection connection) throws SQLException {
-        ManyClockedDatabase.refuse(connection, "select concat(version(), ' ', @@version_comment)");
+        MultiClockDatabase.refuse(connection, "select concat(version(), ' ', @@version_comment)");
         if (!isSysdateTheWallClock(connection)) {
             throw new IllegalStateException(
                     "The database server runs with sysdate-is-now: leases would be shortened by the time that a"

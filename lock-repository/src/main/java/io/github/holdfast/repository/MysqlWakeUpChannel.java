@@ -158,7 +158,7 @@ final class MysqlWakeUpChannel implements LockStore.WakeUpChannel {
         listening = connection;
         try {
             MysqlBell own = new MysqlBell(connection);
-            own.hang();
+            own.install();
             own.prove(() -> ring(own.number()), listener::isOpen);
             bell = own.number();
             receiver = listener;

@@ -13,11 +13,11 @@ final class OwnRowTransaction implements LockStore.RowTransaction {
 
     private final LockStore store;
     private final EntityManager entityManager;
-    private final UselessConnections useless;
+    private final ConnectionEviction useless;
 
     private boolean hasLocked;
 
-    OwnRowTransaction(LockStore store, EntityManager entityManager, UselessConnections useless) {
+    OwnRowTransaction(LockStore store, EntityManager entityManager, ConnectionEviction useless) {
         this.store = store;
         this.entityManager = entityManager;
         this.useless = useless;

@@ -2,9 +2,9 @@ package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockHolder;
-import io.github.holdfast.repository.PermitRows.HolderSnapshot;
-import io.github.holdfast.repository.PermitRows.Semaphore;
-import io.github.holdfast.repository.PermitRows.Usage;
+import io.github.holdfast.repository.HolderRows.HolderSnapshot;
+import io.github.holdfast.repository.HolderRows.Semaphore;
+import io.github.holdfast.repository.HolderRows.Usage;
 import jakarta.persistence.QueryHint;
 import java.util.Collection;
 import java.util.List;
@@ -17,14 +17,14 @@ import org.springframework.data.repository.Repository;
 import org.springframework.data.repository.query.Param;
 
 /**
- * The queries of the rows of semaphores and their holders. {@link PermitRows} describes them. Each query is one statement, in the
+ * The queries of the rows of semaphores and their holders. {@link HolderRows} describes them. Each query is one statement, in the
  * current transaction.
  */
 interface PermitRepository extends Repository<LockEntity, String> {
 
     /** Selects holders with their nodes and the database's clock. */
     String HOLDERS = """
-            select new io.github.holdfast.repository.PermitRows$HolderSnapshot(h, n, db_clock())
+            select new io.github.holdfast.repository.HolderRows$HolderSnapshot(h, n, db_clock())
             from HoldfastHolder h left join HoldfastNode n on n.id = h.nodeId
             """;
 
@@ -35,7 +35,7 @@ interface PermitRepository extends Repository<LockEntity, String> {
     String IF_NODE_LIVES =
             " and (:nodeId is null or (select n.ended from HoldfastNode n where n.id = :nodeId) = false)";
 
-    /** See {@link PermitRows#createIfMissing}. The owner says that the holders have rows of their own. */
+    /** See {@link HolderRows#createIfMissing}. The owner says that the holders have rows of their own. */
     @Modifying
     @Query("""
             insert into HoldfastLock (name, owner, holdCount, fencingToken, permits, version)
@@ -44,43 +44,43 @@ interface PermitRepository extends Repository<LockEntity, String> {
             """)
     int createIfMissing(@Param("name") String name, @Param("limit") int limit);
 
-    /** See {@link PermitRows#usage}. */
+    /** See {@link HolderRows#usage}. */
     @Query("""
-            select new io.github.holdfast.repository.PermitRows$Usage(l.version, l.permits,
+            select new io.github.holdfast.repository.HolderRows$Usage(l.version, l.permits,
                 (select coalesce(sum(h.permits), 0L) from HoldfastHolder h where h.name = :name),
                 (select min(h.expiresAt) from HoldfastHolder h where h.name = :name), db_clock())
             from HoldfastLock l where l.name = :name and l.permits is not null
             """)
     Optional<Usage> usage(@Param("name") String name);
 
-    /** See {@link PermitRows#holders(String)}. */
+    /** See {@link HolderRows#holders(String)}. */
     @Query(HOLDERS + " where h.name = :name order by h.fencingToken")
     List<HolderSnapshot> holders(@Param("name") String name);
 
-    /** See {@link PermitRows#sharing}. One row without a holder if nobody shares the lock. */
+    /** See {@link HolderRows#sharing}. One row without a holder if nobody shares the lock. */
     @Query("""
-            select new io.github.holdfast.repository.PermitRows$HolderSnapshot(h, n, db_clock())
+            select new io.github.holdfast.repository.HolderRows$HolderSnapshot(h, n, db_clock())
             from HoldfastLock l left join HoldfastHolder h on h.name = l.name left join HoldfastNode n on n.id = h.nodeId
             where l.name = :name and l.version = :version
             """)
     List<HolderSnapshot> sharing(@Param("name") String name, @Param("version") long version);
 
-    /** See {@link PermitRows#holder(String, String)}. */
+    /** See {@link HolderRows#holder(String, String)}. */
     @Query(HOLDERS + " where h.name = :name and h.owner = :owner")
     Optional<HolderSnapshot> holder(@Param("name") String name, @Param("owner") String owner);
 
-    /** See {@link PermitRows#holder(String, long)}. */
+    /** See {@link HolderRows#holder(String, long)}. */
     @Query(HOLDERS + " where h.name = :name and h.fencingToken = :token")
     Optional<HolderSnapshot> holder(@Param("name") String name, @Param("token") long token);
 
-    /** See {@link PermitRows#living}. */
+    /** See {@link HolderRows#living}. */
     @Query(HOLDERS
             + " where h.name in (:names) and"
             + HAS_GRANT
             + "order by h.name, h.fencingToken fetch first :limit rows only")
     List<HolderSnapshot> living(@Param("names") Collection<String> names, @Param("limit") int limit);
 
-    /** See {@link PermitRows#heldThrough}. */
+    /** See {@link HolderRows#heldThrough}. */
     @Query("""
             select h from HoldfastHolder h
             where h.nodeId = :nodeId and (h.name > coalesce(:after, ' ') or h.name = :after and h.fencingToken > :afterToken)
@@ -93,7 +93,7 @@ interface PermitRepository extends Repository<LockEntity, String> {
             @Param("afterToken") long afterToken,
             @Param("limit") int limit);
 
-    /** See {@link PermitRows#dead}. */
+    /** See {@link HolderRows#dead}. */
     @Query("""
             select h from HoldfastHolder h left join HoldfastNode n on n.id = h.nodeId
             where (h.name > coalesce(:after, ' ') or h.name = :after and h.fencingToken > :afterToken)
@@ -156,7 +156,7 @@ interface PermitRepository extends Repository<LockEntity, String> {
             @Param("version") long version,
             @Param("end") long end);
 
-    /** See {@link PermitRows#downgrade}. The owner of the row is what {@link #share} writes. */
+    /** See {@link HolderRows#downgrade}. The owner of the row is what {@link #share} writes. */
     @Modifying
     @Query("""
             update HoldfastLock l
@@ -178,10 +178,10 @@ interface PermitRepository extends Repository<LockEntity, String> {
     @Query("select l.fencingToken from HoldfastLock l where l.name = :name" + IF_NODE_LIVES)
     Optional<Long> tokenIfAlive(@Param("name") String name, @Param("nodeId") @Nullable String nodeId);
 
-    /** See {@link PermitRows#want} and {@link PermitRows#wantNoMore}. */
+    /** See {@link HolderRows#reserve} and {@link HolderRows#cancelReservation}. */
     @Modifying
     @Query("update HoldfastLock l set l.wantedUntil = db_clock_plus(:micros) where l.name = :name and l.holdCount = -1")
-    int want(@Param("name") String name, @Param("micros") @Nullable Long micros);
+    int reserve(@Param("name") String name, @Param("micros") @Nullable Long micros);
 
     /** Grants with the token that was just taken. */
     @Modifying
@@ -198,18 +198,18 @@ interface PermitRepository extends Repository<LockEntity, String> {
             @Param("leaseMicros") @Nullable Long leaseMicros,
             @Param("holder") @Nullable String holder);
 
-    /** See {@link PermitRows#supersede}. */
+    /** See {@link HolderRows#supersede}. */
     @Modifying
     @Query("update HoldfastLock l set l.version = :end where l.name = :name and l.version < :end")
     int supersede(@Param("name") String name, @Param("end") long end);
 
-    /** See {@link PermitRows#release}. */
+    /** See {@link HolderRows#release}. */
     @Modifying
     @Query("delete from HoldfastHolder h where h.name = :name and h.fencingToken = :token and h.owner = :owner")
     int release(@Param("name") String name, @Param("token") long token, @Param("owner") String owner);
 
     /**
-     * See {@link PermitRows#extend}. It changes a value in any case: with {@code useAffectedRows}, MySQL counts only changed rows.
+     * See {@link HolderRows#extend}. It changes a value in any case: with {@code useAffectedRows}, MySQL counts only changed rows.
      */
     @Modifying
     @Query("""
@@ -225,7 +225,7 @@ interface PermitRepository extends Repository<LockEntity, String> {
             @Param("owner") String owner,
             @Param("leaseMicros") long leaseMicros);
 
-    /** See {@link PermitRows#touch}. */
+    /** See {@link HolderRows#touch}. */
     @Modifying
     @Query("""
             update HoldfastHolder h set h.guardCount = h.guardCount + 1
@@ -233,7 +233,7 @@ interface PermitRepository extends Repository<LockEntity, String> {
             """)
     int touch(@Param("name") String name, @Param("token") long token, @Param("owner") String owner);
 
-    /** See {@link PermitRows#removeDead}. A node that was ended stays ended. */
+    /** See {@link HolderRows#removeDead}. A node that was ended stays ended. */
     @Modifying
     @Query("""
             delete from HoldfastHolder h
@@ -246,16 +246,16 @@ interface PermitRepository extends Repository<LockEntity, String> {
             @Param("owner") String owner,
             @Param("sinceMicros") long sinceMicros);
 
-    /** See {@link PermitRows#page}. */
+    /** See {@link HolderRows#page}. */
     @Query("""
-            select new io.github.holdfast.repository.PermitRows$Semaphore(l.name, l.permits,
+            select new io.github.holdfast.repository.HolderRows$Semaphore(l.name, l.permits,
                 (select coalesce(sum(h.permits), 0L) from HoldfastHolder h where h.name = l.name))
             from HoldfastLock l where l.name > coalesce(:after, ' ') and l.permits is not null
             order by l.name fetch first :limit rows only
             """)
     List<Semaphore> page(@Param("after") String after, @Param("limit") int limit);
 
-    /** See {@link PermitRows#holders(Collection, int)}. */
+    /** See {@link HolderRows#holders(Collection, int)}. */
     @Query(HOLDERS + """
             join HoldfastLock l on l.name = h.name
             where h.name in (:names) and l.permits is not null
@@ -263,7 +263,7 @@ interface PermitRepository extends Repository<LockEntity, String> {
             """)
     List<HolderSnapshot> holdersOfEach(@Param("names") Collection<String> names, @Param("limit") int limit);
 
-    /** See {@link PermitRows#takeFromHolder}. */
+    /** See {@link HolderRows#takeFromHolder}. */
     @Modifying
     @Query("""
             update HoldfastHolder h
@@ -280,7 +280,7 @@ interface PermitRepository extends Repository<LockEntity, String> {
     @Query("select l.fencingToken from HoldfastLock l where l.name = :name")
     long lastToken(@Param("name") String name);
 
-    /** See {@link PermitRows#setLimit}. */
+    /** See {@link HolderRows#setLimit}. */
     @Modifying
     @Query("""
             update HoldfastLock l set l.permits = :limit, l.version = l.version + 1

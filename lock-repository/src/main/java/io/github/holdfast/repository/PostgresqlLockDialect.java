@@ -85,7 +85,7 @@ final class PostgresqlLockDialect extends LockDialect {
     /** Refuses databases that only speak PostgreSQL's protocol. */
     @Override
     public void check(Connection connection) throws SQLException {
-        ManyClockedDatabase.refuse(connection, "select version()");
+        MultiClockDatabase.refuse(connection, "select version()");
     }
 
     @Override

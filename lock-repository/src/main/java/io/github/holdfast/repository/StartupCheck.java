@@ -203,7 +203,7 @@ final class StartupCheck {
 
     private Optional<String> severalWriters(Connection connection) throws SQLException {
         // What the driver says. A proxy may say less to it than the server says to the dialect.
-        ManyClockedDatabase.refuse(connection.getMetaData().getDatabaseProductVersion());
+        MultiClockDatabase.refuse(connection.getMetaData().getDatabaseProductVersion());
         dialect().check(connection);
         refuseUnless(
                 !connection.isReadOnly(),
@@ -227,7 +227,7 @@ final class StartupCheck {
     void pooler(@Nullable DataSource dataSource) {
         if (dialect().isPoolerChecked()) {
             try {
-                PoolerCheck.on(
+                PoolerProbe.on(
                         IsolatedPersistenceUnit.of(sessionFactory, dataSource),
                         dataSource == null ? poolOfApplication() : dataSource);
             } catch (PersistenceException thrown) {

@@ -46,9 +46,9 @@ final class StoreHints implements RuntimeHintsRegistrar {
             NodeRows.Snapshot.class,
             NodeRows.Waiting.class,
             NodeRows.Queued.class,
-            PermitRows.HolderSnapshot.class,
-            PermitRows.Usage.class,
-            PermitRows.Semaphore.class);
+            HolderRows.HolderSnapshot.class,
+            HolderRows.Usage.class,
+            HolderRows.Semaphore.class);
 
     /** Those that are looked for by name, because not every application has them. */
     private static final List<String> OPTIONAL = List.of(

@@ -39,7 +39,7 @@ final class StoreTransactions {
     private final EntityManagerFactory unit;
     private final JpaTransactionManager transactions;
     private final JpaRepositoryFactory repositories;
-    private final UselessConnections useless;
+    private final ConnectionEviction useless;
     private final ThreadLocal<Integer> secondsPerStatement;
     private final StatementTimeout timeout;
 
@@ -66,7 +66,7 @@ final class StoreTransactions {
         }
         repositories.addRepositoryProxyPostProcessor(
                 (proxy, repository) -> proxy.addAdvice((MethodInterceptor) this::fresh));
-        useless = UselessConnections.of(factory, connections);
+        useless = ConnectionEviction.of(factory, connections);
         transactions.setJpaDialect(useless.dialect());
         secondsPerStatement = new ThreadLocal<>();
         dialect = KnownDialects.of(factory);
@@ -95,7 +95,7 @@ final class StoreTransactions {
         return timeout;
     }
 
-    UselessConnections useless() {
+    ConnectionEviction useless() {
         return useless;
     }
 

@@ -3,8 +3,8 @@ package io.github.holdfast.repository;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.github.holdfast.repository.HolderRows.Claim;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
-import io.github.holdfast.repository.PermitRows.Claim;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
 import io.github.holdfast.test.TestDatabase;
@@ -86,7 +86,7 @@ class CommitGuardTest {
     /** Of permits of a semaphore that has this name. */
     private Grant grantedPermits(String name) {
         return application.store().inTransaction(LEASE, () -> {
-            PermitRows permits = application.store().permits();
+            HolderRows permits = application.store().permits();
             permits.createIfMissing(name, 9);
             long version = permits.usage(name).orElseThrow().version();
             Claim claim = new Claim(name, "owner " + version, null, 2, LEASE, null);

@@ -333,10 +333,10 @@ class LockTableRepositoryTest {
         List<String> all = List.of("a", "b", "c", "absent");
         List.of("a", "b", "c").forEach(application::create);
         try (OtherClient other = OtherClient.lockingRow(database, "b")) {
-            assertThat(names(table -> table.lockThoseFree(all))).containsExactlyInAnyOrder("a", "c");
+            assertThat(names(table -> table.lockUnlockedRows(all))).containsExactlyInAnyOrder("a", "c");
             other.commit();
         }
-        assertThat(names(table -> table.lockThoseFree(all))).containsExactlyInAnyOrder("a", "b", "c");
+        assertThat(names(table -> table.lockUnlockedRows(all))).containsExactlyInAnyOrder("a", "b", "c");
     }
 
     @Test
@@ -345,14 +345,14 @@ class LockTableRepositoryTest {
         application.create("a");
         try (TestThreads threads = new TestThreads()) {
             Future<List<String>> meanwhile = application.call(locks -> {
-                assertThat(application.store().pages().lockThoseFree(names)).hasSize(1);
-                Future<List<String>> other = threads.start(() -> names(table -> table.lockThoseFree(names)));
+                assertThat(application.store().pages().lockUnlockedRows(names)).hasSize(1);
+                Future<List<String>> other = threads.start(() -> names(table -> table.lockUnlockedRows(names)));
                 await().until(other::isDone);
                 return other;
             });
             assertThat(meanwhile.get(60, TimeUnit.SECONDS)).isEmpty();
         }
-        assertThat(names(table -> table.lockThoseFree(names))).containsExactly("a");
+        assertThat(names(table -> table.lockUnlockedRows(names))).containsExactly("a");
     }
 
     @Test
@@ -362,7 +362,11 @@ class LockTableRepositoryTest {
             LockEntity locked = application.call(locks -> {
                 assertThat(application.store().pages().orphans("", 0, 10)).hasSize(1);
                 other.commitUnchecked(TestSql.touch("a"));
-                return application.store().pages().lockThoseFree(List.of("a")).get(0);
+                return application
+                        .store()
+                        .pages()
+                        .lockUnlockedRows(List.of("a"))
+                        .get(0);
             });
             assertThat(locked.version()).isEqualTo(row.version() + 1);
         }
@@ -562,7 +566,7 @@ class LockTableRepositoryTest {
         assertOneStatement("select ", table -> table.idle("", A_WEEK_AGO, 10));
         assertOneStatement("select ", table -> table.idleNodes("", A_WEEK_AGO, 10));
         assertOneStatement("select ", table -> table.named(List.of("a", "b")));
-        assertOneStatement("select ", table -> table.lockThoseFree(List.of("a", "b")));
+        assertOneStatement("select ", table -> table.lockUnlockedRows(List.of("a", "b")));
         assertOneStatement("update distributed_lock", table -> table.takeFromHolder(List.of("a", "b"), 0));
         assertOneStatement("delete ", table -> table.purge(List.of("a", "b")));
         assertOneStatement("delete ", table -> table.purgeNodes(List.of("a", "b")));

@@ -416,7 +416,7 @@ abstract class MysqlWakeUpChannelContract {
     void aConnectionThatNoRingReachesIsNotBelieved() throws Exception {
         try (Connection connection = database.dataSource().getConnection()) {
             MysqlBell bell = new MysqlBell(connection);
-            bell.hang();
+            bell.install();
             assertThatThrownBy(() -> bell.prove(() -> {}, () -> true))
                     .isInstanceOf(SQLException.class)
                     .hasMessageContaining("No wake-up arrives");
@@ -429,7 +429,7 @@ abstract class MysqlWakeUpChannelContract {
                 Connection ringing = database.dataSource().getConnection()) {
             MysqlBell bell = new MysqlBell(connection);
             List<Future<?>> proofs = new ArrayList<>();
-            bell.hang();
+            bell.install();
             bell.prove(() -> proofs.add(rings.submit(() -> MysqlBell.ring(ringing, bell.number()))), () -> true);
             for (Future<?> proof : proofs) {
                 proof.get();

@@ -33,7 +33,7 @@ public final class LockRequest {
     private final Reentrancy reentrancy;
     private final OnLoss onLoss;
     private final Fence fence;
-    private final Way way;
+    private final HoldKind kind;
     private final Order order;
     private final LockMode mode;
 
@@ -52,12 +52,12 @@ public final class LockRequest {
 
     /** Whether the acquiring thread is interrupted when the lock is lost. */
     private enum OnLoss {
-        TELL,
+        NOTIFY,
         INTERRUPT
     }
 
     /** What holds the lock: a lease (its own or the node's), or a database lock on its row. */
-    private enum Way {
+    private enum HoldKind {
         LEASE,
         ROW
     }
@@ -77,16 +77,16 @@ public final class LockRequest {
             Reentrancy reentrancy,
             OnLoss onLoss,
             Fence fence,
-            Way way,
+            HoldKind kind,
             Order order,
             LockMode mode) {
         if (mode == LockMode.SHARED
-                && (way == Way.ROW || owner != null || minimumHold != null || order == Order.OF_ARRIVAL)) {
+                && (kind == HoldKind.ROW || owner != null || minimumHold != null || order == Order.OF_ARRIVAL)) {
             throw new IllegalArgumentException("Shared lock '" + name
                     + "' has several holders: it cannot be a row lock, cannot have a chosen owner or a minimum hold, and"
                     + " cannot be fair");
         }
-        if (way == Way.ROW
+        if (kind == HoldKind.ROW
                 && (lease != null
                         || owner != null
                         || minimumHold != null
@@ -105,7 +105,7 @@ public final class LockRequest {
         this.reentrancy = reentrancy;
         this.onLoss = onLoss;
         this.fence = fence;
-        this.way = way;
+        this.kind = kind;
         this.order = order;
         this.mode = mode;
     }
@@ -128,9 +128,9 @@ public final class LockRequest {
                 null,
                 null,
                 Reentrancy.ALLOWED,
-                OnLoss.TELL,
+                OnLoss.NOTIFY,
                 Fence.IF_POSSIBLE,
-                Way.LEASE,
+                HoldKind.LEASE,
                 Order.NONE,
                 LockMode.EXCLUSIVE);
     }
@@ -145,7 +145,7 @@ public final class LockRequest {
      */
     public LockRequest lease(Duration lease) {
         return new LockRequest(
-                name, checkedLease(lease), waitTime, owner, minimumHold, reentrancy, onLoss, fence, way, order, mode);
+                name, checkedLease(lease), waitTime, owner, minimumHold, reentrancy, onLoss, fence, kind, order, mode);
     }
 
     /**
@@ -164,7 +164,7 @@ public final class LockRequest {
                 reentrancy,
                 onLoss,
                 fence,
-                way,
+                kind,
                 order,
                 mode);
     }
@@ -196,7 +196,7 @@ public final class LockRequest {
                 reentrancy,
                 onLoss,
                 fence,
-                way,
+                kind,
                 order,
                 mode);
     }
@@ -208,7 +208,7 @@ public final class LockRequest {
      */
     public LockRequest notReentrant() {
         return new LockRequest(
-                name, lease, waitTime, owner, minimumHold, Reentrancy.REFUSED, onLoss, fence, way, order, mode);
+                name, lease, waitTime, owner, minimumHold, Reentrancy.REFUSED, onLoss, fence, kind, order, mode);
     }
 
     /**
@@ -229,7 +229,7 @@ public final class LockRequest {
                 reentrancy,
                 onLoss,
                 fence,
-                way,
+                kind,
                 order,
                 mode);
     }
@@ -240,7 +240,7 @@ public final class LockRequest {
      */
     public LockRequest interruptOnLoss() {
         return new LockRequest(
-                name, lease, waitTime, owner, minimumHold, reentrancy, OnLoss.INTERRUPT, fence, way, order, mode);
+                name, lease, waitTime, owner, minimumHold, reentrancy, OnLoss.INTERRUPT, fence, kind, order, mode);
     }
 
     /**
@@ -253,7 +253,7 @@ public final class LockRequest {
      */
     public LockRequest requireFence() {
         return new LockRequest(
-                name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, Fence.REQUIRED, way, order, mode);
+                name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, Fence.REQUIRED, kind, order, mode);
     }
 
     /**
@@ -261,7 +261,7 @@ public final class LockRequest {
      */
     public LockRequest withoutFence() {
         return new LockRequest(
-                name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, Fence.NONE, way, order, mode);
+                name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, Fence.NONE, kind, order, mode);
     }
 
     /**
@@ -285,7 +285,7 @@ public final class LockRequest {
      */
     public LockRequest rowLock() {
         return new LockRequest(
-                name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, Way.ROW, order, mode);
+                name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, HoldKind.ROW, order, mode);
     }
 
     /**
@@ -306,7 +306,7 @@ public final class LockRequest {
      */
     public LockRequest fair() {
         return new LockRequest(
-                name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, way, Order.OF_ARRIVAL, mode);
+                name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, kind, Order.OF_ARRIVAL, mode);
     }
 
     /**
@@ -327,7 +327,7 @@ public final class LockRequest {
      */
     public LockRequest shared() {
         return new LockRequest(
-                name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, way, order, LockMode.SHARED);
+                name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, kind, order, LockMode.SHARED);
     }
 
     /** Returns how the lock is to be held. */
@@ -418,7 +418,7 @@ public final class LockRequest {
 
     /** Returns whether this requests a row lock. */
     public boolean isRowLock() {
-        return way == Way.ROW;
+        return kind == HoldKind.ROW;
     }
 
     /** Returns whether a loss of the lock interrupts the acquiring thread. */
@@ -428,7 +428,7 @@ public final class LockRequest {
 
     @Override
     public String toString() {
-        return "LockRequest[name=%s, lease=%s, waitTime=%s, owner=%s, minimumHold=%s, reentrancy=%s, onLoss=%s, fence=%s, way=%s, order=%s, mode=%s]"
-                .formatted(name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, way, order, mode);
+        return "LockRequest[name=%s, lease=%s, waitTime=%s, owner=%s, minimumHold=%s, reentrancy=%s, onLoss=%s, fence=%s, kind=%s, order=%s, mode=%s]"
+                .formatted(name, lease, waitTime, owner, minimumHold, reentrancy, onLoss, fence, kind, order, mode);
     }
 }

@@ -1,6 +1,6 @@
 package io.github.holdfast.semaphore;
 
-import io.github.holdfast.repository.PermitRows;
+import io.github.holdfast.repository.HolderRows;
 
 /**
  * A semaphore, read from the database in one statement.
@@ -13,7 +13,7 @@ import io.github.holdfast.repository.PermitRows;
 public record SemaphoreInfo(String name, int limit, long used) {
 
     /** Returns the semaphore that was read. */
-    public static SemaphoreInfo of(PermitRows.Semaphore seen) {
+    public static SemaphoreInfo of(HolderRows.Semaphore seen) {
         return new SemaphoreInfo(seen.name(), seen.limit(), seen.used());
     }
 

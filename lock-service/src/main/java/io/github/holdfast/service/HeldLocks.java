@@ -2,10 +2,10 @@ package io.github.holdfast.service;
 
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockStoreException;
+import io.github.holdfast.repository.HolderRows.HolderSnapshot;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.LockStore.LockSearch;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
-import io.github.holdfast.repository.PermitRows.HolderSnapshot;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.LockEngine;
 import java.time.Duration;

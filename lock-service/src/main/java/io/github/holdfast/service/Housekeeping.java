@@ -292,7 +292,7 @@ final class Housekeeping implements AutoCloseable {
         Map<String, Long> versions =
                 candidates.stream().collect(Collectors.toMap(LockEntity::name, LockEntity::version));
         return orNextTime(() -> {
-            List<String> unchanged = table().lockThoseFree(List.copyOf(versions.keySet())).stream()
+            List<String> unchanged = table().lockUnlockedRows(List.copyOf(versions.keySet())).stream()
                     .filter(row -> row.version() == versions.getOrDefault(row.name(), -1L))
                     .map(LockEntity::name)
                     .toList();

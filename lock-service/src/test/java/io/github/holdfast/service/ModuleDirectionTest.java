@@ -238,7 +238,7 @@ class ModuleDirectionTest {
                         "LockSchema",
                         "LockStore",
                         "LockTables",
-                        "PermitRows",
+                        "HolderRows",
                         "RowGuard",
                         "SqlClock",
                         "StoreException",
@@ -407,7 +407,7 @@ class ModuleDirectionTest {
                 .that(are(not(belongToTicker()
                         .or(simpleName("JpaLockRows"))
                         .or(nameMatching(".*\\.AutocommitLockRows(\\$.*)?"))
-                        .or(simpleName("UselessConnections")))))
+                        .or(simpleName("ConnectionEviction")))))
                 .should()
                 .accessTargetWhere(calling(TimeUnit.class, "sleep")
                         .or(calling(System.class, "nanoTime"))

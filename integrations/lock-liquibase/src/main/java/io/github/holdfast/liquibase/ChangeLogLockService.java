@@ -1,7 +1,7 @@
 package io.github.holdfast.liquibase;
 
-import io.github.holdfast.liquibase.LockRow.Seen;
-import io.github.holdfast.liquibase.LockRow.State;
+import io.github.holdfast.liquibase.LiquibaseLockRow.Seen;
+import io.github.holdfast.liquibase.LiquibaseLockRow.State;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
@@ -85,10 +85,10 @@ public final class ChangeLogLockService implements LockService {
      */
     @Override
     public void waitForLock() throws LockException {
-        Patience patience = new Patience(waitTime, recheckTime);
+        WaitLimit limit = new WaitLimit(waitTime, recheckTime);
         Optional<Seen> obstacle = attempt();
         while (obstacle.isPresent()) {
-            patience.pause(row().name(), obstacle.get());
+            limit.pause(row().name(), obstacle.get());
             obstacle = attempt();
         }
     }
@@ -110,7 +110,7 @@ public final class ChangeLogLockService implements LockService {
             return Optional.empty();
         }
         endTransaction();
-        LockRow row = row();
+        LiquibaseLockRow row = row();
         try {
             Seen seen = row.look();
             if (seen.state() == State.NODE_OVER) {
@@ -122,7 +122,7 @@ public final class ChangeLogLockService implements LockService {
             if (seen.state() != State.FREE || !row.grant(seen, owner, Holder.current(settings()))) {
                 return Optional.of(seen);
             }
-            target().hold(HeldLock.keep(row, owner, seen.token() + 1, database(), sentAt));
+            target().hold(LiquibaseHold.keep(row, owner, seen.token() + 1, database(), sentAt));
             readHistoryAgain();
             return Optional.empty();
         } catch (SQLException | IllegalStateException failed) {
@@ -157,7 +157,7 @@ public final class ChangeLogLockService implements LockService {
      */
     @Override
     public void releaseLock() throws LockException {
-        HeldLock held = target().forget();
+        LiquibaseHold held = target().forget();
         if (held == null) {
             return;
         }
@@ -176,7 +176,7 @@ public final class ChangeLogLockService implements LockService {
                         row().name());
             }
         } catch (SQLException | IllegalStateException failed) {
-            if (failed instanceof SQLException refused && LockRow.isTableMissing(refused)) {
+            if (failed instanceof SQLException refused && LiquibaseLockRow.isTableMissing(refused)) {
                 // Liquibase was asked to drop everything, and that was the end of the lock.
                 return;
             }
@@ -213,11 +213,11 @@ public final class ChangeLogLockService implements LockService {
      */
     @Override
     public void forceReleaseLock() throws LockException {
-        HeldLock own = target().forget();
+        LiquibaseHold own = target().forget();
         if (own != null) {
             own.end();
         }
-        LockRow row = row();
+        LiquibaseLockRow row = row();
         try {
             Seen seen = row.look();
             while (isHeldByLease(seen) && !row.takeFromHolder(seen, Holder.current(settings()), FORCED)) {
@@ -243,7 +243,7 @@ public final class ChangeLogLockService implements LockService {
     /** Forgets the lock, whose table may be dropped by now. The table of the locks is not Liquibase's, so it stays. */
     @Override
     public void destroy() {
-        HeldLock held = target().forget();
+        LiquibaseHold held = target().forget();
         if (held != null) {
             held.end();
         }
@@ -262,7 +262,7 @@ public final class ChangeLogLockService implements LockService {
         return target().settings();
     }
 
-    private LockRow row() {
+    private LiquibaseLockRow row() {
         // MySQL and MariaDB have catalogs only.
         String schema = database().getLiquibaseSchemaName();
         return settings().row("liquibase:" + (schema == null ? database().getLiquibaseCatalogName() : schema));

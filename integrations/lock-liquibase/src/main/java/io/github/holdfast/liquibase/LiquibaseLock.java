@@ -102,8 +102,8 @@ public final class LiquibaseLock {
         ProtectedDatabase.add(Objects.requireNonNull(database, "database"), this);
     }
 
-    LockRow row(String name) {
-        return new LockRow(dataSource, name, lease, clockTolerance);
+    LiquibaseLockRow row(String name) {
+        return new LiquibaseLockRow(dataSource, name, lease, clockTolerance);
     }
 
     String application() {

@@ -20,7 +20,7 @@ final class ProtectedDatabase {
 
     private final WeakReference<Database> database;
     private volatile LiquibaseLock settings;
-    private volatile @Nullable HeldLock held;
+    private volatile @Nullable LiquibaseHold held;
 
     private ProtectedDatabase(Database database, LiquibaseLock settings) {
         this.database = new WeakReference<>(database);
@@ -44,19 +44,19 @@ final class ProtectedDatabase {
 
     /** Returns the lock if this process holds it; null if it does not, or has lost it. */
     @Nullable
-    HeldLock held() {
-        HeldLock lock = held;
+    LiquibaseHold held() {
+        LiquibaseHold lock = held;
         return lock == null || lock.isLost() ? null : lock;
     }
 
-    void hold(HeldLock lock) {
+    void hold(LiquibaseHold lock) {
         held = lock;
     }
 
     /** Returns the lock, even if it is lost, and forgets it. Null if there is none. */
     @Nullable
-    HeldLock forget() {
-        HeldLock lock = held;
+    LiquibaseHold forget() {
+        LiquibaseHold lock = held;
         held = null;
         return lock;
     }

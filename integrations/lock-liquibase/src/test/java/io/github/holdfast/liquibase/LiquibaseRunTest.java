@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.liquibase.LockRow.State;
+import io.github.holdfast.liquibase.LiquibaseLockRow.State;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockRequest;
@@ -90,7 +90,7 @@ class LiquibaseRunTest {
             protected String childValue(String value) {
                 boolean isByLock = StackWalker.getInstance()
                         .walk(frames ->
-                                frames.anyMatch(frame -> frame.getClassName().equals(HeldLock.class.getName())));
+                                frames.anyMatch(frame -> frame.getClassName().equals(LiquibaseHold.class.getName())));
                 isInherited.compareAndSet(false, isByLock);
                 return value;
             }
@@ -418,7 +418,7 @@ class LiquibaseRunTest {
         return null;
     }
 
-    private LockRow row() throws Exception {
+    private LiquibaseLockRow row() throws Exception {
         try (Run run = new Run(pool)) {
             String schema = run.database().getLiquibaseSchemaName();
             return lock.row("liquibase:" + (schema == null ? run.database().getLiquibaseCatalogName() : schema));
@@ -458,7 +458,7 @@ class LiquibaseRunTest {
     private static boolean isAnybodyWaiting() {
         return Thread.getAllStackTraces().values().stream()
                 .flatMap(Stream::of)
-                .anyMatch(frame -> frame.getClassName().equals(Patience.class.getName())
+                .anyMatch(frame -> frame.getClassName().equals(WaitLimit.class.getName())
                         && frame.getMethodName().equals("pause"));
     }
 

@@ -6,8 +6,8 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.github.holdfast.liquibase.LockRow.Seen;
-import io.github.holdfast.liquibase.LockRow.State;
+import io.github.holdfast.liquibase.LiquibaseLockRow.Seen;
+import io.github.holdfast.liquibase.LiquibaseLockRow.State;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockRequest;
@@ -67,12 +67,12 @@ class LiquibaseSameRulesTest {
         real.close();
     }
 
-    private LockRow row(String name, Duration lease) {
+    private LiquibaseLockRow row(String name, Duration lease) {
         return LiquibaseLock.on(database.dataSource()).lease(lease).row(name);
     }
 
     /** Acquires the lock, and returns its token. */
-    private static long granted(LockRow row, String owner) throws SQLException {
+    private static long granted(LiquibaseLockRow row, String owner) throws SQLException {
         Seen seen = row.look();
         assertThat(seen.state()).isEqualTo(State.FREE);
         assertThat(row.grant(seen, owner, "somebody")).isTrue();
@@ -81,7 +81,7 @@ class LiquibaseSameRulesTest {
 
     @Test
     void theRowsAreTheSameColumnByColumn() throws Exception {
-        LockRow row = row("rows:ours", LONG);
+        LiquibaseLockRow row = row("rows:ours", LONG);
         long token = granted(row, "me");
         LockHandle handle = real.locks().acquire(LockRequest.of("rows:real").lease(LONG));
         assertThat(lock("rows:ours")).isEqualTo(lock("rows:real")).containsEntry("hold_count", "1");
@@ -101,7 +101,7 @@ class LiquibaseSameRulesTest {
 
     @Test
     void eachSeesAndRefusesWhatTheOtherHolds() throws Exception {
-        LockRow row = row("refused", LONG);
+        LiquibaseLockRow row = row("refused", LONG);
         long token = granted(row, "me");
         LockRequest request = LockRequest.of("refused").lease(LONG);
         assertThat(real.locks().tryAcquire(request)).isEmpty();
@@ -124,7 +124,7 @@ class LiquibaseSameRulesTest {
 
     @Test
     void eachTakesOverWhenTheLeaseOfTheOtherIsOverAndNotBefore() throws Exception {
-        LockRow row = row("takeover", ofSeconds(1));
+        LiquibaseLockRow row = row("takeover", ofSeconds(1));
         long first = granted(row, "me");
         LockHandle handle = real.locks()
                 .acquire(LockRequest.of("takeover").lease(ofSeconds(6)).waitAtMost(LONG));
@@ -140,7 +140,7 @@ class LiquibaseSameRulesTest {
 
     @Test
     void aTakeoverWaitsForTheClockTolerance() throws Exception {
-        LockRow row = LiquibaseLock.on(database.dataSource())
+        LiquibaseLockRow row = LiquibaseLock.on(database.dataSource())
                 .lease(ofSeconds(1))
                 .clockTolerance(ofSeconds(10))
                 .row("tolerance");
@@ -153,7 +153,7 @@ class LiquibaseSameRulesTest {
 
     @Test
     void onlyOneOfTwoThatSawTheSameRowGetsTheLock() throws Exception {
-        LockRow row = row("race", LONG);
+        LiquibaseLockRow row = row("race", LONG);
         Seen seen = row.look();
         try (LockHandle handle = real.locks().acquire(LockRequest.of("race").lease(LONG))) {
             assertThat(row.grant(seen, "me", "somebody")).isFalse();
@@ -164,7 +164,7 @@ class LiquibaseSameRulesTest {
 
     @Test
     void aLockThatLivesWithItsNodeIsRefusedUntilTheNodeIsDead() throws Exception {
-        LockRow row = row("node", LONG);
+        LiquibaseLockRow row = row("node", LONG);
         try (RealService other = RealService.on(database)) {
             LockHandle handle = other.locks().acquire(LockRequest.of("node"));
             Seen seen = row.look();
@@ -179,7 +179,7 @@ class LiquibaseSameRulesTest {
 
     @Test
     void aLockWhoseNodeWasChangedByHandIsHeldUntilALeaseIsOver() throws Exception {
-        LockRow row = row("by hand", LONG);
+        LiquibaseLockRow row = row("by hand", LONG);
         try (RealService other = RealService.on(database)) {
             var unused = other.locks().acquire(LockRequest.of("by hand"));
             String node = requireNonNull(row.look().nodeId());
@@ -195,7 +195,7 @@ class LiquibaseSameRulesTest {
     @Test
     void aNodeThatIsAliveIsNotEnded() throws Exception {
         try (LockHandle handle = real.locks().acquire(LockRequest.of("alive"))) {
-            LockRow row = row("alive", LONG);
+            LiquibaseLockRow row = row("alive", LONG);
             row.endNode(requireNonNull(row.look().nodeId()));
             assertThat(row.look().state()).isEqualTo(State.HELD);
             assertThat(handle.state()).isEqualTo(LockState.HELD);
@@ -221,7 +221,7 @@ class LiquibaseSameRulesTest {
         LockRequest ofReal = LockRequest.of("forced:real").lease(lease);
         LockHandle handle = real.locks().acquire(ofThis);
         LockHandle other = real.locks().acquire(ofReal);
-        LockRow row = row("forced:ours", lease);
+        LiquibaseLockRow row = row("forced:ours", lease);
         assertThat(row.takeFromHolder(row.look(), "an operator", "a reason")).isTrue();
         assertThat(real.locks().admin().forceRelease("forced:real", "a reason")).isPresent();
 
@@ -238,7 +238,7 @@ class LiquibaseSameRulesTest {
 
     @Test
     void aForcedReleaseByAServiceIsNoticed() throws Exception {
-        LockRow row = row("taken", LONG);
+        LiquibaseLockRow row = row("taken", LONG);
         long token = granted(row, "me");
         assertThat(real.locks().admin().forceRelease("taken", "a reason")).isPresent();
         assertThat(row.extend("me", token)).isFalse();

@@ -71,7 +71,7 @@ class LiquibaseSpringBootTest {
 
     @Test
     void thePropertiesAreThoseOfTheLock() {
-        List<LockRow.Seen> seen = new ArrayList<>();
+        List<LiquibaseLockRow.Seen> seen = new ArrayList<>();
         Pause.inTheMiddle(running -> seen.add(
                 LiquibaseLock.on(database.dataSource()).row("liquibase:public").look()));
         start(Application.class, "holdfast.liquibase.lease=2m", "spring.application.name=shop")

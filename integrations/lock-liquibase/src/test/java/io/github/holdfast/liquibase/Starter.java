@@ -16,7 +16,7 @@ final class Starter {
     public static void main(String[] args) throws Exception {
         CountDownLatch told = new CountDownLatch(1);
         JavaProcess.commands(line -> told.countDown());
-        ((Logger) LoggerFactory.getLogger(Patience.class)).setLevel(Level.INFO);
+        ((Logger) LoggerFactory.getLogger(WaitLimit.class)).setLevel(Level.INFO);
         DriverManagerDataSource dataSource = new DriverManagerDataSource(args[0], args[1], args[2]);
         boolean stops = Boolean.parseBoolean(args[4]);
         Pause.inTheMiddle(running -> {

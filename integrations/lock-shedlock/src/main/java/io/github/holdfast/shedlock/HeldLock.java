@@ -20,23 +20,27 @@ import net.javacrumbs.shedlock.support.LockException;
 final class HeldLock extends AbstractSimpleLock {
 
     private final LockHandle handle;
-    private final Keeping keeping;
+    private final KeepAlive keepAlive;
     private final Durations durations;
-    private final AtLeast atLeast;
+    private final MinimumHold minimumHold;
 
     HeldLock(
-            LockConfiguration configuration, LockHandle handle, Keeping keeping, Durations durations, AtLeast atLeast) {
+            LockConfiguration configuration,
+            LockHandle handle,
+            KeepAlive keepAlive,
+            Durations durations,
+            MinimumHold minimumHold) {
         super(configuration);
         this.handle = handle;
-        this.keeping = keeping;
+        this.keepAlive = keepAlive;
         this.durations = durations;
-        this.atLeast = atLeast;
+        this.minimumHold = minimumHold;
     }
 
     /** Never throws because of a loss or a failure of the database: the exception would hide that of the task. */
     @Override
     protected void doUnlock() {
-        Duration toBeHeld = atLeast.toBeHeld();
+        Duration toBeHeld = minimumHold.toBeHeld();
         if (toBeHeld.isZero()) {
             release();
         } else {
@@ -55,7 +59,7 @@ final class HeldLock extends AbstractSimpleLock {
     @Override
     protected Optional<SimpleLock> doExtend(LockConfiguration extension) {
         try {
-            keeping.extend(handle, durations, extension);
+            keepAlive.extend(handle, durations, extension);
         } catch (LockLostException lost) {
             // ShedLock allows no unlock any more. Without a release, later transactions of this thread would fail.
             release();
@@ -63,6 +67,6 @@ final class HeldLock extends AbstractSimpleLock {
         } catch (LockStoreException failed) {
             throw new LockException("Lock '" + extension.getName() + "' was not extended", failed);
         }
-        return Optional.of(new HeldLock(extension, handle, keeping, durations, atLeast.extended(extension)));
+        return Optional.of(new HeldLock(extension, handle, keepAlive, durations, minimumHold.extended(extension)));
     }
 }

@@ -35,7 +35,7 @@ import net.javacrumbs.shedlock.support.LockException;
 public final class HoldfastLockProvider implements ExtensibleLockProvider {
 
     private final Locks locks;
-    private final Keeping keeping;
+    private final KeepAlive keepAlive;
     private final Binding binding;
     private final Durations durations = new Durations();
 
@@ -45,9 +45,9 @@ public final class HoldfastLockProvider implements ExtensibleLockProvider {
         NONE
     }
 
-    private HoldfastLockProvider(Locks locks, Keeping keeping, Binding binding) {
+    private HoldfastLockProvider(Locks locks, KeepAlive keepAlive, Binding binding) {
         this.locks = locks;
-        this.keeping = keeping;
+        this.keepAlive = keepAlive;
         this.binding = binding;
     }
 
@@ -57,7 +57,7 @@ public final class HoldfastLockProvider implements ExtensibleLockProvider {
      * @param locks usually a {@code LockService}; the provider does not close it
      */
     public static HoldfastLockProvider of(Locks locks) {
-        return new HoldfastLockProvider(Objects.requireNonNull(locks, "locks"), Keeping.BY_LEASE, Binding.THREAD);
+        return new HoldfastLockProvider(Objects.requireNonNull(locks, "locks"), KeepAlive.BY_LEASE, Binding.THREAD);
     }
 
     /**
@@ -66,7 +66,7 @@ public final class HoldfastLockProvider implements ExtensibleLockProvider {
      * After the process has died, the lock becomes free when the lease of its node is over.
      */
     public HoldfastLockProvider keepAlive() {
-        return new HoldfastLockProvider(locks, Keeping.BY_NODE, binding);
+        return new HoldfastLockProvider(locks, KeepAlive.BY_NODE, binding);
     }
 
     /**
@@ -75,7 +75,7 @@ public final class HoldfastLockProvider implements ExtensibleLockProvider {
      * one goes on with other transactions.
      */
     public HoldfastLockProvider detached() {
-        return new HoldfastLockProvider(locks, keeping, Binding.NONE);
+        return new HoldfastLockProvider(locks, keepAlive, Binding.NONE);
     }
 
     /**
@@ -110,14 +110,18 @@ public final class HoldfastLockProvider implements ExtensibleLockProvider {
         try {
             return locks.tryAcquire(request)
                     .map(handle -> new HeldLock(
-                            configuration, bound(handle), keeping, durations, AtLeast.ofGrant(sentAt, configuration)));
+                            configuration,
+                            bound(handle),
+                            keepAlive,
+                            durations,
+                            MinimumHold.ofGrant(sentAt, configuration)));
         } catch (LockStoreException | LockLostException failed) {
             throw new LockException("Lock '" + configuration.getName() + "' was not acquired", failed);
         }
     }
 
     private LockRequest request(LockConfiguration configuration) {
-        LockRequest request = keeping.request(
+        LockRequest request = keepAlive.request(
                 LockRequest.of(configuration.getName()).notReentrant().minimumHold(durations.atLeast(configuration)),
                 durations,
                 configuration);
@@ -130,6 +134,6 @@ public final class HoldfastLockProvider implements ExtensibleLockProvider {
 
     @Override
     public String toString() {
-        return "HoldfastLockProvider[keeping=%s, binding=%s]".formatted(keeping, binding);
+        return "HoldfastLockProvider[keepAlive=%s, binding=%s]".formatted(keepAlive, binding);
     }
 }

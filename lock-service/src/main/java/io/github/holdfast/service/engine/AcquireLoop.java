@@ -128,7 +128,7 @@ final class AcquireLoop {
                 wasCleared = isCleared;
                 if (!isCleared) {
                     waiter.pause(deadline, attempt instanceof Refusal refused ? refused : null);
-                    if (waiter.isToAttempt() && attempt instanceof Unavailable refused && refused.isHeld()) {
+                    if (waiter.mustRetry() && attempt instanceof Unavailable refused && refused.isHeld()) {
                         row.releasedByOther(refused.seen().row());
                     }
                 }
@@ -154,9 +154,9 @@ final class AcquireLoop {
     /** Records whether the database could show who holds the lock, for the threads queued behind this one. */
     private void tellQueue(AttemptResult attempt) {
         if (!(attempt instanceof TransientFailure failed)) {
-            access.queue().asked(name, null);
+            access.queue().recordAttempt(name, null);
         } else if (isDecision(failed)) {
-            access.queue().asked(name, failed.why());
+            access.queue().recordAttempt(name, failed.why());
         }
     }
 

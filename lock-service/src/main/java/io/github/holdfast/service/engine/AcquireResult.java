@@ -7,11 +7,11 @@ import io.github.holdfast.service.engine.AttemptResult.HandOffUnanswered;
 import io.github.holdfast.service.engine.AttemptResult.LimitTooLow;
 import io.github.holdfast.service.engine.AttemptResult.NotDue;
 import io.github.holdfast.service.engine.AttemptResult.PermitsUsed;
+import io.github.holdfast.service.engine.AttemptResult.ReservedByWriter;
 import io.github.holdfast.service.engine.AttemptResult.RowLockedByOther;
 import io.github.holdfast.service.engine.AttemptResult.SharedByOthers;
 import io.github.holdfast.service.engine.AttemptResult.TooLate;
 import io.github.holdfast.service.engine.AttemptResult.Unavailable;
-import io.github.holdfast.service.engine.AttemptResult.WantedByOther;
 import java.time.Duration;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -52,7 +52,7 @@ public record AcquireResult(
         if (last instanceof SharedByOthers refused) {
             return because("%d holders share it".formatted(refused.holders()));
         }
-        if (last instanceof WantedByOther) {
+        if (last instanceof ReservedByWriter) {
             return because("another owner waits for it, so nobody shares it any more");
         }
         if (last instanceof LimitTooLow refused) {

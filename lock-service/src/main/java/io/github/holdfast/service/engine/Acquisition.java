@@ -32,7 +32,7 @@ interface Acquisition {
      * @throws LockLostException if the lease was over before the database had answered
      * @throws InterruptedException if the deadline is interruptible and the thread was interrupted; nothing is held then
      */
-    Optional<LeaseHold> within(Deadline deadline) throws InterruptedException;
+    Optional<LeaseHold> acquire(Deadline deadline) throws InterruptedException;
 
     /**
      * Checks a hold that was just granted.

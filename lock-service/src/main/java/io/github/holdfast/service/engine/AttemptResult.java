@@ -3,9 +3,9 @@ package io.github.holdfast.service.engine;
 import io.github.holdfast.entity.LockAvailability;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.Grant;
+import io.github.holdfast.repository.HolderRows.Usage;
 import io.github.holdfast.repository.LockStore.RowTransaction;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
-import io.github.holdfast.repository.PermitRows.Usage;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import java.time.Instant;
@@ -68,7 +68,7 @@ sealed interface AttemptResult {
         Instant seenAt();
 
         /** After how much time to attempt again, although nobody has seen a reason to. */
-        Duration lookWithin();
+        Duration recheckAfter();
 
         /** How long nothing can be granted, according to the row; null if that is unknown. */
         @Nullable
@@ -88,7 +88,7 @@ sealed interface AttemptResult {
         }
 
         @Override
-        public Duration lookWithin() {
+        public Duration recheckAfter() {
             return WaitTiming.LONGEST_PAUSE;
         }
     }
@@ -117,13 +117,13 @@ sealed interface AttemptResult {
 
         /** {@inheritDoc} The waiter must keep new shared holders out. */
         @Override
-        public Duration lookWithin() {
+        public Duration recheckAfter() {
             return WaitTiming.POLL_PERIOD;
         }
     }
 
     /** Somebody waits for the shared lock exclusively, so nobody shares it any more. */
-    record WantedByOther(Instant seenAt) implements Refusal {
+    record ReservedByWriter(Instant seenAt) implements Refusal {
 
         @Override
         public @Nullable Duration timeUntilFree() {
@@ -131,7 +131,7 @@ sealed interface AttemptResult {
         }
 
         @Override
-        public Duration lookWithin() {
+        public Duration recheckAfter() {
             return WaitTiming.LONGEST_PAUSE;
         }
     }
@@ -154,9 +154,9 @@ sealed interface AttemptResult {
      * Somebody else holds the lock, it is not available yet, or other requests are before this one.
      *
      * @param tolerance the time that must pass between the end of a lease and a takeover
-     * @param lookWithin after how much time to attempt again, although nobody has seen the lock available
+     * @param recheckAfter after how much time to attempt again, although nobody has seen the lock available
      */
-    record Unavailable(LockSnapshot seen, Duration tolerance, Duration lookWithin) implements Refusal {
+    record Unavailable(LockSnapshot seen, Duration tolerance, Duration recheckAfter) implements Refusal {
 
         @Override
         public Instant seenAt() {

@@ -1,7 +1,7 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockHolder;
-import io.github.holdfast.repository.PermitRows.HolderSnapshot;
+import io.github.holdfast.repository.HolderRows.HolderSnapshot;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.service.engine.AttemptResult.DeadHoldersRemoved;
@@ -37,7 +37,7 @@ final class DeadHolders {
     }
 
     /** How long dead holders are still left alone; zero if they are not. */
-    Duration leftAloneFor() {
+    Duration backoffRemaining() {
         return Duration.ofNanos(Math.max(0, leftAloneUntil - access.ticker().nanoTime()));
     }
 
@@ -48,7 +48,7 @@ final class DeadHolders {
      * @throws StoreException if the database failed
      */
     Optional<Obstacle> clear(List<HolderSnapshot> holders, Deadline deadline) {
-        if (!leftAloneFor().isZero()) {
+        if (!backoffRemaining().isZero()) {
             return Optional.empty();
         }
         for (HolderSnapshot holding : holders) {

@@ -7,11 +7,11 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.repository.Grant;
+import io.github.holdfast.repository.HolderRows;
+import io.github.holdfast.repository.HolderRows.Claim;
+import io.github.holdfast.repository.HolderRows.HolderSnapshot;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.repository.LockTables.TransactionalLockRows;
-import io.github.holdfast.repository.PermitRows;
-import io.github.holdfast.repository.PermitRows.Claim;
-import io.github.holdfast.repository.PermitRows.HolderSnapshot;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.AttemptResult.ShareGranted;
 import java.time.Duration;
@@ -77,7 +77,7 @@ final class Downgrade implements Successor {
         if (hold.request().isInterruptedOnLoss()) {
             share = share.interruptOnLoss();
         }
-        return hold.isToBeFenced() ? share : share.withoutFence();
+        return hold.requiresFence() ? share : share.withoutFence();
     }
 
     /**
@@ -171,7 +171,7 @@ final class Downgrade implements Successor {
         });
     }
 
-    private Optional<Grant> write(LockEntity held, PermitRows permits) {
+    private Optional<Grant> write(LockEntity held, HolderRows permits) {
         version = Math.max(version, held.version());
         return permits.downgrade(held, claim);
     }
@@ -199,7 +199,7 @@ final class Downgrade implements Successor {
         return written;
     }
 
-    private PermitRows permits() {
+    private HolderRows permits() {
         return access.store().permits();
     }
 }

@@ -1,7 +1,7 @@
 package io.github.holdfast.service.engine;
 
-import io.github.holdfast.repository.PermitRows;
-import io.github.holdfast.repository.PermitRows.HolderSnapshot;
+import io.github.holdfast.repository.HolderRows;
+import io.github.holdfast.repository.HolderRows.HolderSnapshot;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import java.util.Optional;
@@ -60,7 +60,7 @@ final class ForcedShare {
         }
     }
 
-    private PermitRows permits() {
+    private HolderRows permits() {
         return access.store().permits();
     }
 }

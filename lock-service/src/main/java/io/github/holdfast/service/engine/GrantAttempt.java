@@ -93,8 +93,8 @@ final class GrantAttempt {
         Optional<FreeRowCache.Row> row = unanswered == null && !claim.request().isFair()
                 ? access.freeRows().take(claim.name())
                 : Optional.empty();
-        Optional<Granted> granted = row.isPresent() ? grantWithoutLook(locks, row.get()) : Optional.empty();
-        return granted.isPresent() ? granted.get() : attemptAfterLook(locks);
+        Optional<Granted> granted = row.isPresent() ? grantFromCache(locks, row.get()) : Optional.empty();
+        return granted.isPresent() ? granted.get() : attemptAfterRead(locks);
     }
 
     /**
@@ -107,7 +107,7 @@ final class GrantAttempt {
         if (locked.isEmpty()) {
             return new RowMissing();
         }
-        AttemptResult attempt = attemptAfterLook(locks);
+        AttemptResult attempt = attemptAfterRead(locks);
         Node through = node;
         return attempt instanceof LostRace && claim.lease() == null && through != null
                 ? lostRaceThrough(through, access.store(), heartbeat)
@@ -139,11 +139,11 @@ final class GrantAttempt {
             return Optional.empty();
         }
         reconciliations = heartbeat.reconciliations();
-        return grantWithoutLook(locks, new FreeRowCache.Row(row, Origin.RELEASED, since));
+        return grantFromCache(locks, new FreeRowCache.Row(row, Origin.RELEASED, since));
     }
 
     /** Grants the lock, based on the row as this process knows it; empty if the row has changed since. */
-    private Optional<Granted> grantWithoutLook(LockRows locks, FreeRowCache.Row row) {
+    private Optional<Granted> grantFromCache(LockRows locks, FreeRowCache.Row row) {
         hasAsked = true;
         long now = runsSince;
         own = row;
@@ -158,7 +158,7 @@ final class GrantAttempt {
         return Optional.empty();
     }
 
-    AttemptResult attemptAfterLook(LockRows locks) {
+    AttemptResult attemptAfterRead(LockRows locks) {
         hasAsked = true;
         long readAt = access.ticker().nanoTime();
         Optional<LockSnapshot> seen = locks.read(claim.name());
@@ -212,7 +212,7 @@ final class GrantAttempt {
         if (!claim.step().isWanted(seen)) {
             return new NotDue();
         }
-        if (isToBeDelayed(seen.row())) {
+        if (needsDelay(seen.row())) {
             return new LeftByDeadHolder(seen.row());
         }
         return isItsTurn(locks)
@@ -237,7 +237,7 @@ final class GrantAttempt {
     }
 
     /** Whether a dead holder left the lock. The lock delay protects the next holder from late writes of the dead one. */
-    private boolean isToBeDelayed(LockEntity row) {
+    private boolean needsDelay(LockEntity row) {
         return row.owner() != null && !row.isShared() && !policy.lockDelay().isZero();
     }
 

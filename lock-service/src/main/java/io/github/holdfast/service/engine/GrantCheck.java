@@ -48,7 +48,7 @@ final class GrantCheck {
     static void checkSnapshot(GuardedHold.Granted hold, CommitGuard guard, Set<Grant> seen) {
         boolean overlooks;
         try {
-            overlooks = guard.mayOverlookWhatWasBefore(hold.grant(), seen);
+            overlooks = guard.snapshotMayMissCommits(hold.grant(), seen);
         } catch (StoreException failed) {
             throw new LockStoreException(
                     hold.name(), "was acquired, but the transaction's snapshot could not be checked", failed);

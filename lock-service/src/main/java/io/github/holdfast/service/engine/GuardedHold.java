@@ -41,7 +41,7 @@ interface GuardedHold {
         boolean isByLease();
 
         /** Whether transactions under the hold commit only while it stands. */
-        boolean isToBeFenced();
+        boolean requiresFence();
 
         /**
          * Waits until no unanswered commit of a transaction under the hold can still happen.

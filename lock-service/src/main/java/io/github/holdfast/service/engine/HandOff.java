@@ -93,7 +93,7 @@ final class HandOff implements Succession {
 
     @Override
     public Optional<ReleaseOutcome> beginWithoutNext() {
-        begin(HandOff::asLastHeard);
+        begin(HandOff::assumeOneWaiter);
         return Optional.empty();
     }
 
@@ -107,7 +107,7 @@ final class HandOff implements Succession {
         if (!phase.isAccepting()) {
             return beginWithoutNext();
         }
-        begin(isAwaitedHere() ? this::countOthers : HandOff::asLastHeard);
+        begin(isAwaitedHere() ? this::countOthers : HandOff::assumeOneWaiter);
         HandOffWaiter next = waiter;
         return next != null && !isRunOver && next.choose() ? handOffTo(next) : Optional.empty();
     }
@@ -153,7 +153,7 @@ final class HandOff implements Succession {
      * Somebody has waited elsewhere within the last seconds. That is enough if nobody waits here. If it is out of date, a thread that
      * comes within the time of the offer waits until the end of that.
      */
-    private static int asLastHeard() {
+    private static int assumeOneWaiter() {
         return 1;
     }
 

@@ -115,7 +115,7 @@ final class HoldRegistry {
                 .toList();
         for (LeaseHold hold : forgotten) {
             holds.remove(hold);
-            goesOn(hold);
+            resumed(hold);
             byName.remove(hold.name(), hold);
             unbind(hold);
         }
@@ -256,7 +256,7 @@ final class HoldRegistry {
         }
     }
 
-    /** Keeps a hold whose release waits for the end of transactions, until {@link #goesOn} or {@link #remove}. */
+    /** Keeps a hold whose release waits for the end of transactions, until {@link #resumed} or {@link #remove}. */
     void defer(LeaseHold hold) {
         deferred.compute(hold.name(), (name, existing) -> {
             Set<LeaseHold> ofName = existing == null ? ConcurrentHashMap.newKeySet() : existing;
@@ -266,7 +266,7 @@ final class HoldRegistry {
     }
 
     /** Notes that the release of a hold no longer waits. */
-    void goesOn(LeaseHold hold) {
+    void resumed(LeaseHold hold) {
         deferred.computeIfPresent(hold.name(), (name, ofName) -> {
             ofName.remove(hold);
             return ofName.isEmpty() ? null : ofName;
@@ -280,7 +280,7 @@ final class HoldRegistry {
 
     void remove(LeaseHold hold) {
         holds.remove(hold);
-        goesOn(hold);
+        resumed(hold);
         byName.remove(hold.name(), hold);
         detach(hold);
     }

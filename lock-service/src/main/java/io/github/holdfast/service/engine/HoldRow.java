@@ -90,5 +90,5 @@ interface HoldRow {
      * @return empty if the row still shows it
      * @throws StoreException if the database failed
      */
-    Optional<LossCause> whyGone();
+    Optional<LossCause> lossCause();
 }

@@ -3,8 +3,8 @@ package io.github.holdfast.service.engine;
 import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.Grant;
-import io.github.holdfast.repository.PermitRows;
-import io.github.holdfast.repository.PermitRows.HolderSnapshot;
+import io.github.holdfast.repository.HolderRows;
+import io.github.holdfast.repository.HolderRows.HolderSnapshot;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import java.util.Optional;
@@ -96,11 +96,11 @@ final class HolderRow implements HoldRow {
         });
     }
 
-    private boolean write(Deadline deadline, Predicate<PermitRows> statement) {
+    private boolean write(Deadline deadline, Predicate<HolderRows> statement) {
         return access.store().inTransaction(deadline.forOneStatement(), () -> statement.test(permits()));
     }
 
-    private PermitRows permits() {
+    private HolderRows permits() {
         return access.store().permits();
     }
 
@@ -110,7 +110,7 @@ final class HolderRow implements HoldRow {
     }
 
     @Override
-    public Optional<LossCause> whyGone() {
+    public Optional<LossCause> lossCause() {
         return access.store().inTransaction(LOOK, () -> {
             if (seen().isPresent()) {
                 return Optional.empty();

@@ -3,10 +3,10 @@ package io.github.holdfast.service.engine;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockHolder;
 import io.github.holdfast.repository.Grant;
+import io.github.holdfast.repository.HolderRows;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.LockTables.LockRows;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
-import io.github.holdfast.repository.PermitRows;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.StoreException.Failure;
 import java.time.Duration;
@@ -177,7 +177,7 @@ final class InDoubtWrites implements AutoCloseable {
     }
 
     /** Settles writes that name a grant or its owner, so that they can be repeated. */
-    private void settleShares(String name, Consumer<PermitRows> writes) {
+    private void settleShares(String name, Consumer<HolderRows> writes) {
         settle(new Task(
                 name,
                 locks -> {

@@ -119,7 +119,7 @@ final class JoinableShare {
                     .autocommit(deadline.forOneStatement())
                     .read(row.name());
             boolean isOpen = seen.filter(JoinableShare::isOpen).isPresent()
-                    && row.whyGone().isEmpty();
+                    && row.lossCause().isEmpty();
             if (isOpen) {
                 reconciliations = begun;
                 lookedAt = now;
@@ -134,7 +134,7 @@ final class JoinableShare {
 
     private static boolean isOpen(LockSnapshot seen) {
         LockEntity row = seen.row();
-        return row.isShared() && !row.isWanted(seen.dbNow());
+        return row.isShared() && !row.isReserved(seen.dbNow());
     }
 
     /** Whether the holder's row may guard the transactions of one more thread at the same time. */
@@ -249,8 +249,8 @@ final class JoinableShare {
         }
 
         @Override
-        public Optional<LossCause> whyGone() {
-            return row.whyGone();
+        public Optional<LossCause> lossCause() {
+            return row.lossCause();
         }
     }
 }

@@ -42,13 +42,13 @@ final class LeaseAcquirer {
      * @param permits how many permits the request wants; 0 if it wants a lock
      * @return empty if there is no such hold
      */
-    Optional<LockHandle> goOn(LockRequest request, int permits, Deadline deadline) throws InterruptedException {
+    Optional<LockHandle> resume(LockRequest request, int permits, Deadline deadline) throws InterruptedException {
         for (LeaseHold hold : context.holds().deferred(request.name())) {
             boolean isWanted = hold.permits() == permits
                     && isEnough(hold, request)
                     && !hold.isOwnerChosen()
                     && request.owner().isEmpty();
-            if (isWanted && hold.goOn(request, deadline)) {
+            if (isWanted && hold.resume(request, deadline)) {
                 context.registration().registerAgain(hold, request);
                 return Optional.of(hold.handle());
             }
@@ -103,7 +103,7 @@ final class LeaseAcquirer {
             boolean isItsTurn = place == null || place.awaitTurn(deadline);
             SuspensionDetector suspension =
                     new SuspensionDetector(context.access().ticker());
-            Optional<LeaseHold> hold = isItsTurn ? acquisition.within(deadline) : Optional.empty();
+            Optional<LeaseHold> hold = isItsTurn ? acquisition.acquire(deadline) : Optional.empty();
             conclude(acquisition, hold, request, deadline);
             hold.ifPresent(granted -> context.registration().register(granted, request, suspension));
             return new AcquireResult(

@@ -58,7 +58,7 @@ final class LeaseAcquisition implements Acquisition, HandOffWaiter.Candidate, Ac
     }
 
     @Override
-    public Optional<LeaseHold> within(Deadline deadline) throws InterruptedException {
+    public Optional<LeaseHold> acquire(Deadline deadline) throws InterruptedException {
         try {
             Optional<AttemptResult> inherited = awaitHandOff(deadline);
             last = inherited.isPresent() ? inherited.get() : loop.repeat(deadline, this::attempt);
@@ -201,10 +201,10 @@ final class LeaseAcquisition implements Acquisition, HandOffWaiter.Candidate, Ac
 
     /** Takes a lock that was shared, unless it has holders. Any shared grant since the look would have changed the row's version. */
     private AttemptResult takeFromShared(GrantAttempt current, Shared shared, Deadline deadline) {
-        Optional<AttemptResult> holders = sharedHolders.inTheWay(shared.seen(), deadline);
+        Optional<AttemptResult> holders = sharedHolders.findBlockers(shared.seen(), deadline);
         if (holders.isPresent()) {
             if (holders.get() instanceof SharedByOthers refused) {
-                sharedHolders.want(refused, deadline);
+                sharedHolders.reserve(refused, deadline);
             }
             return holders.get();
         }
@@ -220,7 +220,7 @@ final class LeaseAcquisition implements Acquisition, HandOffWaiter.Candidate, Ac
         }
         return claim.step() == GrantStep.NONE
                 ? current.attempt(access.autocommit(atMost))
-                : access.store().inTransaction(atMost, current::attemptAfterLook);
+                : access.store().inTransaction(atMost, current::attemptAfterRead);
     }
 
     /**

@@ -183,7 +183,7 @@ final class LeaseHold implements GuardedHold.Granted {
 
     /** Whether it is held and fenced, but its handles were dropped, and so nobody will release it. */
     boolean isDropped() {
-        return isOpen() && isToBeFenced() && !isLost() && anchor.isDropped();
+        return isOpen() && requiresFence() && !isLost() && anchor.isDropped();
     }
 
     /** Whether nobody can release the hold any more, because its handles are garbage. */
@@ -201,7 +201,7 @@ final class LeaseHold implements GuardedHold.Granted {
      * released; and the thread has the lock again, or its lease is over, or no fence was wanted.
      */
     boolean isOutOfFence() {
-        return isForgotten() && isLost() && (isReplaced || !isToBeFenced() || (isByLease() && lifetime.isOver()));
+        return isForgotten() && isLost() && (isReplaced || !requiresFence() || (isByLease() && lifetime.isOver()));
     }
 
     @Override
@@ -219,7 +219,7 @@ final class LeaseHold implements GuardedHold.Granted {
     }
 
     @Override
-    public boolean isToBeFenced() {
+    public boolean requiresFence() {
         return holdTransactions.areFenced();
     }
 
@@ -300,14 +300,14 @@ final class LeaseHold implements GuardedHold.Granted {
      * @throws LockStoreException if the database failed
      * @throws InterruptedException if the deadline is interruptible and the thread was interrupted
      */
-    boolean goOn(LockRequest next, Deadline deadline) throws InterruptedException {
+    boolean resume(LockRequest next, Deadline deadline) throws InterruptedException {
         // First without the lock: a thread that writes the release keeps it until the database answers.
-        if (!canGoOn(next)) {
+        if (!canResume(next)) {
             return false;
         }
         lockWriting(deadline);
         try {
-            if (!canGoOn(next) || isLost()) {
+            if (!canResume(next) || isLost()) {
                 return false;
             }
             lifetime.checkReentry(next.lease().orElse(null));
@@ -319,7 +319,7 @@ final class LeaseHold implements GuardedHold.Granted {
         }
     }
 
-    private boolean canGoOn(LockRequest next) {
+    private boolean canResume(LockRequest next) {
         boolean isKept = request.minimumHold()
                 .filter(least -> heldFor().compareTo(least) < 0)
                 .isPresent();
@@ -336,17 +336,17 @@ final class LeaseHold implements GuardedHold.Granted {
         if (!holdTransactions.cancelRelease()) {
             return false;
         }
-        holds.goesOn(this);
+        holds.resumed(this);
         handles = 1;
         holdTransactions.fence(inner);
-        lifetime.goOn();
+        lifetime.resume();
         transactions.join(this);
         boolean isOpen = false;
         try {
             // A lease must last as long as the new request says, unless the write would make the commit fail.
             isOpen = !isByLease()
                     || ownerIsChosen
-                    || (transactions.isUnder(this) && isToBeFenced())
+                    || (transactions.isUnder(this) && requiresFence())
                     || lifetime.reenter(1, inner.lease().orElse(null), deadline);
         } finally {
             if (!isOpen) {

@@ -142,7 +142,7 @@ final class Lifetime {
     /** Reports the loss of the hold after a write, because the row no longer shows this grant. */
     void loseToDatabase() {
         try {
-            tell(row.whyGone().orElse(LossCause.EXPIRED));
+            tell(row.lossCause().orElse(LossCause.EXPIRED));
         } catch (StoreException failed) {
             tell(LossCause.TAKEN_OVER);
         }
@@ -205,7 +205,7 @@ final class Lifetime {
      */
     void recheck() {
         if (!isEnded && !isLost()) {
-            rechecked(whyGone());
+            rechecked(lossCause());
         }
     }
 
@@ -214,14 +214,14 @@ final class Lifetime {
      *
      * @throws StoreException if the database failed
      */
-    Optional<LossCause> whyGone() {
-        return row.whyGone();
+    Optional<LossCause> lossCause() {
+        return row.lossCause();
     }
 
     /** Reports a loss that a look at the row has shown; if there is none, the look confirms the hold. */
-    void rechecked(Optional<LossCause> whyGone) {
+    void rechecked(Optional<LossCause> lossCause) {
         if (!isEnded && !isLost()) {
-            whyGone.ifPresent(this::lose);
+            lossCause.ifPresent(this::lose);
             confirm();
         }
     }
@@ -233,7 +233,7 @@ final class Lifetime {
      */
     void recheckLease() {
         if (!isEnded && !isLost() && !validity.correct(row::left)) {
-            row.whyGone().ifPresent(this::lose);
+            row.lossCause().ifPresent(this::lose);
         }
         // Reports the loss, if the lease is over now.
         boolean unused = isLost();
@@ -274,7 +274,7 @@ final class Lifetime {
     }
 
     /** Notes that the release was cancelled. */
-    void goOn() {
+    void resume() {
         isEnded = false;
     }
 }

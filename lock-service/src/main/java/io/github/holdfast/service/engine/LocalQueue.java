@@ -116,7 +116,7 @@ final class LocalQueue {
      *
      * @param failure why the database could not show who holds the lock; null if it did
      */
-    void asked(String name, @Nullable StoreException failure) {
+    void recordAttempt(String name, @Nullable StoreException failure) {
         Line line = lines.get(name);
         if (line != null) {
             line.failure = failure;

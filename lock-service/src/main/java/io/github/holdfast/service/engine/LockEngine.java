@@ -11,8 +11,8 @@ import io.github.holdfast.lock.Locks;
 import io.github.holdfast.lock.WaiterInfo;
 import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.DatabaseRisk;
+import io.github.holdfast.repository.HolderRows.HolderSnapshot;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.PermitRows.HolderSnapshot;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -133,7 +133,7 @@ public final class LockEngine implements AutoCloseable {
         Optional<LockHandle> entered = components.leaseAcquirer().reenter(request, deadline);
         return entered.isPresent() || step != GrantStep.NONE
                 ? entered
-                : components.leaseAcquirer().goOn(request, 0, deadline);
+                : components.leaseAcquirer().resume(request, 0, deadline);
     }
 
     /** Acquires a lock, and waits for it as long as the request says. {@link Locks#acquire} documents the exceptions. */
@@ -200,7 +200,7 @@ public final class LockEngine implements AutoCloseable {
         LockRequest lock = request.lock();
         context().phase().checkAccepting();
         context().transactions().checkFence(lock);
-        Optional<LockHandle> entered = components.leaseAcquirer().goOn(lock, request.permits(), deadline);
+        Optional<LockHandle> entered = components.leaseAcquirer().resume(lock, request.permits(), deadline);
         if (entered.isPresent()) {
             return new AcquireResult(lock.name(), entered, null, deadline.elapsed());
         }

@@ -224,7 +224,7 @@ final class LockRow implements HoldRow {
     }
 
     @Override
-    public Optional<LossCause> whyGone() {
+    public Optional<LossCause> lossCause() {
         LockEntity last = current;
         return access.store().inTransaction(LOOK, locks -> {
             if (locks.read(last.name())

@@ -1,8 +1,8 @@
 package io.github.holdfast.service.engine;
 
+import io.github.holdfast.repository.HolderRows.HolderSnapshot;
+import io.github.holdfast.repository.HolderRows.Usage;
 import io.github.holdfast.repository.LockTables.WaiterRows.WaitMode;
-import io.github.holdfast.repository.PermitRows.HolderSnapshot;
-import io.github.holdfast.repository.PermitRows.Usage;
 import io.github.holdfast.service.engine.AttemptResult.LimitTooLow;
 import io.github.holdfast.service.engine.AttemptResult.Obstacle;
 import io.github.holdfast.service.engine.AttemptResult.PermitsUsed;
@@ -92,7 +92,7 @@ final class PermitAcquisition extends ShareAcquisition {
     private AttemptResult refused(Usage seen, Deadline deadline) {
         Duration untilLeaseEnds = seen.timeUntilLeaseEnds(context().policy().clockTolerance());
         boolean isLeaseOver = untilLeaseEnds != null && untilLeaseEnds.isZero();
-        Duration leftAlone = deadHolders.leftAloneFor();
+        Duration leftAlone = deadHolders.backoffRemaining();
         if (!leftAlone.isZero()) {
             return new PermitsUsed(seen, leftAlone);
         }
@@ -106,7 +106,7 @@ final class PermitAcquisition extends ShareAcquisition {
         if (dead.isPresent()) {
             return dead.get();
         }
-        Duration protectedFor = deadHolders.leftAloneFor();
+        Duration protectedFor = deadHolders.backoffRemaining();
         if (!protectedFor.isZero()) {
             return new PermitsUsed(seen, protectedFor);
         }

@@ -82,7 +82,7 @@ final class Reconciliation implements NodeHolds {
                 if (rows.contains(hold.grant())) {
                     lifetime.confirm();
                 } else {
-                    lifetime.rechecked(gone.computeIfAbsent(hold.grant(), grant -> lifetime.whyGone()));
+                    lifetime.rechecked(gone.computeIfAbsent(hold.grant(), grant -> lifetime.lossCause()));
                 }
             }
         } finally {

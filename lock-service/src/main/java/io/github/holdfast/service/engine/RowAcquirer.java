@@ -59,7 +59,7 @@ final class RowAcquirer {
         Optional<RowLockAcquired> locked;
         LocalQueue queue = context.access().queue();
         try (LocalQueue.Place place = deadline.isOver() ? null : queue.enter(acquisition.name())) {
-            locked = place == null || place.awaitTurn(deadline) ? acquisition.within(deadline) : Optional.empty();
+            locked = place == null || place.awaitTurn(deadline) ? acquisition.acquire(deadline) : Optional.empty();
         }
         return acquired(acquisition, locked, null, deadline);
     }
@@ -73,7 +73,7 @@ final class RowAcquirer {
         boolean mayBeRefused = deadline.isOver();
         boolean isUsable = false;
         try {
-            Optional<RowLockAcquired> locked = acquisition.within(deadline);
+            Optional<RowLockAcquired> locked = acquisition.acquire(deadline);
             AcquireResult acquired = acquired(acquisition, locked, acquisition.scope(), deadline);
             if (acquisition.last() instanceof TooLate) {
                 throw acquired.refusal();

@@ -89,7 +89,7 @@ abstract class RowAcquisition {
      * @throws IllegalStateException if there are too many row locks
      * @throws InterruptedException if the deadline is interruptible and the thread was interrupted; nothing is locked then
      */
-    Optional<RowLockAcquired> within(Deadline deadline) throws InterruptedException {
+    Optional<RowLockAcquired> acquire(Deadline deadline) throws InterruptedException {
         try {
             last = loop.repeat(deadline, this::attempt);
         } finally {
@@ -106,14 +106,14 @@ abstract class RowAcquisition {
     private AttemptResult attempt(Deadline deadline) {
         AttemptResult look = look(deadline);
         if (look instanceof SharedByOthers refused) {
-            want(refused, deadline);
+            reserve(refused, deadline);
         }
         return look instanceof Free free ? lock(free.row(), deadline) : look;
     }
 
-    private void want(SharedByOthers refused, Deadline deadline) {
+    private void reserve(SharedByOthers refused, Deadline deadline) {
         try {
-            sharedHolders.want(refused, deadline);
+            sharedHolders.reserve(refused, deadline);
         } catch (StoreException failed) {
             LOG.debug("Could not keep new shared holders of lock '{}' out", name, failed);
         }
@@ -121,11 +121,11 @@ abstract class RowAcquisition {
 
     final AttemptResult look(Deadline deadline) {
         try {
-            AttemptResult seen = store.inTransaction(deadline.forOneStatement(), this::judge);
+            AttemptResult seen = store.inTransaction(deadline.forOneStatement(), this::classify);
             // A share in between would change the version, which is compared again when the row is locked.
             return seen instanceof Shared shared
                     ? sharedHolders
-                            .inTheWay(shared.seen(), deadline)
+                            .findBlockers(shared.seen(), deadline)
                             .orElseGet(() -> new Free(shared.seen().row()))
                     : seen;
         } catch (StoreException failed) {
@@ -133,7 +133,7 @@ abstract class RowAcquisition {
         }
     }
 
-    private AttemptResult judge(TransactionalLockRows locks) {
+    private AttemptResult classify(TransactionalLockRows locks) {
         Optional<LockSnapshot> seen = locks.read(name);
         if (seen.isEmpty()) {
             return new RowMissing();

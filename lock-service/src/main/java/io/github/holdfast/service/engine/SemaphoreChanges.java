@@ -1,9 +1,9 @@
 package io.github.holdfast.service.engine;
 
-import io.github.holdfast.repository.PermitRows;
-import io.github.holdfast.repository.PermitRows.HolderSnapshot;
-import io.github.holdfast.repository.PermitRows.LimitChange;
-import io.github.holdfast.repository.PermitRows.Usage;
+import io.github.holdfast.repository.HolderRows;
+import io.github.holdfast.repository.HolderRows.HolderSnapshot;
+import io.github.holdfast.repository.HolderRows.LimitChange;
+import io.github.holdfast.repository.HolderRows.Usage;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import java.util.Optional;
@@ -78,7 +78,7 @@ final class SemaphoreChanges {
         return former;
     }
 
-    private PermitRows permits() {
+    private HolderRows permits() {
         return access.store().permits();
     }
 }

@@ -4,11 +4,11 @@ import io.github.holdfast.entity.LockHolder;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.repository.Grant;
+import io.github.holdfast.repository.HolderRows;
+import io.github.holdfast.repository.HolderRows.Claim;
+import io.github.holdfast.repository.HolderRows.HolderSnapshot;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.LockTables.WaiterRows.WaitMode;
-import io.github.holdfast.repository.PermitRows;
-import io.github.holdfast.repository.PermitRows.Claim;
-import io.github.holdfast.repository.PermitRows.HolderSnapshot;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.AcquireLoop.RowListener;
 import io.github.holdfast.service.engine.AttemptResult.Failed;
@@ -98,7 +98,7 @@ abstract class ShareAcquisition implements Acquisition {
     }
 
     @Override
-    public Optional<LeaseHold> within(Deadline deadline) throws InterruptedException {
+    public Optional<LeaseHold> acquire(Deadline deadline) throws InterruptedException {
         try {
             last = loop.repeat(deadline, this::attempt);
         } finally {
@@ -245,7 +245,7 @@ abstract class ShareAcquisition implements Acquisition {
         return access.store();
     }
 
-    final PermitRows permits() {
+    final HolderRows permits() {
         return access.store().permits();
     }
 }

@@ -6,10 +6,10 @@ import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.repository.LockTables.WaiterRows.WaitMode;
 import io.github.holdfast.service.engine.AttemptResult.HolderNodeExpired;
 import io.github.holdfast.service.engine.AttemptResult.LeftByDeadHolder;
+import io.github.holdfast.service.engine.AttemptResult.ReservedByWriter;
 import io.github.holdfast.service.engine.AttemptResult.RowMissing;
 import io.github.holdfast.service.engine.AttemptResult.ShareGranted;
 import io.github.holdfast.service.engine.AttemptResult.Unavailable;
-import io.github.holdfast.service.engine.AttemptResult.WantedByOther;
 import java.util.Optional;
 
 /** One outermost acquisition of a shared lock. Each attempt looks whether the lock is free or shared. Not thread-safe. */
@@ -32,11 +32,11 @@ final class SharedAcquisition extends ShareAcquisition {
 
     /** {@inheritDoc} A share that this process has already is joined. Nobody joins a share with a lease: it ends with the lease. */
     @Override
-    public Optional<LeaseHold> within(Deadline deadline) throws InterruptedException {
+    public Optional<LeaseHold> acquire(Deadline deadline) throws InterruptedException {
         Optional<LeaseHold> joined = JoinableShares.isPossible(store(), request)
                 ? context().shares().join(request, deadline)
                 : Optional.empty();
-        return joined.isPresent() ? joined : super.within(deadline);
+        return joined.isPresent() ? joined : super.acquire(deadline);
     }
 
     @Override
@@ -59,8 +59,8 @@ final class SharedAcquisition extends ShareAcquisition {
         LockSnapshot seen = look.get();
         LockEntity row = seen.row();
         GrantAttempt.checkIsLock(row);
-        if (row.isWanted(seen.dbNow())) {
-            return new WantedByOther(seen.dbNow());
+        if (row.isReserved(seen.dbNow())) {
+            return new ReservedByWriter(seen.dbNow());
         }
         if (row.isShared()) {
             return share(row, deadline);

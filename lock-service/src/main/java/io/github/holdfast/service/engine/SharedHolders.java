@@ -1,8 +1,8 @@
 package io.github.holdfast.service.engine;
 
+import io.github.holdfast.repository.HolderRows.HolderSnapshot;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
-import io.github.holdfast.repository.PermitRows.HolderSnapshot;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.AttemptResult.LostRace;
 import io.github.holdfast.service.engine.AttemptResult.Obstacle;
@@ -20,10 +20,10 @@ import org.jspecify.annotations.Nullable;
 final class SharedHolders {
 
     /** How long an exclusive waiter keeps new shared holders out. If it dies, they come back after this time. */
-    private static final Duration WANTED = Duration.ofSeconds(4);
+    private static final Duration RESERVED = Duration.ofSeconds(4);
 
     /** The mark is renewed when less than this is left of it. */
-    private static final Duration WANTED_AGAIN = WANTED.dividedBy(2);
+    private static final Duration RESERVED_AGAIN = RESERVED.dividedBy(2);
 
     /** How long a waiter leaves dead holders alone whose rows are protected. Until their end, the lock cannot be granted anyway. */
     private static final Duration AFTER_PROTECTED = Duration.ofSeconds(1);
@@ -33,7 +33,7 @@ final class SharedHolders {
     private final Duration tolerance;
     private final DeadHolders deadHolders;
     private final String name;
-    private boolean hasWanted;
+    private boolean hasReserved;
 
     SharedHolders(HoldContext context, String name) {
         this.access = context.access();
@@ -50,7 +50,7 @@ final class SharedHolders {
      * @return why the lock cannot be granted now; empty if it has no shared holder
      * @throws StoreException if the database failed
      */
-    Optional<AttemptResult> inTheWay(LockSnapshot seen, Deadline deadline) {
+    Optional<AttemptResult> findBlockers(LockSnapshot seen, Deadline deadline) {
         Optional<List<HolderSnapshot>> look = store().inTransaction(
                         deadline.forOneStatement(),
                         () -> store().permits().sharing(name, seen.row().version()));
@@ -65,7 +65,7 @@ final class SharedHolders {
         if (dead.isPresent()) {
             return dead.map(obstacle -> obstacle);
         }
-        Duration protectedFor = deadHolders.leftAloneFor();
+        Duration protectedFor = deadHolders.backoffRemaining();
         return Optional.of(new SharedByOthers(
                 seen, holders.size(), protectedFor.isZero() ? untilLeaseEnds(holders) : protectedFor));
     }
@@ -83,27 +83,27 @@ final class SharedHolders {
      *
      * @throws StoreException if the database failed
      */
-    void want(SharedByOthers refused, Deadline deadline) {
+    void reserve(SharedByOthers refused, Deadline deadline) {
         if (!deadline.isLong() || deadline.isOver()) {
             return;
         }
         closeShares.accept(name);
         LockSnapshot seen = refused.seen();
-        if (!seen.row().isWanted(seen.dbNow().plus(WANTED_AGAIN))) {
+        if (!seen.row().isReserved(seen.dbNow().plus(RESERVED_AGAIN))) {
             store().inTransaction(deadline.forOneStatement(), () -> {
-                store().permits().want(name, WANTED);
+                store().permits().reserve(name, RESERVED);
                 return true;
             });
-            hasWanted = true;
+            hasReserved = true;
         }
     }
 
     /** Lets new shared holders in again, after the acquisition has given up. In the background; if it fails, they come in later. */
     void giveUp() {
-        if (hasWanted) {
+        if (hasReserved) {
             access.inDoubtWrites().soon(() -> {
                 store().inTransaction(WaitTiming.POLL_PERIOD, () -> {
-                    store().permits().wantNoMore(name);
+                    store().permits().cancelReservation(name);
                     return true;
                 });
                 access.waiterNotifier().lockReleased(name);

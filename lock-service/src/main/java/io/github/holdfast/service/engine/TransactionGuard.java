@@ -131,7 +131,7 @@ final class TransactionGuard implements TransactionExecutionListener {
         Optional<TransactionScope> scope = scope().filter(current -> hasOldSnapshot(current) && !hold.isFirst());
         if (scope.isPresent()) {
             warnings.oldSnapshot(hold.name());
-            if (scope.get().isGuarded() && hold.isToBeFenced()) {
+            if (scope.get().isGuarded() && hold.requiresFence()) {
                 GrantCheck.checkSnapshot(hold, guard, scope.get().seen());
             }
         }
@@ -317,7 +317,7 @@ final class TransactionGuard implements TransactionExecutionListener {
      * next one.
      */
     boolean isFenced(Granted hold) {
-        if (!isListening() || !hold.isToBeFenced()) {
+        if (!isListening() || !hold.requiresFence()) {
             return false;
         }
         return isInTransaction() ? isInGuardedTransaction() && isUnder(hold) : true;

@@ -120,7 +120,7 @@ final class TransactionScope implements TransactionSynchronization {
     /** A lost hold of this name. Because of it, the transaction must not continue. */
     Optional<Granted> lost(String name) {
         return holds.stream()
-                .filter(hold -> hold.name().equals(name) && hold.isToBeFenced() && hold.isLost())
+                .filter(hold -> hold.name().equals(name) && hold.requiresFence() && hold.isLost())
                 .findFirst();
     }
 
@@ -137,7 +137,7 @@ final class TransactionScope implements TransactionSynchronization {
      * @throws LockStoreException if the database failed
      */
     void check() {
-        List<Granted> fenced = holds.stream().filter(Granted::isToBeFenced).toList();
+        List<Granted> fenced = holds.stream().filter(Granted::requiresFence).toList();
         if (isGuarded() && !fenced.isEmpty()) {
             GrantCheck.check(fenced, guard::check);
             checked.addAll(fenced);

@@ -50,7 +50,7 @@ final class Waiter implements AutoCloseable {
     private int timesTaken;
 
     /** Whether a notification has ended the last pause, and the attempt after it is not finished. */
-    private boolean isToAttempt;
+    private boolean mustRetry;
 
     private boolean isGranted;
 
@@ -76,13 +76,13 @@ final class Waiter implements AutoCloseable {
     }
 
     /** Whether a notification has ended the last pause, and the attempt after it is not finished. */
-    boolean isToAttempt() {
-        return isToAttempt;
+    boolean mustRetry() {
+        return mustRetry;
     }
 
     /** Whether a notification has arrived that no attempt has made use of. */
     boolean isWakeUpUnused() {
-        return isNotified || isToAttempt;
+        return isNotified || mustRetry;
     }
 
     /**
@@ -95,7 +95,7 @@ final class Waiter implements AutoCloseable {
         }
         isGranted = true;
         isNotified = false;
-        isToAttempt = false;
+        mustRetry = false;
     }
 
     /**
@@ -106,7 +106,7 @@ final class Waiter implements AutoCloseable {
      * @param refused the result of the last attempt, if the lock was unavailable; null if that attempt has decided nothing
      */
     void pause(Deadline deadline, @Nullable Refusal refused) throws InterruptedException {
-        isToAttempt = false;
+        mustRetry = false;
         if (refused == null) {
             deadline.pause(null);
         } else if ((deadline.isLong() || place.isFair())
@@ -130,18 +130,18 @@ final class Waiter implements AutoCloseable {
             return;
         }
         boolean isDeaf = inVain >= MOST_IN_VAIN;
-        Duration longest = isDeaf || isNew ? Deadline.LONGEST_PAUSE : refused.lookWithin();
+        Duration longest = isDeaf || isNew ? Deadline.LONGEST_PAUSE : refused.recheckAfter();
         Duration untilFree = refused.timeUntilFree();
         Duration end =
                 deadline.elapsed().plus(untilFree == null || untilFree.compareTo(longest) > 0 ? longest : untilFree);
-        BooleanSupplier isToEnd = () -> isWoken || (isNotified && !isDeaf);
+        BooleanSupplier shouldEnd = () -> isWoken || (isNotified && !isDeaf);
         Duration left = end.minus(deadline.elapsed());
-        while (!isToEnd.getAsBoolean() && left.compareTo(Duration.ZERO) > 0 && !deadline.isOver()) {
-            deadline.pauseUntil(isToEnd, left.compareTo(LOOK_AT_POLLER) > 0 ? LOOK_AT_POLLER : left);
+        while (!shouldEnd.getAsBoolean() && left.compareTo(Duration.ZERO) > 0 && !deadline.isOver()) {
+            deadline.pauseUntil(shouldEnd, left.compareTo(LOOK_AT_POLLER) > 0 ? LOOK_AT_POLLER : left);
             left = announcer.isPollerLate() ? Duration.ZERO : end.minus(deadline.elapsed());
         }
         inVain = isNotified ? inVain + 1 : 0;
-        isToAttempt = isNotified;
+        mustRetry = isNotified;
         isNotified = false;
         isWoken = false;
     }

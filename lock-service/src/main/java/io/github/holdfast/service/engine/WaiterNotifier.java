@@ -42,7 +42,7 @@ final class WaiterNotifier implements Waiter.Announcer, NotificationListener.Aud
     private volatile @Nullable Node marked;
 
     /** Whether the next call of {@link #woken} must read which locks are free. */
-    private volatile boolean isToRead;
+    private volatile boolean mustReread;
 
     /** Whether the service is being closed. Then each waiter attempts again and again, so that it notices. */
     private volatile boolean isClosing;
@@ -194,7 +194,7 @@ final class WaiterNotifier implements Waiter.Announcer, NotificationListener.Aud
         waiters.remove(waiter);
         if (!waiter.isGranted()) {
             // Until its row is gone, this node may be woken for its lock.
-            isToRead = true;
+            mustReread = true;
         }
         boolean isNextToWake = waiter.isWakeUpUnused();
         if (!waiter.place().isFair()) {
@@ -262,11 +262,11 @@ final class WaiterNotifier implements Waiter.Announcer, NotificationListener.Aud
     public void woken(Supplier<List<String>> free) {
         List<String> names = waiters.names();
         boolean isNotified = names.size() == 1 && !notifyNext(names.get(0)).isEmpty();
-        if (isNotified && !isToRead) {
-            isToRead = true;
+        if (isNotified && !mustReread) {
+            mustReread = true;
             return;
         }
-        isToRead = false;
+        mustReread = false;
         free.get().stream()
                 .filter(name -> !isNotified || !waiters.contains(name))
                 .forEach(this::notified);
@@ -274,7 +274,7 @@ final class WaiterNotifier implements Waiter.Announcer, NotificationListener.Aud
 
     @Override
     public void stillFree(List<String> names) {
-        isToRead = false;
+        mustReread = false;
         names.forEach(this::notified);
     }
 

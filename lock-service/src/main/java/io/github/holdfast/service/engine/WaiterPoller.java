@@ -201,7 +201,7 @@ final class WaiterPoller implements AutoCloseable {
         }
         try {
             Set<String> available = new HashSet<>(store.waiters(LIMIT).available(names, tolerance));
-            names.stream().filter(name -> !available.contains(name)).forEach(name -> queue.asked(name, null));
+            names.stream().filter(name -> !available.contains(name)).forEach(name -> queue.recordAttempt(name, null));
             available.forEach(waiters::wake);
         } catch (StoreException failed) {
             if (!failed.failure().isTransient()) {
@@ -209,7 +209,7 @@ final class WaiterPoller implements AutoCloseable {
             }
             LOG.debug("Could not look for the locks of waiting threads", failed);
             if (!failed.failure().isUndecided()) {
-                names.forEach(name -> queue.asked(name, failed));
+                names.forEach(name -> queue.recordAttempt(name, failed));
             }
         }
     }

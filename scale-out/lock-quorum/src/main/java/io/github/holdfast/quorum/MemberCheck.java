@@ -43,7 +43,7 @@ final class MemberCheck {
         List<CompletableFuture<Found>> asked = quorum.members().stream()
                 .map(member -> member.ask(asker, locks -> lockOrFind(locks, request)))
                 .toList();
-        List<Found> found = Answers.of(asked, asked.size()).await(limit).given();
+        List<Found> found = MemberResponses.of(asked, asked.size()).await(limit).given();
         Set<String> owners = found.stream()
                 .flatMap(one -> one.handle().stream())
                 .map(LockHandle::owner)

@@ -36,18 +36,18 @@ record Quorum(List<Member> members, Duration timeout, HealingPauses healingPause
     }
 
     /** Asks all members, and waits for their answers. */
-    <T> Answers<T> askAll(String asker, Function<Locks, T> question) {
+    <T> MemberResponses<T> askAll(String asker, Function<Locks, T> question) {
         List<CompletableFuture<T>> answers =
                 members.stream().map(member -> member.ask(asker, question)).toList();
-        return Answers.of(answers, members.size()).await(timeout);
+        return MemberResponses.of(answers, members.size()).await(timeout);
     }
 
     /** Renews each handle, and waits until a majority has done it. */
-    <T> Answers<T> renewEach(Map<Integer, LockHandle> handles, String asker, Function<LockHandle, T> work) {
+    <T> MemberResponses<T> renewEach(Map<Integer, LockHandle> handles, String asker, Function<LockHandle, T> work) {
         List<CompletableFuture<T>> answers = handles.entrySet().stream()
                 .map(entry -> members.get(entry.getKey()).askToRenew(asker, locks -> work.apply(entry.getValue())))
                 .toList();
-        return Answers.of(answers, majority()).await(timeout);
+        return MemberResponses.of(answers, majority()).await(timeout);
     }
 
     /** Does something with each handle in any case, and does not wait. */

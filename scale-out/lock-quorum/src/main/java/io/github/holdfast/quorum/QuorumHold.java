@@ -37,7 +37,7 @@ final class QuorumHold {
     private final Quorum quorum;
     private final LockRequest request;
     private final Acquirer acquisition;
-    private final Holds holds;
+    private final MemberHolds holds;
     private final Thread acquirer = Thread.currentThread();
     private final CompletableFuture<Boolean> decision = new CompletableFuture<>();
 
@@ -54,7 +54,7 @@ final class QuorumHold {
      * @param acquisition who acquires
      * @param holds where the hold is open until it is lost or given back
      */
-    QuorumHold(Quorum quorum, LockRequest request, Acquirer acquisition, Holds holds) {
+    QuorumHold(Quorum quorum, LockRequest request, Acquirer acquisition, MemberHolds holds) {
         this.quorum = quorum;
         this.request = request;
         this.acquisition = acquisition;
@@ -218,7 +218,7 @@ final class QuorumHold {
         synchronized (this) {
             held = granted.handles();
         }
-        Answers<Boolean> done = quorum.renewEach(held, acquisition.threadName(), handle -> {
+        MemberResponses<Boolean> done = quorum.renewEach(held, acquisition.threadName(), handle -> {
             work.accept(handle);
             return true;
         });
@@ -226,7 +226,7 @@ final class QuorumHold {
             throw loss.exception();
         }
         if (done.given().size() < quorum.majority()) {
-            throw Answers.failure(name(), what, done.failures());
+            throw MemberResponses.failure(name(), what, done.failures());
         }
     }
 
@@ -275,8 +275,9 @@ final class QuorumHold {
             releases = granted.release(acquisition.threadName(), this::release);
         }
         holds.remove(this);
-        List<ReleaseOutcome> outcomes =
-                Answers.of(releases, releases.size()).await(quorum.timeout()).given();
+        List<ReleaseOutcome> outcomes = MemberResponses.of(releases, releases.size())
+                .await(quorum.timeout())
+                .given();
         long lost = outcomes.stream().filter(ReleaseOutcome.LOST::equals).count();
         if (wasLost || releases.size() - lost < quorum.majority()) {
             return ReleaseOutcome.LOST;

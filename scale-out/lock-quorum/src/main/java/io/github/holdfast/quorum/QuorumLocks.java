@@ -54,7 +54,7 @@ public final class QuorumLocks implements Locks, AutoCloseable {
     private static final int LONGEST_PAUSE = 5;
 
     private final Quorum quorum;
-    private final Holds holds = new Holds();
+    private final MemberHolds holds = new MemberHolds();
     private final QuorumLock.OfThread views = new QuorumLock.OfThread();
     private final ScheduledExecutorService healing;
     private final CountDownLatch closed = new CountDownLatch(1);
@@ -118,14 +118,14 @@ public final class QuorumLocks implements Locks, AutoCloseable {
             throw new IllegalArgumentException("tryAcquire never waits, but the request for lock '" + request.name()
                     + "' has a wait time: use acquire");
         }
-        Requests.check(request);
+        RequestRules.check(request);
         Optional<LockHandle> nested = holds.reenter(request);
         if (nested.isPresent()) {
             return nested;
         }
-        QuorumHold hold = new QuorumHold(quorum, Requests.forMember(request), Acquirer.current(), holds);
-        Gathering gathering = begin(hold);
-        Answers.uninterruptibly(hold.decision(), quorum.timeout());
+        QuorumHold hold = new QuorumHold(quorum, RequestRules.forMember(request), Acquirer.current(), holds);
+        MajorityAttempt gathering = begin(hold);
+        MemberResponses.uninterruptibly(hold.decision(), quorum.timeout());
         if (hold.isHeld()) {
             return Optional.of(handle(hold, request));
         }
@@ -151,7 +151,7 @@ public final class QuorumLocks implements Locks, AutoCloseable {
      */
     @Override
     public LockHandle acquire(LockRequest request) throws InterruptedException {
-        Requests.check(request);
+        RequestRules.check(request);
         // A future that is complete already does not look for an interrupt.
         if (Thread.interrupted()) {
             throw new InterruptedException();
@@ -160,14 +160,14 @@ public final class QuorumLocks implements Locks, AutoCloseable {
         if (nested.isPresent()) {
             return nested.get();
         }
-        LockRequest forMember = Requests.forMember(request);
+        LockRequest forMember = RequestRules.forMember(request);
         Duration wait = request.waitTime().orElse(LockRequest.DEFAULT_WAIT);
         long start = System.nanoTime();
         Duration budget = wait.isZero() ? quorum.timeout() : quorum.timeout(wait);
-        Gathering telling = null;
+        MajorityAttempt telling = null;
         for (int attempt = 1; ; attempt++) {
             QuorumHold hold = new QuorumHold(quorum, forMember, Acquirer.current(), holds);
-            Gathering gathering = begin(hold);
+            MajorityAttempt gathering = begin(hold);
             if (hold.awaitDecision(budget)) {
                 return handle(hold, request);
             }
@@ -188,9 +188,9 @@ public final class QuorumLocks implements Locks, AutoCloseable {
         }
     }
 
-    private Gathering begin(QuorumHold hold) {
+    private MajorityAttempt begin(QuorumHold hold) {
         checkOpen();
-        Gathering gathering = new Gathering(quorum, hold);
+        MajorityAttempt gathering = new MajorityAttempt(quorum, hold);
         holds.add(hold, gathering);
         gathering.begin();
         return gathering;
@@ -258,7 +258,7 @@ public final class QuorumLocks implements Locks, AutoCloseable {
      */
     @Override
     public ReadWriteLock asReadWriteLock(String name) {
-        throw Requests.unsupported(name, "shared");
+        throw RequestRules.unsupported(name, "shared");
     }
 
     /**
@@ -275,10 +275,11 @@ public final class QuorumLocks implements Locks, AutoCloseable {
     public Optional<LockInfo> find(String name) {
         LockRequest.of(name);
         checkOpen();
-        Answers<Optional<LockInfo>> answers = quorum.askAll(Acquirer.current().threadName(), locks -> locks.find(name));
+        MemberResponses<Optional<LockInfo>> answers =
+                quorum.askAll(Acquirer.current().threadName(), locks -> locks.find(name));
         List<Optional<LockInfo>> given = answers.given();
         if (given.size() < quorum.majority()) {
-            throw Answers.failure(
+            throw MemberResponses.failure(
                     name, "was not found, because only " + given.size() + " members answered", answers.failures());
         }
         return MajorityView.of(given, quorum).map(MajorityView::info);

@@ -111,7 +111,7 @@ final class JointAcquisition {
     private LockHandles combined(Map<Step, LockHandle> acquired) {
         Map<LockRequest, LockHandle> combined = new LinkedHashMap<>();
         acquired.forEach((step, handle) -> combined.merge(step.request(), handle, (first, second) -> {
-            MovingName moving = routes.moving(step.request().name()).orElseThrow();
+            MigratingName moving = routes.moving(step.request().name()).orElseThrow();
             return step.shard().equals(moving.next().name())
                     ? moving.pair(step.request(), first, second)
                     : moving.pair(step.request(), second, first);

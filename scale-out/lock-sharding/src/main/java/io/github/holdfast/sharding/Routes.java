@@ -1,7 +1,7 @@
 package io.github.holdfast.sharding;
 
 import io.github.holdfast.service.LockService;
-import io.github.holdfast.sharding.MovingName.Shard;
+import io.github.holdfast.sharding.MigratingName.Shard;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.HashMap;
@@ -84,7 +84,7 @@ final class Routes {
     }
 
     /** Returns the name with both of its shards if it moves. */
-    Optional<MovingName> moving(String name) {
+    Optional<MigratingName> moving(String name) {
         if (move == null) {
             return Optional.empty();
         }
@@ -92,7 +92,7 @@ final class Routes {
         Shard next = shard(shardOf(name, move.next()));
         return present.equals(next)
                 ? Optional.empty()
-                : Optional.of(new MovingName(name, present, next, move.nextTokensFrom()));
+                : Optional.of(new MigratingName(name, present, next, move.nextTokensFrom()));
     }
 
     private Shard shard(String shard) {

@@ -113,7 +113,7 @@ public final class ShardedLocks implements Locks {
 
     @Override
     public Optional<LockHandle> tryAcquire(LockRequest request) {
-        Optional<MovingName> moving = routes.moving(request.name());
+        Optional<MigratingName> moving = routes.moving(request.name());
         return moving.isPresent()
                 ? moving.get().tryAcquire(request)
                 : serviceFor(request.name()).tryAcquire(request);
@@ -143,20 +143,20 @@ public final class ShardedLocks implements Locks {
     @Override
     public Lock asLock(String name) {
         return routes.moving(name)
-                .map(MovingName::asLock)
+                .map(MigratingName::asLock)
                 .orElseGet(() -> serviceFor(name).asLock(name));
     }
 
     @Override
     public ReadWriteLock asReadWriteLock(String name) {
         return routes.moving(name)
-                .map(MovingName::asReadWriteLock)
+                .map(MigratingName::asReadWriteLock)
                 .orElseGet(() -> serviceFor(name).asReadWriteLock(name));
     }
 
     @Override
     public Optional<LockInfo> find(String name) {
-        Optional<MovingName> moving = routes.moving(name);
+        Optional<MigratingName> moving = routes.moving(name);
         return moving.isPresent() ? moving.get().find() : serviceFor(name).find(name);
     }
 

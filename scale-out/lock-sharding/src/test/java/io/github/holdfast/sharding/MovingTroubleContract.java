@@ -246,7 +246,7 @@ abstract class MovingTroubleContract extends TwoShards {
                 await().atMost(SOON).until(() -> onA.remaining().compareTo(wanted) < 0);
             }
         });
-        try (PairedHandle both = paired(name, onA, slow)) {
+        try (DualHandle both = paired(name, onA, slow)) {
             both.ensureValidFor(wanted);
             assertThat(calls).hasValue(2);
         }
@@ -262,7 +262,7 @@ abstract class MovingTroubleContract extends TwoShards {
                 onB,
                 "ensureValidFor",
                 () -> await().atMost(SOON).until(() -> onA.remaining().compareTo(wanted) < 0));
-        PairedHandle both = paired(name, onA, slow);
+        DualHandle both = paired(name, onA, slow);
         assertThatExceptionOfType(LockLostException.class)
                 .isThrownBy(() -> both.ensureValidFor(wanted))
                 .withMessageContaining("valid only for");
@@ -280,7 +280,7 @@ abstract class MovingTroubleContract extends TwoShards {
                 LockHandle onB = b.locks().acquire(lock(name));
                 LockHandle next = with(name.startsWith("x:") ? onB : onA, method, failing);
                 LockHandle present = name.startsWith("x:") ? onA : onB;
-                PairedHandle both = paired(name, present, next);
+                DualHandle both = paired(name, present, next);
                 assertThatIllegalStateException()
                         .isThrownBy(method.equals("close") ? both::close : both::release)
                         .withMessage("driver");
@@ -299,10 +299,10 @@ abstract class MovingTroubleContract extends TwoShards {
         second.close();
     }
 
-    private PairedHandle paired(String name, LockHandle present, LockHandle next) {
-        MovingName moving = new MovingName(
-                name, new MovingName.Shard("a", a.locks()), new MovingName.Shard("b", b.locks()), Instant.MAX);
-        return new PairedHandle(moving, present, next, present);
+    private DualHandle paired(String name, LockHandle present, LockHandle next) {
+        MigratingName moving = new MigratingName(
+                name, new MigratingName.Shard("a", a.locks()), new MigratingName.Shard("b", b.locks()), Instant.MAX);
+        return new DualHandle(moving, present, next, present);
     }
 
     /** The handle, but this method does something else before. */

@@ -21,9 +21,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Each statement commits by itself, on a connection of its own. Thread-safe.
  */
-final class LockRow {
+final class LiquibaseLockRow {
 
-    private static final Logger LOG = LoggerFactory.getLogger(LockRow.class);
+    private static final Logger LOG = LoggerFactory.getLogger(LiquibaseLockRow.class);
 
     private static final String READ = """
             select l.owner, l.node_id, l.holder, l.fencing_token, l.version,
@@ -91,7 +91,7 @@ final class LockRow {
     private final long leaseMicros;
     private final long sinceMicros;
 
-    LockRow(DataSource dataSource, String name, Duration lease, Duration clockTolerance) {
+    LiquibaseLockRow(DataSource dataSource, String name, Duration lease, Duration clockTolerance) {
         this.statements = new ShortStatements(dataSource);
         this.schema = LockSchema.on(dataSource);
         this.name = name;
@@ -168,7 +168,7 @@ final class LockRow {
     }
 
     private Optional<Seen> read() throws SQLException {
-        return statements.query(READ, LockRow::seen, sinceMicros, sinceMicros, sinceMicros, name);
+        return statements.query(READ, LiquibaseLockRow::seen, sinceMicros, sinceMicros, sinceMicros, name);
     }
 
     /** Creates the row of a free lock. Does nothing if there is one. */

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 
 /** Holds when they are lost, and when the process has no threads left. */
 @Tag("outage")
-class HoldsTest {
+class MemberHoldsTest {
 
     private static final Duration LONG = Duration.ofSeconds(60);
 
@@ -38,7 +38,7 @@ class HoldsTest {
     private final ThreadPoolExecutor threads = new ThreadPoolExecutor(
             0, Integer.MAX_VALUE, 0, TimeUnit.SECONDS, new SynchronousQueue<>(), this::threadOrError);
 
-    private final Holds holds = new Holds();
+    private final MemberHolds holds = new MemberHolds();
     private final Quorum quorum = quorum();
 
     private Quorum quorum() {
@@ -67,7 +67,7 @@ class HoldsTest {
 
     private QuorumHold acquire(String name) throws Exception {
         QuorumHold hold = new QuorumHold(quorum, LockRequest.of(name), Acquirer.current(), holds);
-        Gathering gathering = new Gathering(quorum, hold);
+        MajorityAttempt gathering = new MajorityAttempt(quorum, hold);
         holds.add(hold, gathering);
         gathering.begin();
         assertThat(hold.decision().get(LONG.toSeconds(), TimeUnit.SECONDS)).isTrue();
@@ -125,7 +125,7 @@ class HoldsTest {
         areThreadsUsedUp.set(true);
 
         QuorumHold another = new QuorumHold(quorum, LockRequest.of("another"), Acquirer.current(), holds);
-        Gathering gathering = new Gathering(quorum, another);
+        MajorityAttempt gathering = new MajorityAttempt(quorum, another);
         gathering.begin();
         assertThat(another.decision().get(LONG.toSeconds(), TimeUnit.SECONDS)).isFalse();
         assertThat(gathering.failure(LONG))

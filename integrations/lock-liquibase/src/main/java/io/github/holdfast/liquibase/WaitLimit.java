@@ -1,6 +1,6 @@
 package io.github.holdfast.liquibase;
 
-import io.github.holdfast.liquibase.LockRow.Seen;
+import io.github.holdfast.liquibase.LiquibaseLockRow.Seen;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import liquibase.GlobalConfiguration;
@@ -10,9 +10,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** One wait for the lock: how long it may take, and the pauses between two looks. */
-final class Patience {
+final class WaitLimit {
 
-    private static final Logger LOG = LoggerFactory.getLogger(Patience.class);
+    private static final Logger LOG = LoggerFactory.getLogger(WaitLimit.class);
 
     /** Waits a little longer than until the end of a lease, because of the clock tolerance. */
     private static final Duration AFTER_THE_END = Duration.ofMillis(200);
@@ -27,7 +27,7 @@ final class Patience {
      * @param waitTime null for what Liquibase is configured for
      * @param recheckTime the longest pause; null for what Liquibase is configured for
      */
-    Patience(@Nullable Duration waitTime, @Nullable Duration recheckTime) {
+    WaitLimit(@Nullable Duration waitTime, @Nullable Duration recheckTime) {
         this.waitTime = waitTime != null
                 ? waitTime
                 : Duration.ofMinutes(GlobalConfiguration.CHANGELOGLOCK_WAIT_TIME.getCurrentValue());

@@ -8,7 +8,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
 /** The holds that are neither lost nor given back, and the threads that can re-enter them. Thread-safe. */
-final class Holds {
+final class MemberHolds {
 
     private record Key(Thread thread, String name) {
 
@@ -17,10 +17,10 @@ final class Holds {
         }
     }
 
-    private final Map<QuorumHold, Gathering> open = new ConcurrentHashMap<>();
+    private final Map<QuorumHold, MajorityAttempt> open = new ConcurrentHashMap<>();
     private final Map<Key, QuorumHold> ofThreads = new ConcurrentHashMap<>();
 
-    void add(QuorumHold hold, Gathering gathering) {
+    void add(QuorumHold hold, MajorityAttempt gathering) {
         open.put(hold, gathering);
     }
 
@@ -80,7 +80,7 @@ final class Holds {
 
     /** Asks the members that are missing, where it is time to. */
     void heal() {
-        for (Gathering gathering : open.values()) {
+        for (MajorityAttempt gathering : open.values()) {
             try {
                 gathering.heal();
             } catch (RuntimeException | Error thrown) {

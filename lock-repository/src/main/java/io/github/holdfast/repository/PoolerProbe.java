@@ -1,6 +1,6 @@
 package io.github.holdfast.repository;
 
-import io.github.holdfast.repository.PreparedTrial.Result;
+import io.github.holdfast.repository.PreparedStatementProbe.Result;
 import io.github.holdfast.repository.StoreException.Failure;
 import jakarta.persistence.EntityManagerFactory;
 import jakarta.persistence.PersistenceException;
@@ -21,9 +21,9 @@ import org.slf4j.LoggerFactory;
  * for another connection's statement. That statement may be a ROLLBACK in place of a COMMIT, and the driver would take the answer
  * for that of the COMMIT.
  */
-final class PoolerCheck {
+final class PoolerProbe {
 
-    private static final Logger LOG = LoggerFactory.getLogger(PoolerCheck.class);
+    private static final Logger LOG = LoggerFactory.getLogger(PoolerProbe.class);
 
     /** How many connections to try one after the other. A busy pooler may give the session of one to another client first. */
     private static final int IN_TURN = 4;
@@ -34,9 +34,9 @@ final class PoolerCheck {
 
     private final EntityManagerFactory unit;
     private final @Nullable DataSource pool;
-    private final PreparedTrial trial = new PreparedTrial();
+    private final PreparedStatementProbe trial = new PreparedStatementProbe();
 
-    private PoolerCheck(EntityManagerFactory unit, @Nullable DataSource pool) {
+    private PoolerProbe(EntityManagerFactory unit, @Nullable DataSource pool) {
         this.unit = unit;
         this.pool = pool;
     }
@@ -53,7 +53,7 @@ final class PoolerCheck {
      * @throws PersistenceException if the database failed
      */
     static void on(EntityManagerFactory unit, @Nullable DataSource pool) {
-        new PoolerCheck(unit, pool).run();
+        new PoolerProbe(unit, pool).run();
     }
 
     private void run() {

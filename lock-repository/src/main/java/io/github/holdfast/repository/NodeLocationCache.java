@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * connection. On other databases, this class remembers nothing. PostgreSQL checks the row in next to no time, and its driver does
  * not notice when a connection switches to another schema. Thread-safe.
  */
-final class KnownPlaces {
+final class NodeLocationCache {
 
     /** A limit above any usual number of databases times nodes in a process. Only connections with a URL each could exceed it. */
     private static final int MOST = 1000;
@@ -25,7 +25,7 @@ final class KnownPlaces {
     private record Place(
             String nodeId, String url, @Nullable String catalog) {}
 
-    KnownPlaces(LockDialect dialect) {
+    NodeLocationCache(LockDialect dialect) {
         areRemembered = dialect.knowsPlaces();
     }
 

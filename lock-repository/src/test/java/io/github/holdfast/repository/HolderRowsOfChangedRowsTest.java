@@ -6,9 +6,9 @@ import static io.github.holdfast.test.TestDatabase.MYSQL;
 import com.zaxxer.hikari.HikariConfig;
 import io.github.holdfast.test.OnEachDatabase;
 
-/** {@link PermitRowsTest} where the driver counts the rows that a statement changes, not those that it finds. */
+/** {@link HolderRowsTest} where the driver counts the rows that a statement changes, not those that it finds. */
 @OnEachDatabase({MARIADB, MYSQL})
-class PermitRowsOfChangedRowsTest extends PermitRowsTest {
+class HolderRowsOfChangedRowsTest extends HolderRowsTest {
 
     @Override
     void configure(HikariConfig pool) {

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * row first, so that the grants of one semaphore follow one another. A release and a renewal write only the holder's row.
  * A read locks nothing, except at SERIALIZABLE on MySQL and MariaDB. Thread-safe.
  */
-public interface PermitRows {
+public interface HolderRows {
 
     /**
      * How many versions a grant may be late. A grant does not depend on a particular version of the semaphore's row, but an
@@ -206,7 +206,7 @@ public interface PermitRows {
     Optional<Grant> grant(Claim claim, long version);
 
     /**
-     * Grants a lock to a shared holder, if it is free or shared, available, and not {@linkplain #want wanted}. Three statements; one or
+     * Grants a lock to a shared holder, if it is free or shared, available, and not {@linkplain #reserve wanted}. Three statements; one or
      * two if it grants nothing, and then the row may count as shared without a holder. It waits for another grant of the same lock, and
      * for a transaction that protects the lock.
      *
@@ -230,10 +230,10 @@ public interface PermitRows {
      * Keeps new shared holders out of a lock for some time, because somebody waits for it. Does nothing if it is not shared. One
      * statement.
      */
-    void want(String name, Duration time);
+    void reserve(String name, Duration time);
 
-    /** Ends what {@link #want} has begun. One statement. */
-    void wantNoMore(String name);
+    /** Ends what {@link #reserve} has begun. One statement. */
+    void cancelReservation(String name);
 
     /**
      * Makes a pending grant impossible that was based on this version, or on an earlier one. One statement.

@@ -17,11 +17,11 @@ import org.slf4j.LoggerFactory;
  * A lock that this process holds. One thread renews its lease every third of it, and another one notices its end. If the lease is lost,
  * the connection of the run is aborted. Thread-safe.
  */
-final class HeldLock {
+final class LiquibaseHold {
 
-    private static final Logger LOG = LoggerFactory.getLogger(HeldLock.class);
+    private static final Logger LOG = LoggerFactory.getLogger(LiquibaseHold.class);
 
-    private final LockRow row;
+    private final LiquibaseLockRow row;
     private final String owner;
     private final long token;
     private final WeakReference<Database> database;
@@ -35,7 +35,7 @@ final class HeldLock {
 
     private volatile boolean isLost;
 
-    private HeldLock(LockRow row, String owner, long token, Database database, long sentAt) {
+    private LiquibaseHold(LiquibaseLockRow row, String owner, long token, Database database, long sentAt) {
         this.row = row;
         this.owner = owner;
         this.token = token;
@@ -48,8 +48,8 @@ final class HeldLock {
      *
      * @param sentAt when the grant was sent, by {@link System#nanoTime}
      */
-    static HeldLock keep(LockRow row, String owner, long token, Database database, long sentAt) {
-        HeldLock lock = new HeldLock(row, owner, token, database, sentAt);
+    static LiquibaseHold keep(LiquibaseLockRow row, String owner, long token, Database database, long sentAt) {
+        LiquibaseHold lock = new LiquibaseHold(row, owner, token, database, sentAt);
         start("holdfast-liquibase-lease", lock::renewUntilTheEnd);
         start("holdfast-liquibase-expiry", lock::watchUntilTheEnd);
         return lock;
@@ -58,7 +58,7 @@ final class HeldLock {
     private static void start(String name, Runnable work) {
         Thread thread = new Thread(null, work, name, 0, false);
         thread.setDaemon(true);
-        thread.setContextClassLoader(HeldLock.class.getClassLoader());
+        thread.setContextClassLoader(LiquibaseHold.class.getClassLoader());
         thread.start();
     }
 

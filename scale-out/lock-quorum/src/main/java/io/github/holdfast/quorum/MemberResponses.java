@@ -13,7 +13,7 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /** Collects the answers of members, until there are enough or all have answered. Thread-safe. */
-final class Answers<T> {
+final class MemberResponses<T> {
 
     private final int enough;
     private final int asked;
@@ -21,14 +21,14 @@ final class Answers<T> {
     private final List<T> given = new ArrayList<>();
     private final List<Throwable> failures = new ArrayList<>();
 
-    private Answers(int enough, int asked) {
+    private MemberResponses(int enough, int asked) {
         this.enough = enough;
         this.asked = asked;
     }
 
     /** Collects the results of these futures; that many are enough. */
-    static <T> Answers<T> of(List<CompletableFuture<T>> futures, int enough) {
-        Answers<T> answers = new Answers<>(enough, futures.size());
+    static <T> MemberResponses<T> of(List<CompletableFuture<T>> futures, int enough) {
+        MemberResponses<T> answers = new MemberResponses<>(enough, futures.size());
         for (CompletableFuture<T> future : futures) {
             CompletableFuture<T> unused = future.whenComplete(answers::add);
         }
@@ -50,7 +50,7 @@ final class Answers<T> {
     }
 
     /** Waits for enough answers, for at most this long. An interrupt does not end the wait. */
-    Answers<T> await(Duration atMost) {
+    MemberResponses<T> await(Duration atMost) {
         uninterruptibly(end, atMost);
         return this;
     }

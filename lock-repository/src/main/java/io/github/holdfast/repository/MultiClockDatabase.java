@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * https://docs.yugabyte.com/preview/architecture/query-layer/, https://vitess.io/docs/concepts/vtgate/,
  * https://en.oceanbase.com/docs/common-oceanbase-database-10000000001970964.
  */
-enum ManyClockedDatabase {
+enum MultiClockDatabase {
     COCKROACH_DB("CockroachDB", "Cockroach"),
     OCEAN_BASE("OceanBase", "OceanBase"),
     TIDB("TiDB", "TiDB"),
@@ -26,7 +26,7 @@ enum ManyClockedDatabase {
     /** What only this database has in its version, or in the name of its dialect. */
     private final String mark;
 
-    ManyClockedDatabase(String label, String mark) {
+    MultiClockDatabase(String label, String mark) {
         this.label = label;
         this.mark = mark;
     }
@@ -53,7 +53,7 @@ enum ManyClockedDatabase {
      * @throws UnsupportedDatabaseException with the reason, and what to do
      */
     static void refuse(@Nullable String text) {
-        for (ManyClockedDatabase database : values()) {
+        for (MultiClockDatabase database : values()) {
             if (text != null && text.contains(database.mark)) {
                 throw new UnsupportedDatabaseException("Holdfast does not support " + database.label
                         + ": several of its servers execute statements, each by its own clock,"

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * connections, under names that the driver also uses for other statements. A pooler that tracks prepared statements (PgBouncer
  * since 1.21) renames them.
  */
-final class PreparedTrial {
+final class PreparedStatementProbe {
 
     enum Result {
         /** A session does not know the prepared statement, or confuses it with that of another connection. */

@@ -13,7 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /** Asks the members for a hold: all of them at first, and later those that are missing. Thread-safe. */
-final class Gathering {
+final class MajorityAttempt {
 
     private final Quorum quorum;
     private final QuorumHold hold;
@@ -26,7 +26,7 @@ final class Gathering {
     private Duration pause;
     private long nextHealing;
 
-    Gathering(Quorum quorum, QuorumHold hold) {
+    MajorityAttempt(Quorum quorum, QuorumHold hold) {
         this.quorum = quorum;
         this.hold = hold;
         this.pause = quorum.healingPauses().first();
@@ -106,7 +106,7 @@ final class Gathering {
 
     /** Returns whether a majority can never grant, such as when their services are closed, or their tables are missing. */
     synchronized boolean isFutile() {
-        return failures.stream().filter(Answers::isPermanent).count()
+        return failures.stream().filter(MemberResponses::isPermanent).count()
                 > quorum.members().size() - quorum.majority();
     }
 
@@ -117,7 +117,7 @@ final class Gathering {
         return members - unanswered >= quorum.majority()
                 ? new LockNotAcquiredException(
                         hold.name(), waited, "%d of %d members refused it".formatted(refused, members))
-                : Answers.failure(
+                : MemberResponses.failure(
                         hold.name(),
                         "was not acquired, because only %d of %d members answered"
                                 .formatted(members - unanswered, members),

@@ -10,21 +10,21 @@ import net.javacrumbs.shedlock.core.LockConfiguration;
  * @param inRow the instant until which the row says so
  * @param wanted the instant that the last extension wants; that of the row if there is none
  */
-record AtLeast(long inRow, long wanted) {
+record MinimumHold(long inRow, long wanted) {
 
     /**
      * What the row says after a grant.
      *
      * @param sentAt an instant before the grant, so that the row never says less
      */
-    static AtLeast ofGrant(long sentAt, LockConfiguration configuration) {
+    static MinimumHold ofGrant(long sentAt, LockConfiguration configuration) {
         long until = until(sentAt, configuration);
-        return new AtLeast(until, until);
+        return new MinimumHold(until, until);
     }
 
     /** What an extension wants that was written just now. */
-    AtLeast extended(LockConfiguration extension) {
-        return new AtLeast(inRow, until(System.nanoTime(), extension));
+    MinimumHold extended(LockConfiguration extension) {
+        return new MinimumHold(inRow, until(System.nanoTime(), extension));
     }
 
     private static long until(long from, LockConfiguration configuration) {

@@ -22,9 +22,9 @@ import org.springframework.transaction.TransactionDefinition;
  * same connection again. Pools recognise some errors of broken connections, and none of read-only ones. They do not test a
  * connection that was in use a moment ago. Thread-safe.
  */
-final class UselessConnections {
+final class ConnectionEviction {
 
-    private static final Logger LOG = LoggerFactory.getLogger(UselessConnections.class);
+    private static final Logger LOG = LoggerFactory.getLogger(ConnectionEviction.class);
 
     /**
      * The shortest interval between two evictions of read-only connections. If every new connection is read-only too, it limits
@@ -37,7 +37,7 @@ final class UselessConnections {
     /** By the local clock. Two concurrent threads may each evict a connection. */
     private volatile long lastReadOnlyAt = System.nanoTime() - SHORTEST_INTERVAL.toNanos();
 
-    private UselessConnections(SqlErrors errors, @Nullable DataSource pool) {
+    private ConnectionEviction(SqlErrors errors, @Nullable DataSource pool) {
         this.errors = errors;
         this.pool = pool;
     }
@@ -47,13 +47,13 @@ final class UselessConnections {
      *
      * @param dataSource the pool; null for the application's own source of connections
      */
-    static UselessConnections of(SessionFactoryImplementor factory, @Nullable DataSource dataSource) {
+    static ConnectionEviction of(SessionFactoryImplementor factory, @Nullable DataSource dataSource) {
         SqlErrors errors = SqlErrors.of(KnownDialects.of(factory));
         if (dataSource != null) {
-            return new UselessConnections(errors, dataSource);
+            return new ConnectionEviction(errors, dataSource);
         }
         ConnectionProvider provider = factory.getServiceRegistry().requireService(ConnectionProvider.class);
-        return new UselessConnections(
+        return new ConnectionEviction(
                 errors, provider.isUnwrappableAs(DataSource.class) ? provider.unwrap(DataSource.class) : null);
     }
 
@@ -148,9 +148,9 @@ final class UselessConnections {
 
         private static final long serialVersionUID = 1L;
 
-        private final transient UselessConnections useless;
+        private final transient ConnectionEviction useless;
 
-        Dialect(UselessConnections useless) {
+        Dialect(ConnectionEviction useless) {
             this.useless = useless;
         }
 

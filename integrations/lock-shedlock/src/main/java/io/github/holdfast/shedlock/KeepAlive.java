@@ -6,7 +6,7 @@ import java.time.Duration;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 
 /** What keeps a lock until its unlock. */
-enum Keeping {
+enum KeepAlive {
     BY_LEASE {
         @Override
         LockRequest request(LockRequest base, Durations durations, LockConfiguration configuration) {

@@ -4,9 +4,9 @@ import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.LockRequest;
 
 /** Which requests a quorum can grant, and what it asks its members for. */
-final class Requests {
+final class RequestRules {
 
-    private Requests() {}
+    private RequestRules() {}
 
     /**
      * Checks a request.

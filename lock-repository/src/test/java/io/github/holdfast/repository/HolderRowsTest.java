@@ -7,11 +7,11 @@ import com.zaxxer.hikari.HikariConfig;
 import io.github.holdfast.entity.LockAvailability;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockHolder.State;
-import io.github.holdfast.repository.PermitRows.Claim;
-import io.github.holdfast.repository.PermitRows.HolderSnapshot;
-import io.github.holdfast.repository.PermitRows.LimitChange;
-import io.github.holdfast.repository.PermitRows.Semaphore;
-import io.github.holdfast.repository.PermitRows.Usage;
+import io.github.holdfast.repository.HolderRows.Claim;
+import io.github.holdfast.repository.HolderRows.HolderSnapshot;
+import io.github.holdfast.repository.HolderRows.LimitChange;
+import io.github.holdfast.repository.HolderRows.Semaphore;
+import io.github.holdfast.repository.HolderRows.Usage;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
 import java.time.Duration;
@@ -38,7 +38,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** The permits of a semaphore: never more than its limit, each by its own grant, and free again when the holder is dead. */
 @Tag(OnEachDatabase.EVERYWHERE)
 @OnEachDatabase
-class PermitRowsTest {
+class HolderRowsTest {
 
     private static final Duration LEASE = Duration.ofMinutes(1);
     private static final Duration AT_MOST = Duration.ofSeconds(20);
@@ -67,17 +67,17 @@ class PermitRowsTest {
         database.execute("delete from lock_holder");
     }
 
-    private <T> T call(Function<PermitRows, T> work) {
+    private <T> T call(Function<HolderRows, T> work) {
         return call(application, work);
     }
 
-    private static <T> T call(TestApplication application, Function<PermitRows, T> work) {
+    private static <T> T call(TestApplication application, Function<HolderRows, T> work) {
         return application
                 .store()
                 .inTransaction(AT_MOST, () -> work.apply(application.store().permits()));
     }
 
-    private boolean does(Predicate<PermitRows> write) {
+    private boolean does(Predicate<HolderRows> write) {
         return call(write::test);
     }
 
@@ -424,7 +424,7 @@ class PermitRowsTest {
     }
 
     private static <T> T untilDecided(
-            AtomicInteger conflicts, TestApplication application, Function<PermitRows, T> work) {
+            AtomicInteger conflicts, TestApplication application, Function<HolderRows, T> work) {
         while (true) {
             try {
                 return call(application, work);
@@ -544,7 +544,7 @@ class PermitRowsTest {
         return call(permits -> permits.share(claim, version));
     }
 
-    private void write(Consumer<PermitRows> work) {
+    private void write(Consumer<HolderRows> work) {
         Boolean unused = call(permits -> {
             work.accept(permits);
             return true;
@@ -576,16 +576,19 @@ class PermitRowsTest {
     @Test
     void nobodySharesALockThatIsWanted() {
         application.create(NAME);
-        write(permits -> permits.want(NAME, LEASE));
-        assertThat(application.read(NAME).row().isWanted(Instant.EPOCH))
+        write(permits -> permits.reserve(NAME, LEASE));
+        assertThat(application.read(NAME).row().isReserved(Instant.EPOCH))
                 .as("a free lock")
                 .isFalse();
         assertThat(share("one")).isPresent();
-        write(permits -> permits.want(NAME, LEASE));
-        assertThat(application.read(NAME).row().isWanted(application.read(NAME).dbNow()))
+        write(permits -> permits.reserve(NAME, LEASE));
+        assertThat(application
+                        .read(NAME)
+                        .row()
+                        .isReserved(application.read(NAME).dbNow()))
                 .isTrue();
         assertThat(share("two")).isEmpty();
-        write(permits -> permits.wantNoMore(NAME));
+        write(permits -> permits.cancelReservation(NAME));
         assertThat(share("three")).isPresent();
     }
 

@@ -13,9 +13,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /** The handles of one lock on two shards, as one handle. It is held as long as both are. Thread-safe. */
-final class PairedHandle implements LockHandle {
+final class DualHandle implements LockHandle {
 
-    private final MovingName moving;
+    private final MigratingName moving;
     private final LockHandle present;
     private final LockHandle next;
     private final LockHandle ofToken;
@@ -28,7 +28,7 @@ final class PairedHandle implements LockHandle {
      * @param next the handle on the next shard
      * @param ofToken that of the two whose token counts
      */
-    PairedHandle(MovingName moving, LockHandle present, LockHandle next, LockHandle ofToken) {
+    DualHandle(MigratingName moving, LockHandle present, LockHandle next, LockHandle ofToken) {
         this.moving = moving;
         this.present = present;
         this.next = next;
@@ -182,6 +182,6 @@ final class PairedHandle implements LockHandle {
 
     @Override
     public String toString() {
-        return "PairedHandle" + both;
+        return "DualHandle" + both;
     }
 }

@@ -22,7 +22,7 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  * @param next the shard that the new rule names
  * @param nextTokensFrom from when on the tokens are those of the next shard, by the clock of its database
  */
-record MovingName(String name, Shard present, Shard next, Instant nextTokensFrom) {
+record MigratingName(String name, Shard present, Shard next, Instant nextTokensFrom) {
 
     /** A shard and its service. */
     record Shard(String name, LockService service) {}
@@ -96,7 +96,7 @@ record MovingName(String name, Shard present, Shard next, Instant nextTokensFrom
      */
     LockHandle pair(LockRequest request, LockHandle ofPresent, LockHandle ofNext) {
         if (request.isRowLock()) {
-            return new PairedHandle(this, ofPresent, ofNext, ofPresent);
+            return new DualHandle(this, ofPresent, ofNext, ofPresent);
         }
         // The lease of the first ran during the wait for the second.
         return pair(ofPresent, ofNext, request.lease().orElse(Duration.ZERO).dividedBy(2));
@@ -111,7 +111,7 @@ record MovingName(String name, Shard present, Shard next, Instant nextTokensFrom
         } else {
             Handles.ensureValidFor(both, validFor);
         }
-        return new PairedHandle(this, ofPresent, ofNext, isTokenOfNext(ofNext.fencingToken()) ? ofNext : ofPresent);
+        return new DualHandle(this, ofPresent, ofNext, isTokenOfNext(ofNext.fencingToken()) ? ofNext : ofPresent);
     }
 
     /**

@@ -11,12 +11,12 @@ import java.util.Optional;
 import java.util.UUID;
 
 /** The rows of semaphores in the current transaction, by the queries of {@link PermitRepository}. Thread-safe. */
-final class JpaPermitRows implements PermitRows {
+final class JpaHolderRows implements HolderRows {
 
     private final PermitRepository queries;
     private final LockAuditRepository audits;
 
-    JpaPermitRows(PermitRepository queries, LockAuditRepository audits) {
+    JpaHolderRows(PermitRepository queries, LockAuditRepository audits) {
         this.queries = queries;
         this.audits = audits;
     }
@@ -110,13 +110,13 @@ final class JpaPermitRows implements PermitRows {
     }
 
     @Override
-    public void want(String name, Duration time) {
-        queries.want(name, Micros.of(time));
+    public void reserve(String name, Duration time) {
+        queries.reserve(name, Micros.of(time));
     }
 
     @Override
-    public void wantNoMore(String name) {
-        queries.want(name, null);
+    public void cancelReservation(String name) {
+        queries.reserve(name, null);
     }
 
     @Override
