@@ -33,11 +33,11 @@ final class BoxOffice implements AutoCloseable {
     /**
      * Sells a seat. Nobody sees the end of an {@code EntityTransaction}, so the check before its commit is called here.
      *
-     * @throws LockNotAcquiredException if others sold seats for two seconds
+     * @throws LockNotAcquiredException if others sold seats for longer than {@code atMost}
      * @throws io.github.holdfast.lock.LockLostException if the lock was lost meanwhile; nothing is sold then
      */
-    void sellSeat(String concert, Runnable meanwhile) throws InterruptedException {
-        LockRequest request = LockRequest.of("concert:" + concert).waitAtMost(Duration.ofSeconds(2));
+    void sellSeat(String concert, Duration atMost, Runnable meanwhile) throws InterruptedException {
+        LockRequest request = LockRequest.of("concert:" + concert).waitAtMost(atMost);
         try (LockHandle lock = locks.acquire(request)) {
             unit.runInTransaction(em -> {
                 em.find(Concert.class, concert).sellOne();

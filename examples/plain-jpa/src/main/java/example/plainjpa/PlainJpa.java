@@ -5,6 +5,7 @@ import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.repository.LockSchema;
+import java.time.Duration;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -14,6 +15,7 @@ import org.h2.jdbcx.JdbcDataSource;
 public final class PlainJpa {
 
     private static final String CONCERT = "Winterreise";
+    private static final Duration LONG = Duration.ofMinutes(1);
     private static final LockRequest LOCK = LockRequest.of("concert:" + CONCERT);
 
     private PlainJpa() {}
@@ -60,7 +62,7 @@ public final class PlainJpa {
                 () -> {
                     try {
                         for (int sold = 0; sold < 10; sold++) {
-                            office.sellSeat(CONCERT, () -> {});
+                            office.sellSeat(CONCERT, LONG, () -> {});
                         }
                     } catch (InterruptedException stopped) {
                         throw new CompletionException(stopped);
@@ -73,7 +75,7 @@ public final class PlainJpa {
 
     private static String refusal(BoxOffice first, BoxOffice second) throws InterruptedException {
         try (LockHandle lock = first.locks().acquire(LOCK)) {
-            second.sellSeat(CONCERT, () -> {});
+            second.sellSeat(CONCERT, Duration.ofSeconds(2), () -> {});
             return "nothing: it got in";
         } catch (LockNotAcquiredException refused) {
             return String.valueOf(refused.getMessage());
@@ -88,6 +90,7 @@ public final class PlainJpa {
         try {
             first.sellSeat(
                     "Schwanengesang",
+                    LONG,
                     () -> second.locks().admin().forceRelease("concert:Schwanengesang", "the example wants it"));
             return "nothing: it was sold";
         } catch (LockLostException lost) {
