@@ -58,6 +58,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.dao.DataIntegrityViolationException;
@@ -427,16 +428,27 @@ class TransactionTest {
      * locked the row.
      */
     @ParameterizedTest
-    @ValueSource(booleans = {true, false})
-    void afterAFailedCommitInsideTheNextOneIsRefusedOnlyIfTheDatabaseDidNotAnswer(boolean isAnswered) throws Exception {
-        assumeFalse(
-                List.of(TestDatabase.H2_MEMORY, TestDatabase.H2_TCP).contains(database.kind()),
-                "guard() locks the row exclusively");
+    @CsvSource({
+        "DELAYED_ACQUISITION_AND_HOLD, true",
+        "DELAYED_ACQUISITION_AND_HOLD, false",
+        "DELAYED_ACQUISITION_AND_RELEASE_AFTER_TRANSACTION, true",
+        "DELAYED_ACQUISITION_AND_RELEASE_AFTER_TRANSACTION, false"
+    })
+    void afterAFailedCommitInsideTheNextOneIsRefusedOnlyIfTheDatabaseDidNotAnswer(String handling, boolean isAnswered)
+            throws Exception {
+        assumeFalse(database.kind().isH2(), "guard() locks the row exclusively");
         FaultyDataSource faults = new FaultyDataSource(database.dataSource());
         AtomicBoolean isRefused = new AtomicBoolean();
-        EntityManagerFactory unit = services.unit(services.patientPoolOver(refusing(faults, isRefused)));
+        EntityManagerFactory unit = services.unit(
+                services.patientPoolOver(refusing(faults, isRefused)),
+                Map.of(AvailableSettings.CONNECTION_HANDLING, handling));
         JpaTransactionManager manager = new JpaTransactionManager(unit);
-        LockService service = services.build(unit, builder -> builder.transactionManager(manager));
+        // Without other statements and commits in between.
+        LockService service = services.build(
+                unit,
+                builder -> builder.transactionManager(manager)
+                        .nodeLease(Duration.ofHours(1))
+                        .withoutHousekeeping());
         TransactionTemplate inner =
                 new TransactionTemplate(manager, transaction(TransactionDefinition.PROPAGATION_REQUIRES_NEW));
         Consumer<TransactionStatus> write =
@@ -550,6 +562,18 @@ class TransactionTest {
             return null;
         }));
         assertThat(written()).isEqualTo(1);
+    }
+
+    @Test
+    void aNestedAcquisitionProlongsTheLeaseWhereNoCommitIsChecked() throws Exception {
+        LockHandle outer = mine.acquire(REQUEST.lease(ofSeconds(60)));
+        new TransactionTemplate(new DataSourceTransactionManager(pool))
+                .executeWithoutResult(status -> sneakily(() -> {
+                    mine.acquire(REQUEST.lease(ofMinutes(10))).close();
+                    return null;
+                }));
+        assertThat(outer.remaining()).isGreaterThan(ofMinutes(5));
+        outer.close();
     }
 
     @Test

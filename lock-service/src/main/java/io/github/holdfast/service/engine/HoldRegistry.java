@@ -30,7 +30,7 @@ final class HoldRegistry {
         /** Stops threads from joining this grant, because a hold of it is lost. */
         void close(Grant grant);
 
-        /** Forgets grants that are lost, because nobody may release their holds any more. */
+        /** Forgets grants that are lost: the handles of their holds may be garbage. */
         void removeLost();
     }
 
@@ -292,6 +292,15 @@ final class HoldRegistry {
     /** Returns the holds that are not lost and can still be released. */
     Stream<LeaseHold> left() {
         return holds.stream().filter(hold -> !hold.isLost() && !hold.isForgotten());
+    }
+
+    /**
+     * Checks that the calling thread may still acquire locks.
+     *
+     * @throws IllegalStateException if the service is closed, or if it is closing and the thread holds no lock
+     */
+    void checkAccepting() {
+        phase.checkAccepting();
     }
 
     /** Closes the service: refuses further holds, and returns the existing ones. */

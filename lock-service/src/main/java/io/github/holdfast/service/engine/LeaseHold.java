@@ -266,8 +266,7 @@ final class LeaseHold implements GuardedHold.Granted {
             }
             holdTransactions.fence(inner);
             int inMemory = handlesInMemory;
-            // The transaction may have been suspended when the lock was acquired.
-            transactions.join(this);
+            transactions.joinIfChecked(this);
             if (transactions.isUnder(this)) {
                 handlesInMemory = inMemory + 1;
                 return true;
@@ -450,6 +449,7 @@ final class LeaseHold implements GuardedHold.Granted {
     }
 
     private static LockHandle refuseDowngrade(LeaseHold hold, HoldHandle handle) {
+        hold.holds.checkAccepting();
         throw hold.isLost() ? hold.lossException() : hold.cannotBeDowngraded("it is not held exclusively");
     }
 

@@ -149,6 +149,16 @@ final class TransactionGuard implements TransactionExecutionListener {
         }
     }
 
+    /**
+     * As {@link #join}, before a nested acquisition writes its count, if that write would make the transaction's commit fail. The
+     * transaction may have been suspended when the lock was acquired.
+     */
+    void joinIfChecked(Granted hold) {
+        if (hold.requiresFence() && isInGuardedTransaction()) {
+            scopeOrForeign().add(hold);
+        }
+    }
+
     /** As {@link #join}, at the start of a release. Only the acquiring thread's transaction joins. */
     void joinForRelease(Granted hold) {
         if (isInTransaction() && hold.acquiredBy() == Thread.currentThread()) {
@@ -341,7 +351,7 @@ final class TransactionGuard implements TransactionExecutionListener {
         return TransactionSynchronizationManager.getSynchronizations().stream()
                 .filter(TransactionScope.class::isInstance)
                 .map(TransactionScope.class::cast)
-                .filter(scope -> scope.isOf(guard))
+                .filter(scope -> scope.isOf(this))
                 .findFirst();
     }
 
@@ -354,7 +364,7 @@ final class TransactionGuard implements TransactionExecutionListener {
     }
 
     private TransactionScope begin(TransactionScope.Kind kind) {
-        TransactionScope scope = new TransactionScope(guard, kind);
+        TransactionScope scope = new TransactionScope(this, guard, kind);
         TransactionSynchronizationManager.registerSynchronization(scope);
         return scope;
     }

@@ -37,6 +37,7 @@ final class TransactionScope implements TransactionSynchronization {
         }
     }
 
+    private final Object owner;
     private final CommitGuard guard;
     private final Kind kind;
     private final Set<Granted> holds = new LinkedHashSet<>();
@@ -50,7 +51,9 @@ final class TransactionScope implements TransactionSynchronization {
     /** The grants that its thread was still releasing when it began. */
     private Set<Grant> seen = Set.of();
 
-    TransactionScope(CommitGuard guard, Kind kind) {
+    /** @param owner the service's guard of transactions: a service that was closed and opened again has had two */
+    TransactionScope(Object owner, CommitGuard guard, Kind kind) {
+        this.owner = owner;
         this.guard = guard;
         this.kind = kind;
     }
@@ -72,9 +75,8 @@ final class TransactionScope implements TransactionSynchronization {
         return seen;
     }
 
-    /** Whether it belongs to the service of this guard. Several services may share a manager. */
-    boolean isOf(CommitGuard other) {
-        return guard == other;
+    boolean isOf(Object transactions) {
+        return owner == transactions;
     }
 
     boolean isGuarded() {
@@ -149,9 +151,11 @@ final class TransactionScope implements TransactionSynchronization {
 
     @Override
     public void afterCompletion(int status) {
+        // Even if the status is a rollback: managers report a failed commit as rolled back.
+        Set<Granted> failed = status == STATUS_COMMITTED ? Set.of() : checked;
+        boolean isAnswered = failed.stream().anyMatch(this::isLockedOutside) && guard.isCommitAnswered();
         for (Granted hold : holds) {
-            // Even if the status is a rollback: managers report a failed commit as rolled back.
-            if (status != STATUS_COMMITTED && checked.contains(hold) && mayStillCommit(hold)) {
+            if (failed.contains(hold) && !(isAnswered && isLockedOutside(hold))) {
                 hold.holdTransactions().undecided();
             }
             hold.completed(this, status == STATUS_COMMITTED && checked.contains(hold));
@@ -160,10 +164,10 @@ final class TransactionScope implements TransactionSynchronization {
     }
 
     /**
-     * Whether the failed commit may have had no answer. The next transaction finds that out by a write of the hold's row. Only where that
-     * would wait for a transaction of its own thread, which has locked the row with {@code guard()}, the connection says it.
+     * Whether another transaction of this thread has locked the hold's row with {@code guard()}. The next transaction finds out by a write of
+     * the row whether a failed commit may still happen. That write would wait for its own thread, so the connection must say it.
      */
-    private boolean mayStillCommit(Granted hold) {
-        return !hold.holdTransactions().isLockedOutside(this) || !guard.isCommitAnswered();
+    private boolean isLockedOutside(Granted hold) {
+        return hold.holdTransactions().isLockedOutside(this);
     }
 }

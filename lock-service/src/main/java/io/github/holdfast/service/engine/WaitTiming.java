@@ -9,7 +9,7 @@ final class WaitTiming {
     static final Duration POLL_PERIOD = Duration.ofSeconds(1);
 
     /**
-     * How long a waiter relies on {@link WaiterPoller}. The poller does not notice that somebody deleted the lock's row, which
+     * How long a waiter relies on {@link WaiterPoller}. The poller does not notice that the lock's row was deleted, which
      * makes the lock free too.
      */
     static final Duration LONGEST_PAUSE = Duration.ofMinutes(1);

@@ -18,7 +18,7 @@ final class Waiter implements AutoCloseable {
     /** Most waiters that are woken acquire the lock at once, or after one that was faster. */
     private static final int MOST_IN_VAIN = 3;
 
-    /** What a waiter asks of those who wake it. */
+    /** What announces and wakes waiters. */
     interface Announcer {
 
         /**

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** Threads that add, remove and look at holds at the same time, in all orders of their steps. */
-@Interleavings.OnRequest
+@Interleavings.Nightly
 class HoldRegistryInterleavingTest {
 
     private static final String NAME = "order";

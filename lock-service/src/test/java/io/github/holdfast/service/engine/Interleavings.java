@@ -38,7 +38,7 @@ final class Interleavings {
     @Retention(RetentionPolicy.RUNTIME)
     @Target(ElementType.TYPE)
     @Tag("nightly")
-    @interface OnRequest {}
+    @interface Nightly {}
 
     private Interleavings() {}
 

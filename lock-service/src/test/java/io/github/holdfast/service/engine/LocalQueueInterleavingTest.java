@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** Threads that come, wait, give up and leave at the same time, in all orders of their steps. */
-@Interleavings.OnRequest
+@Interleavings.Nightly
 class LocalQueueInterleavingTest {
 
     private static final String NAME = "order";
