@@ -232,7 +232,7 @@ final class InterceptionCheck
         String annotation = annotated.annotation();
         Object bean = layers.get(0);
         if (!isProxy) {
-            throw new IllegalStateException("its " + annotation + " methods, such as " + LockedMethod.describe(method)
+            throw new IllegalStateException("its " + annotation + " methods, such as " + MethodChecks.describe(method)
                     + ", would run without " + annotated.protection()
                     + ", because Spring's proxy does not wrap the bean. If a"
                     + " BeanPostProcessor or an advisor needs the bean, Spring created it too early: move the methods"
@@ -251,7 +251,7 @@ final class InterceptionCheck
         } else {
             return;
         }
-        throw new IllegalStateException(annotation + " cannot be used on " + LockedMethod.describe(method)
+        throw new IllegalStateException(annotation + " cannot be used on " + MethodChecks.describe(method)
                 + ", which would run without " + annotated.protection() + ": " + why);
     }
 }

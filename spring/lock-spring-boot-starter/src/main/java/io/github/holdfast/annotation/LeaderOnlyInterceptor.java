@@ -68,7 +68,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor, SmartInitializin
             return new Rule(specific, site.resolved(annotation.value()), Contention.nothing(specific));
         } catch (IllegalArgumentException wrong) {
             throw new IllegalStateException(
-                    "@LeaderOnly cannot be used on " + LockedMethod.describe(specific) + ": " + wrong.getMessage(),
+                    "@LeaderOnly cannot be used on " + MethodChecks.describe(specific) + ": " + wrong.getMessage(),
                     wrong);
         }
     }
@@ -84,7 +84,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor, SmartInitializin
     }
 
     private static LockAnnotationException missing(Rule rule) {
-        return new LockAnnotationException("@LeaderOnly cannot be used on " + LockedMethod.describe(rule.method())
+        return new LockAnnotationException("@LeaderOnly cannot be used on " + MethodChecks.describe(rule.method())
                 + ": there is no election '" + rule.election() + "'. Declare a bean of type ElectionRequest with this"
                 + " name. With Spring Boot, holdfast.enabled=false removes all elections");
     }

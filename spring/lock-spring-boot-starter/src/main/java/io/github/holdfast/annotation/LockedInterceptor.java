@@ -62,7 +62,7 @@ final class LockedInterceptor implements MethodInterceptor {
         }
         Thread.currentThread().interrupt();
         return new IllegalStateException(
-                LockedMethod.describe(method.method()) + " did not run: the thread was interrupted while it waited for "
+                MethodChecks.describe(method.method()) + " did not run: the thread was interrupted while it waited for "
                         + waitedFor.names(),
                 interrupted);
     }

@@ -6,7 +6,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.BiFunction;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
@@ -14,7 +13,6 @@ import org.springframework.context.expression.BeanFactoryResolver;
 import org.springframework.context.expression.MethodBasedEvaluationContext;
 import org.springframework.core.DefaultParameterNameDiscoverer;
 import org.springframework.core.ParameterNameDiscoverer;
-import org.springframework.util.ClassUtils;
 
 /** A method with what its annotations require before it runs. Immutable. */
 final class LockedMethod {
@@ -30,13 +28,6 @@ final class LockedMethod {
         this.requirements = requirements;
         this.beans = beans;
     }
-
-    /** The value of {@code #root} in an expression. */
-    record Root(
-            Method method,
-            List<@Nullable Object> args,
-            @Nullable Object target,
-            Class<?> targetClass) {}
 
     /**
      * Reads and checks the annotations of a method.
@@ -68,7 +59,9 @@ final class LockedMethod {
             return Optional.of(reader.apply(annotations, site));
         } catch (IllegalArgumentException wrong) {
             throw new IllegalStateException(
-                    annotation + " cannot be used on " + describe(site.method()) + ": " + wrong.getMessage(), wrong);
+                    annotation + " cannot be used on " + MethodChecks.describe(site.method()) + ": "
+                            + wrong.getMessage(),
+                    wrong);
         }
     }
 
@@ -80,17 +73,11 @@ final class LockedMethod {
                 .flatMap(requirement -> requirement.specs().stream())
                 .anyMatch(spec -> semaphore.equals(Optional.of(spec.name().template())));
         if (isNameOfLock) {
-            throw new IllegalStateException("@Limited cannot be used on " + describe(method) + ": its name '"
+            throw new IllegalStateException("@Limited cannot be used on " + MethodChecks.describe(method)
+                    + ": its name '"
                     + semaphore.get() + "' is also that of its @Locked, and a name is that of a lock or of a semaphore:"
                     + " choose another");
         }
-    }
-
-    static String describe(Method method) {
-        return ClassUtils.getQualifiedMethodName(method)
-                + Arrays.stream(method.getParameterTypes())
-                        .map(Class::getSimpleName)
-                        .collect(Collectors.joining(", ", "(", ")"));
     }
 
     /** Returns the method as the bean declares it. */
@@ -105,7 +92,7 @@ final class LockedMethod {
      */
     List<Requirement.Acquisition> acquisitions(
             @Nullable Object target, Class<?> targetClass, @Nullable Object[] arguments) {
-        Root root = new Root(method, Arrays.asList(arguments), target, targetClass);
+        NameProperties.Root root = new NameProperties.Root(method, Arrays.asList(arguments), target, targetClass);
         MethodBasedEvaluationContext call = new MethodBasedEvaluationContext(root, method, arguments, PARAMETER_NAMES);
         call.setBeanResolver(beans);
         return requirements.stream()
@@ -118,7 +105,8 @@ final class LockedMethod {
             return requirement.of(call);
         } catch (IllegalArgumentException wrong) {
             throw new IllegalArgumentException(
-                    "The " + requirement.what() + " of " + describe(method) + " has no name: " + wrong.getMessage(),
+                    "The " + requirement.what() + " of " + MethodChecks.describe(method) + " has no name: "
+                            + wrong.getMessage(),
                     wrong);
         }
     }

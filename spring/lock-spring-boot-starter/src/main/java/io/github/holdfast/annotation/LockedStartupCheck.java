@@ -74,7 +74,7 @@ final class LockedStartupCheck implements SmartInitializingSingleton {
         try {
             LockedMethod read = methods.get(method, type);
             if (Modifier.isFinal(read.method().getModifiers()) && !isCalledThroughInterface(name, method, type)) {
-                throw new IllegalStateException(annotation + " cannot be used on " + LockedMethod.describe(method)
+                throw new IllegalStateException(annotation + " cannot be used on " + MethodChecks.describe(method)
                         + ": it is final, so Spring's proxy cannot intercept its calls: make it overridable");
             }
         } catch (IllegalStateException wrong) {

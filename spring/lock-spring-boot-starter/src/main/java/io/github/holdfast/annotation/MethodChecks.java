@@ -2,11 +2,13 @@ package io.github.holdfast.annotation;
 
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.util.Arrays;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.core.KotlinDetector;
@@ -15,6 +17,7 @@ import org.springframework.core.ResolvableType;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.scheduling.annotation.Async;
+import org.springframework.util.ClassUtils;
 
 /** Checks which methods can run under a lock or permits. */
 final class MethodChecks {
@@ -23,6 +26,14 @@ final class MethodChecks {
             Set.of("jakarta.annotation.PostConstruct", "jakarta.annotation.PreDestroy");
 
     private MethodChecks() {}
+
+    /** The method with its class and the types of its parameters, for messages. */
+    static String describe(Method method) {
+        return ClassUtils.getQualifiedMethodName(method)
+                + Arrays.stream(method.getParameterTypes())
+                        .map(Class::getSimpleName)
+                        .collect(Collectors.joining(", ", "(", ")"));
+    }
 
     /**
      * Checks that what the method holds would last until its work is done, and that a proxy can intercept its calls.
@@ -107,7 +118,7 @@ final class MethodChecks {
      */
     static void checkReturned(Method method, @Nullable Object result) {
         DeferredWork.in(result).ifPresent(work -> {
-            throw new IllegalStateException(LockedMethod.describe(method) + " has returned work (" + work.getTypeName()
+            throw new IllegalStateException(describe(method) + " has returned work (" + work.getTypeName()
                     + ") that would be done when nothing is held any more. Do the work in the method");
         });
     }

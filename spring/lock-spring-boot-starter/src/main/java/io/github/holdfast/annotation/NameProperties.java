@@ -31,6 +31,13 @@ import org.springframework.util.ClassUtils;
  */
 final class NameProperties {
 
+    /** The value of {@code #root} in an expression. */
+    record Root(
+            Method method,
+            List<@Nullable Object> args,
+            @Nullable Object target,
+            Class<?> targetClass) {}
+
     /** Nodes whose children are evaluated with another root, or are no expressions. */
     private static final List<Class<? extends SpelNode>> OPAQUE = List.of(
             Selection.class,
@@ -49,7 +56,7 @@ final class NameProperties {
 
     static NameProperties of(Method method, @Nullable String @Nullable [] names) {
         Map<String, Class<?>> variables = new HashMap<>();
-        variables.put("root", LockedMethod.Root.class);
+        variables.put("root", Root.class);
         variables.put("this", Object.class);
         for (int i = 0; i < method.getParameterCount(); i++) {
             Class<?> type = ClassUtils.resolvePrimitiveIfNecessary(method.getParameterTypes()[i]);
@@ -77,7 +84,7 @@ final class NameProperties {
         if (node instanceof CompoundExpression) {
             checkChain(node);
         } else if (node instanceof PropertyOrFieldReference property) {
-            Class<?> unused = read(LockedMethod.Root.class, property);
+            Class<?> unused = read(Root.class, property);
         } else if (OPAQUE.stream().noneMatch(opaque -> opaque.isInstance(node))) {
             checkChildren(node);
         }
@@ -109,7 +116,7 @@ final class NameProperties {
             return variables.getOrDefault(node.toStringAST().substring(1), Object.class);
         }
         if (node instanceof PropertyOrFieldReference property) {
-            return read(LockedMethod.Root.class, property);
+            return read(Root.class, property);
         }
         check(node);
         return Object.class;
@@ -127,7 +134,7 @@ final class NameProperties {
         List<Class<?>> found = Stream.concat(getters, fields).distinct().toList();
         if (found.isEmpty() && showsAll(type)) {
             throw new IllegalArgumentException(
-                    type == LockedMethod.Root.class && variables.containsKey(name)
+                    type == Root.class && variables.containsKey(name)
                             ? "'" + name + "' is not the parameter: write '#" + name + "'"
                             : "there is no property '" + name + "' in " + type.getTypeName());
         }

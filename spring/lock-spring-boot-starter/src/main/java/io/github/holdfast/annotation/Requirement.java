@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.expression.EvaluationContext;
 
 /** What the annotations of one type require before a method runs: locks or permits. Immutable. */
-sealed interface Requirement permits LockRequirement, PermitRequirement {
+interface Requirement {
 
     /** Returns what the names are names of, for messages. */
     String what();

@@ -152,7 +152,7 @@ class LockNameTest {
 
     private static String name(String template, @Nullable Order order, int parcel) throws Exception {
         Object[] arguments = {order, parcel};
-        var root = new LockedMethod.Root(ship(), Arrays.asList(arguments), "shop", Orders.class);
+        var root = new NameProperties.Root(ship(), Arrays.asList(arguments), "shop", Orders.class);
         return LockName.parsed(template, ship(), PARAMETER_NAMES)
                 .of(new MethodBasedEvaluationContext(root, ship(), arguments, PARAMETER_NAMES));
     }
