@@ -22,6 +22,9 @@ import java.util.function.Function;
  */
 record Quorum(List<Member> members, Duration timeout, HealingPauses healingPauses, ExecutorService threads) {
 
+    /** The least number of members. */
+    static final int FEWEST = 3;
+
     private static final Duration SHORTEST_ATTEMPT = Duration.ofMillis(100);
 
     /** How many members are more than half of them. */

@@ -11,9 +11,6 @@ import java.util.Set;
 /** Builds {@link QuorumLocks}. Not thread-safe. */
 public final class QuorumLocksBuilder {
 
-    /** The least number of members. */
-    static final int FEWEST = 3;
-
     private final List<LockService> members;
     private Duration memberTimeout = Duration.ofSeconds(1);
     private HealingPauses healingPauses = HealingPauses.DEFAULT;
@@ -22,9 +19,9 @@ public final class QuorumLocksBuilder {
         this.members = List.copyOf(members);
         Set<LockService> different = Collections.newSetFromMap(new IdentityHashMap<>());
         different.addAll(members);
-        if (members.size() < FEWEST || members.size() % 2 == 0 || different.size() < members.size()) {
-            throw new IllegalArgumentException("A quorum needs an odd number of different services, at least " + FEWEST
-                    + ", not " + members.size() + " of which " + different.size() + " are different");
+        if (members.size() < Quorum.FEWEST || members.size() % 2 == 0 || different.size() < members.size()) {
+            throw new IllegalArgumentException("A quorum needs an odd number of different services, at least "
+                    + Quorum.FEWEST + ", not " + members.size() + " of which " + different.size() + " are different");
         }
     }
 

@@ -63,10 +63,8 @@ public final class QuorumToken {
      */
     public static QuorumToken parse(String text) {
         String[] parts = text.split(SEPARATOR, -1);
-        if (parts.length < QuorumLocksBuilder.FEWEST || parts.length % 2 == 0) {
-            throw notOne(
-                    text,
-                    "it has " + parts.length + " parts, not an odd number of at least " + QuorumLocksBuilder.FEWEST);
+        if (parts.length < Quorum.FEWEST || parts.length % 2 == 0) {
+            throw notOne(text, "it has " + parts.length + " parts, not an odd number of at least " + Quorum.FEWEST);
         }
         long[] ofMembers =
                 Arrays.stream(parts).mapToLong(part -> number(part, text)).toArray();
