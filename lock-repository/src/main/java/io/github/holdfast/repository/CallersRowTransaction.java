@@ -11,7 +11,7 @@ import org.hibernate.Session;
  * A transaction that the caller began and ends. It bypasses the caller's persistence context, because that may contain older
  * versions of the rows.
  */
-final class CallersRowTransaction implements LockStore.RowTransaction {
+final class CallersRowTransaction implements RowTransaction {
 
     private final LockStore store;
     private final EntityManager callers;

@@ -1,7 +1,6 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockStore.LockSearch;
 import io.github.holdfast.repository.LockTables.LockSnapshot;
 import jakarta.persistence.QueryHint;
 import java.util.List;

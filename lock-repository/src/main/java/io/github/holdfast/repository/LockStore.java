@@ -2,10 +2,8 @@ package io.github.holdfast.repository;
 
 import static org.hibernate.jpa.SpecHints.HINT_SPEC_LOCK_TIMEOUT;
 
-import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockTables.LockRows;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.repository.LockTables.NodeRows;
 import io.github.holdfast.repository.LockTables.RunRows;
 import io.github.holdfast.repository.LockTables.TransactionalLockRows;
@@ -15,8 +13,6 @@ import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import jakarta.persistence.PersistenceException;
 import java.time.Duration;
-import java.time.Instant;
-import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -311,47 +307,6 @@ public final class LockStore implements AutoCloseable {
     }
 
     /**
-     * A transaction that locks rows of locks with {@code select … for update} until it ends. Use it from one thread at a time.
-     */
-    public interface RowTransaction extends AutoCloseable {
-
-        /**
-         * Locks a row, and waits in the database for any transaction that has the row locked. One statement. The row then
-         * stays unchanged until the transaction ends.
-         *
-         * @param atMost how long to wait, rounded up to whole seconds
-         * @return empty if the lock has no row
-         * @throws StoreException if another transaction keeps the row locked for that long
-         *     ({@link StoreException.Failure#BUSY}), or the database failed; some databases then continue the transaction,
-         *     others do not
-         */
-        Optional<LockEntity> lock(String name, Duration atMost);
-
-        /**
-         * Locks a row unless another transaction has it locked. One statement. It never waits, and the transaction stays
-         * usable on every database.
-         *
-         * @return empty if another transaction has the row locked, or the lock has no row
-         * @throws StoreException if the database failed
-         */
-        Optional<LockEntity> lockIfFree(String name);
-
-        /** Whether the transaction is still open. */
-        boolean isActive();
-
-        /** Marks the transaction for rollback only. */
-        void setRollbackOnly();
-
-        /**
-         * Ends the transaction, unless it is a caller's.
-         *
-         * @throws StoreException if the connection broke; then the database has ended the transaction, perhaps earlier
-         */
-        @Override
-        void close();
-    }
-
-    /**
      * Begins a separate transaction on a connection of the application, even if lock operations have separate connections. The
      * connection stays in use until the transaction is closed.
      *
@@ -402,184 +357,5 @@ public final class LockStore implements AutoCloseable {
     /** Does the same as {@link #inTransaction(Duration, Function)}, but rolls the transaction back. */
     <T> T inRolledBackTransaction(Duration atMost, Function<TransactionalLockRows, T> work) {
         return transactions.rolledBack(atMost, () -> work.apply(locks));
-    }
-
-    /**
-     * Reads and cleans up the tables in pages, in the order of the key, for inspection and housekeeping.
-     *
-     * <p>Housekeeping's queries compare with a time between the transaction's begin and now. A row may look younger than it
-     * is, never older.
-     *
-     * <p>Every method is one statement. Call it in a transaction on the primary; {@link LockStore#inTransaction} opens one.
-     */
-    public interface LockPages {
-
-        /** Reads the database's clock. */
-        Instant clock();
-
-        /** Reads the waiters of living nodes for a lock, or for all if the name is empty, in the order of the names and of their queues. */
-        List<NodeRows.Queued> queued(String name, int limit);
-
-        /** Reads the acts of operators on a lock or a semaphore, the latest first. The table has no index for it. */
-        List<LockAudit> acts(String name, int limit);
-
-        /**
-         * Reads the locks that are held through a node that has not been ended, and whose holder is described like this.
-         *
-         * @param holder a pattern of SQL
-         */
-        List<LockSnapshot> heldThroughNodes(String holder, String after, int limit);
-
-        /** Reads the locks that are held through a node, alive or dead. */
-        List<LockEntity> heldThrough(String nodeId, String after, int limit);
-
-        /**
-         * Finds the nodes with an expired lease that nobody has ended yet.
-         *
-         * @param sinceMicros since when, from the begin of the transaction: zero or negative
-         */
-        List<String> overdueNodes(String after, long sinceMicros, int limit);
-
-        /**
-         * Reads the locks whose node has left them, or is absent and their own lease is over.
-         *
-         * @param sinceMicros since when, from the begin of the transaction: zero or negative
-         */
-        List<LockEntity> orphans(String after, long sinceMicros, int limit);
-
-        /**
-         * Reads the locks that have been free and available for some time.
-         *
-         * @param sinceMicros since when, from the begin of the transaction: negative
-         */
-        List<LockEntity> idle(String after, long sinceMicros, int limit);
-
-        /**
-         * Finds the ended nodes whose lease has been over for some time.
-         *
-         * @param sinceMicros since when, from the begin of the transaction: negative
-         */
-        List<String> idleNodes(String after, long sinceMicros, int limit);
-
-        /**
-         * Reads which nodes wait for these locks: one result for each waiter of a node that is marked as waiting.
-         *
-         * @return in the order of the names, and of each queue
-         */
-        List<NodeRows.Waiting> waiting(Collection<String> names);
-
-        /** Returns the nodes among these that a lock's row refers to. */
-        List<String> named(List<String> ids);
-
-        /**
-         * Locks these rows until the transaction ends, and returns their current state. It skips rows that another transaction
-         * has locked.
-         */
-        List<LockEntity> lockUnlockedRows(List<String> names);
-
-        /**
-         * Takes locks from owners whose node is gone, as {@link LockEntity#takenFromHolder} computes it. Lock the rows by
-         * {@link #lockUnlockedRows} first, so that they still match the decision.
-         */
-        int takeFromHolder(List<String> names, long delayMicros);
-
-        /** Deletes locks. Lock the rows by {@link #lockUnlockedRows} first, so that they still match the decision. */
-        int purge(List<String> names);
-
-        /** Deletes nodes that were ended. */
-        int purgeNodes(List<String> ids);
-
-        /** Deletes the waiters of nodes that were ended, or are absent. */
-        int purgeWaiters();
-    }
-
-    /** Reads the held locks in pages, for operators. Every method is one statement. Call it as those of {@link LockPages}. */
-    public interface LockSearch {
-
-        /**
-         * Reads the locks that are held by a running lease, or through a node that has not been ended. Also those that are shared,
-         * if a holder has such a lease or node.
-         */
-        List<LockSnapshot> held(String after, int limit);
-
-        /**
-         * Reads those of the {@link #held} locks that match all conditions. The names limit the part of the table that is read. The
-         * other conditions have no index: the statement ends when it has found enough.
-         *
-         * @param first how the names begin
-         * @param before greater than all names that begin so, if it is not empty
-         * @param holder a pattern of SQL with the escape character {@code !}, in lower case, for the description, the owner or the node of a holder; {@code %} for all
-         * @param state ANY, ALONE, SHARED, OVERDUE or WAITED_FOR
-         */
-        List<LockSnapshot> search(String first, String after, String before, String holder, String state, int limit);
-    }
-
-    /**
-     * The channel through which a release wakes the waiters on other nodes. A notification without a receiver is lost.
-     * Thread-safe.
-     */
-    public interface WakeUpChannel {
-
-        /** Returns the number by which others wake this service; null while it polls. Each connection has a new one. */
-        @Nullable
-        Long bell();
-
-        /**
-         * Does the same as {@link LockRows#release}. If the lock becomes free, it wakes the service that has waited longest
-         * for it, unless that service polls. One statement, and on MySQL and MariaDB one in the background to wake a service.
-         */
-        boolean release(LockRows locks, LockEntity before, LockEntity after);
-
-        /**
-         * Wakes the service that has waited longest for a lock, no matter whether the lock is free. Two statements at most.
-         *
-         * @throws StoreException if the database failed
-         */
-        void wakeNext(String name);
-
-        /** Receives notifications on the {@linkplain #listen listening} thread. */
-        interface Receiver {
-
-            /** Whether to keep listening; called every few seconds, and after {@link #stopListening}. */
-            boolean isOpen();
-
-            /** Called when listening has begun. From now on, no notification is lost while the connection lives. */
-            void ready();
-
-            /** Called for each lock that this service may now acquire. It is only a hint, which any session can send. */
-            void lockReleased(String lockName);
-
-            /**
-             * Called when a release has woken this service without saying which lock is free.
-             *
-             * @param free reads the names of those locks that this service waits for and nobody holds; one statement
-             */
-            void woken(Supplier<List<String>> free);
-
-            /**
-             * Called a moment after {@link #woken}, unless the service was woken again before that: another release may have woken it in
-             * vain meanwhile.
-             *
-             * @param lockNames the locks that this service waits for and nobody holds
-             */
-            default void stillFree(List<String> lockNames) {
-                lockNames.forEach(this::lockReleased);
-            }
-
-            /** Called for each lock of which a release has found that another service waits for it. */
-            void awaitedElsewhere(String lockName);
-        }
-
-        /**
-         * Listens on one connection until the receiver is closed. First it wakes itself through another connection, to prove
-         * that wake-ups arrive. On MySQL and MariaDB, the connection is closed afterwards, and not given back to its pool.
-         *
-         * @throws StoreException if there is no connection, it broke, or no wake-up arrives, as with a pooler that changes
-         *     sessions between transactions; the receiver may have missed wake-ups
-         */
-        void listen(Receiver receiver);
-
-        /** Makes {@link #listen} ask its receiver whether to keep listening. */
-        void stopListening();
     }
 }

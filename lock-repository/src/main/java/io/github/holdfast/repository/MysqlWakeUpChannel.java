@@ -23,7 +23,7 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  * <p>The server looks up the owner of the bell when it executes the kill. So a ring never hits another session than the one that
  * owns the bell at that moment, and that session is used for nothing else.
  */
-final class MysqlWakeUpChannel implements LockStore.WakeUpChannel {
+final class MysqlWakeUpChannel implements WakeUpChannel {
 
     private static final Logger LOG = LoggerFactory.getLogger(MysqlWakeUpChannel.class);
 

@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /** A transaction with the sole purpose of locking rows. It writes nothing. */
-final class OwnRowTransaction implements LockStore.RowTransaction {
+final class OwnRowTransaction implements RowTransaction {
 
     private final LockStore store;
     private final EntityManager entityManager;

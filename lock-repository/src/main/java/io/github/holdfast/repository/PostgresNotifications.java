@@ -1,6 +1,5 @@
 package io.github.holdfast.repository;
 
-import io.github.holdfast.repository.LockStore.WakeUpChannel;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;

@@ -20,7 +20,7 @@ import org.springframework.core.NestedExceptionUtils;
  * The payload is the bell of that waiter's service, and the name of the lock. The commit of the release sends the notification,
  * so the receiver finds the lock free. A notification without a receiver is lost. Thread-safe.
  */
-final class PostgresWakeUpChannel implements LockStore.WakeUpChannel {
+final class PostgresWakeUpChannel implements WakeUpChannel {
 
     private static final Duration LIMIT = Duration.ofSeconds(5);
 
@@ -51,7 +51,7 @@ final class PostgresWakeUpChannel implements LockStore.WakeUpChannel {
      *
      * @param name as {@link Name} returned it
      */
-    static LockStore.WakeUpChannel of(StoreTransactions transactions, LockWaiterRepository waiters, String name) {
+    static WakeUpChannel of(StoreTransactions transactions, LockWaiterRepository waiters, String name) {
         PostgresWakeUpRepository notifying = transactions.laterRepository(PostgresWakeUpRepository.class);
         return new PostgresWakeUpChannel(transactions, notifying, waiters, name);
     }

@@ -103,7 +103,7 @@ class LockStoreTest {
         LockEntity row = application.create("job");
         int commits = application.dataSource().commits();
         int rollbacks = application.dataSource().rollbacks();
-        try (LockStore.RowTransaction transaction = application.store().beginRowTransaction()) {
+        try (RowTransaction transaction = application.store().beginRowTransaction()) {
             assertThat(transaction.lockIfFree("job")).map(LockEntity::version).contains(row.version());
         }
         boolean isCommitted = database.kind().isH2();
@@ -115,7 +115,7 @@ class LockStoreTest {
     void transactionThatMustNotCommitIsRolledBack() {
         application.create("job");
         int commits = application.dataSource().commits();
-        try (LockStore.RowTransaction transaction = application.store().beginRowTransaction()) {
+        try (RowTransaction transaction = application.store().beginRowTransaction()) {
             assertThat(transaction.lockIfFree("job")).isPresent();
             transaction.setRollbackOnly();
         }

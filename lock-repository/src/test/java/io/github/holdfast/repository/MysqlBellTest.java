@@ -8,7 +8,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.repository.LockStore.WakeUpChannel;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
 import jakarta.persistence.EntityManagerFactory;

@@ -6,7 +6,6 @@ import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockStore.WakeUpChannel;
 import io.github.holdfast.repository.LockTables.WaiterRows.Ticket;
 import io.github.holdfast.repository.LockTables.WaiterRows.WaitMode;
 import io.github.holdfast.repository.StoreException.Failure;

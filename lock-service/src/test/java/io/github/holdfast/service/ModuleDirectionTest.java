@@ -234,16 +234,20 @@ class ModuleDirectionTest {
                         "CommitGuard",
                         "DatabaseRisk",
                         "Grant",
+                        "HolderRows",
                         "LockDialect",
+                        "LockPages",
                         "LockSchema",
+                        "LockSearch",
                         "LockStore",
                         "LockTables",
-                        "HolderRows",
                         "RowGuard",
+                        "RowTransaction",
                         "SqlClock",
                         "StoreException",
                         "StoreFunctions",
-                        "UnsupportedDatabaseException");
+                        "UnsupportedDatabaseException",
+                        "WakeUpChannel");
     }
 
     private static Stream<String> doorsBeside(Class<?> door) {

@@ -5,7 +5,7 @@ import io.github.holdfast.lock.HoldfastException;
 import io.github.holdfast.lock.LockDeadlockException;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.repository.CommitGuard;
-import io.github.holdfast.repository.LockStore.RowTransaction;
+import io.github.holdfast.repository.RowTransaction;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.service.engine.AttemptResult.Free;

@@ -4,7 +4,7 @@ import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.LockStore.WakeUpChannel;
+import io.github.holdfast.repository.WakeUpChannel;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Predicate;

@@ -1,7 +1,7 @@
 package io.github.holdfast.service.engine;
 
-import io.github.holdfast.repository.LockStore.WakeUpChannel;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.WakeUpChannel;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;

@@ -3,7 +3,7 @@ package io.github.holdfast.service.engine;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.HoldfastException;
 import io.github.holdfast.lock.LockStoreException;
-import io.github.holdfast.repository.LockStore.RowTransaction;
+import io.github.holdfast.repository.RowTransaction;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.service.engine.AttemptResult.LostRace;

@@ -8,7 +8,7 @@ import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.lock.ReleaseOutcome;
-import io.github.holdfast.repository.LockStore.RowTransaction;
+import io.github.holdfast.repository.RowTransaction;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.AttemptResult.RowLockAcquired;
 import java.time.Duration;

@@ -1,7 +1,7 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.LockStore.RowTransaction;
+import io.github.holdfast.repository.RowTransaction;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.ServiceSettings.Writers;
 import java.util.List;

@@ -1,0 +1,76 @@
+package io.github.holdfast.repository;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockTables.LockRows;
+import java.util.List;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The channel through which a release wakes the waiters on other nodes. A notification without a receiver is lost.
+ * Thread-safe.
+ */
+public interface WakeUpChannel {
+
+    /** Returns the number by which others wake this service; null while it polls. Each connection has a new one. */
+    @Nullable
+    Long bell();
+
+    /**
+     * Does the same as {@link LockRows#release}. If the lock becomes free, it wakes the service that has waited longest
+     * for it, unless that service polls. One statement, and on MySQL and MariaDB one in the background to wake a service.
+     */
+    boolean release(LockRows locks, LockEntity before, LockEntity after);
+
+    /**
+     * Wakes the service that has waited longest for a lock, no matter whether the lock is free. Two statements at most.
+     *
+     * @throws StoreException if the database failed
+     */
+    void wakeNext(String name);
+
+    /** Receives notifications on the {@linkplain #listen listening} thread. */
+    interface Receiver {
+
+        /** Whether to keep listening; called every few seconds, and after {@link #stopListening}. */
+        boolean isOpen();
+
+        /** Called when listening has begun. From now on, no notification is lost while the connection lives. */
+        void ready();
+
+        /** Called for each lock that this service may now acquire. It is only a hint, which any session can send. */
+        void lockReleased(String lockName);
+
+        /**
+         * Called when a release has woken this service without saying which lock is free.
+         *
+         * @param free reads the names of those locks that this service waits for and nobody holds; one statement
+         */
+        void woken(Supplier<List<String>> free);
+
+        /**
+         * Called a moment after {@link #woken}, unless the service was woken again before that: another release may have woken it in
+         * vain meanwhile.
+         *
+         * @param lockNames the locks that this service waits for and nobody holds
+         */
+        default void stillFree(List<String> lockNames) {
+            lockNames.forEach(this::lockReleased);
+        }
+
+        /** Called for each lock of which a release has found that another service waits for it. */
+        void awaitedElsewhere(String lockName);
+    }
+
+    /**
+     * Listens on one connection until the receiver is closed. First it wakes itself through another connection, to prove
+     * that wake-ups arrive. On MySQL and MariaDB, the connection is closed afterwards, and not given back to its pool.
+     *
+     * @throws StoreException if there is no connection, it broke, or no wake-up arrives, as with a pooler that changes
+     *     sessions between transactions; the receiver may have missed wake-ups
+     */
+    void listen(Receiver receiver);
+
+    /** Makes {@link #listen} ask its receiver whether to keep listening. */
+    void stopListening();
+}
