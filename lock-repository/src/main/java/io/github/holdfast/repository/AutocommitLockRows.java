@@ -3,8 +3,6 @@ package io.github.holdfast.repository;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.AutocommitExecutor.Statement;
 import io.github.holdfast.repository.AutocommitExecutor.Write;
-import io.github.holdfast.repository.LockTables.LockRows;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;

@@ -2,7 +2,6 @@ package io.github.holdfast.repository;
 
 import io.github.holdfast.repository.AutocommitExecutor.Statement;
 import io.github.holdfast.repository.AutocommitExecutor.Write;
-import io.github.holdfast.repository.LockTables.WaiterRows;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;

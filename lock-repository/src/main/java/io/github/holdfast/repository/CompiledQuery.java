@@ -1,7 +1,6 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.repository.AutocommitExecutor.Statement;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
 import java.lang.reflect.Method;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;

@@ -2,8 +2,6 @@ package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
-import io.github.holdfast.repository.LockTables.TransactionalLockRows;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;

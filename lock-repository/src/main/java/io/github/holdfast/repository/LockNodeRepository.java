@@ -1,7 +1,6 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.repository.LockTables.NodeRows;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -22,12 +21,12 @@ interface LockNodeRepository extends Repository<LockNode, String>, NodeRows {
 
     @Override
     @Query(
-            "select new io.github.holdfast.repository.LockTables$NodeRows$Snapshot(n, db_clock()) from HoldfastNode n where n.id = :id")
+            "select new io.github.holdfast.repository.NodeRows$Snapshot(n, db_clock()) from HoldfastNode n where n.id = :id")
     Optional<Snapshot> read(@Param("id") String id);
 
     @Override
     @Query("""
-            select new io.github.holdfast.repository.LockTables$NodeRows$Snapshot(n, db_clock())
+            select new io.github.holdfast.repository.NodeRows$Snapshot(n, db_clock())
             from HoldfastNode n where n.id > coalesce(:after, ' ') order by n.id fetch first :limit rows only
             """)
     List<Snapshot> page(@Param("after") String after, @Param("limit") int limit);

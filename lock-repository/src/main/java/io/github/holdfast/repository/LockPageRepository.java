@@ -2,8 +2,6 @@ package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
-import io.github.holdfast.repository.LockTables.NodeRows;
 import jakarta.persistence.LockModeType;
 import jakarta.persistence.QueryHint;
 import java.time.Instant;
@@ -45,7 +43,7 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
 
     @Override
     @Query("""
-            select new io.github.holdfast.repository.LockTables$NodeRows$Queued(w.name, w.since, w.mode, n, l, m, db_clock())
+            select new io.github.holdfast.repository.NodeRows$Queued(w.name, w.since, w.mode, n, l, m, db_clock())
             from HoldfastWaiter w join HoldfastNode n on n.id = w.nodeId
                 left join HoldfastLock l on l.name = w.name left join HoldfastNode m on m.id = l.nodeId
             where (coalesce(:name, ' ') in ('', ' ') or w.name = :name) and n.ended = false and n.waitsUntil > db_clock()
@@ -62,7 +60,7 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
 
     @Override
     @Query("""
-            select new io.github.holdfast.repository.LockTables$LockSnapshot(l, m, db_clock())
+            select new io.github.holdfast.repository.LockSnapshot(l, m, db_clock())
             from HoldfastLock l join HoldfastNode m on m.id = l.nodeId
             where l.name > coalesce(:after, ' ') and l.owner is not null and m.ended = false and l.holder like :holder
             order by l.name fetch first :limit rows only
@@ -126,7 +124,7 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
 
     @Override
     @Query("""
-            select new io.github.holdfast.repository.LockTables$NodeRows$Waiting(w.name, n, db_clock())
+            select new io.github.holdfast.repository.NodeRows$Waiting(w.name, n, db_clock())
             from HoldfastWaiter w join HoldfastNode n on n.id = w.nodeId
             where w.name in (:names) and n.ended = false and n.waitsUntil > db_clock()
             order by w.name, w.since, w.id

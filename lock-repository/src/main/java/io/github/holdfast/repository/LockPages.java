@@ -2,8 +2,6 @@ package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
-import io.github.holdfast.repository.LockTables.NodeRows;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.List;

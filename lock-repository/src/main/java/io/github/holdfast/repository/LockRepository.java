@@ -1,9 +1,6 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockTables.LockRows;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
-import io.github.holdfast.repository.LockTables.TransactionalLockRows;
 import jakarta.persistence.LockModeType;
 import jakarta.persistence.QueryHint;
 import java.util.Optional;
@@ -31,7 +28,7 @@ interface LockRepository extends Repository<LockEntity, String> {
 
     /** See {@link LockRows#read}. */
     @Query("""
-            select new io.github.holdfast.repository.LockTables$LockSnapshot(l, n, db_clock())
+            select new io.github.holdfast.repository.LockSnapshot(l, n, db_clock())
             """ + FROM_LOCK_AND_NODE)
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
     Optional<LockSnapshot> read(@Param("name") String name);

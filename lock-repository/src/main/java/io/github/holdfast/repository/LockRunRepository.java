@@ -2,7 +2,6 @@ package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockRun;
-import io.github.holdfast.repository.LockTables.RunRows;
 import jakarta.persistence.QueryHint;
 import java.time.Instant;
 import java.util.List;

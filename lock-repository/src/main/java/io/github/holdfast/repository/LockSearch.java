@@ -1,6 +1,5 @@
 package io.github.holdfast.repository;
 
-import io.github.holdfast.repository.LockTables.LockSnapshot;
 import java.util.List;
 
 /** Reads the held locks in pages, for operators. Every method is one statement. Call it as those of {@link LockPages}. */

@@ -1,7 +1,6 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
 import jakarta.persistence.QueryHint;
 import java.util.List;
 import org.springframework.data.jpa.repository.Query;
@@ -27,7 +26,7 @@ interface LockSearchRepository extends Repository<LockEntity, String>, LockSearc
 
     @Override
     @Query("""
-            select new io.github.holdfast.repository.LockTables$LockSnapshot(l, m, db_clock())
+            select new io.github.holdfast.repository.LockSnapshot(l, m, db_clock())
             from HoldfastLock l left join HoldfastNode m on m.id = l.nodeId
             where l.name > coalesce(:after, ' ') and l.owner is not null
                 and
@@ -43,7 +42,7 @@ interface LockSearchRepository extends Repository<LockEntity, String>, LockSearc
      */
     @Override
     @Query("""
-            select new io.github.holdfast.repository.LockTables$LockSnapshot(l, m, db_clock())
+            select new io.github.holdfast.repository.LockSnapshot(l, m, db_clock())
             from HoldfastLock l left join HoldfastNode m on m.id = l.nodeId
             where l.name >= coalesce(:first, ' ') and l.name > coalesce(:after, ' ') and (coalesce(:before, ' ') in ('', ' ') or l.name < :before)
                 and (coalesce(:first, ' ') in ('', ' ') or locate(:first, l.name) = 1) and l.owner is not null

@@ -3,11 +3,6 @@ package io.github.holdfast.repository;
 import static org.hibernate.jpa.SpecHints.HINT_SPEC_LOCK_TIMEOUT;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockTables.LockRows;
-import io.github.holdfast.repository.LockTables.NodeRows;
-import io.github.holdfast.repository.LockTables.RunRows;
-import io.github.holdfast.repository.LockTables.TransactionalLockRows;
-import io.github.holdfast.repository.LockTables.WaiterRows;
 import io.github.holdfast.repository.StoreException.Failure;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;

@@ -2,7 +2,6 @@ package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNode;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
 import java.lang.reflect.Constructor;
 import java.sql.ResultSet;
 import java.sql.SQLException;

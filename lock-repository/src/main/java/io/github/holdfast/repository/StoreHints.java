@@ -1,8 +1,6 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
-import io.github.holdfast.repository.LockTables.NodeRows;
 import jakarta.persistence.EntityManagerFactory;
 import jakarta.persistence.IdClass;
 import java.lang.reflect.Method;

@@ -1,7 +1,6 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockTables.LockRows;
 import java.util.List;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;

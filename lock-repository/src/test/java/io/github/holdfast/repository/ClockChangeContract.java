@@ -7,8 +7,6 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.entity.LockAvailability;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
-import io.github.holdfast.repository.LockTables.TransactionalLockRows;
 import io.github.holdfast.test.ClockedDatabase;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;

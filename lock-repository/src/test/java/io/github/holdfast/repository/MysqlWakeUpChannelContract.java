@@ -6,9 +6,9 @@ import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockTables.WaiterRows.Ticket;
-import io.github.holdfast.repository.LockTables.WaiterRows.WaitMode;
 import io.github.holdfast.repository.StoreException.Failure;
+import io.github.holdfast.repository.WaiterRows.Ticket;
+import io.github.holdfast.repository.WaiterRows.WaitMode;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManagerFactory;
 import java.sql.Connection;

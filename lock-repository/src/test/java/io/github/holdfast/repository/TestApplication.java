@@ -3,8 +3,6 @@ package io.github.holdfast.repository;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
-import io.github.holdfast.repository.LockTables.TransactionalLockRows;
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManager;

@@ -3,9 +3,8 @@ package io.github.holdfast.repository;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockTables.WaiterRows;
-import io.github.holdfast.repository.LockTables.WaiterRows.Ticket;
-import io.github.holdfast.repository.LockTables.WaiterRows.WaitMode;
+import io.github.holdfast.repository.WaiterRows.Ticket;
+import io.github.holdfast.repository.WaiterRows.WaitMode;
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;

@@ -4,7 +4,7 @@ import io.github.holdfast.entity.LockAvailability;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockHolder;
 import io.github.holdfast.repository.HolderRows.HolderSnapshot;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
+import io.github.holdfast.repository.LockSnapshot;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;

@@ -1,6 +1,6 @@
 package io.github.holdfast.service;
 
-import io.github.holdfast.repository.LockTables.NodeRows;
+import io.github.holdfast.repository.NodeRows;
 import java.time.Duration;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;

@@ -5,7 +5,7 @@ import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.Grant;
-import io.github.holdfast.repository.LockTables.RunRows;
+import io.github.holdfast.repository.RunRows;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.LockEngine;
 import io.github.holdfast.service.engine.LogEvent;

@@ -2,8 +2,8 @@ package io.github.holdfast.task;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockRun;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
-import io.github.holdfast.repository.LockTables.RunRows;
+import io.github.holdfast.repository.LockSnapshot;
+import io.github.holdfast.repository.RunRows;
 import io.github.holdfast.service.engine.GrantStep;
 import java.time.Instant;
 import java.util.Objects;

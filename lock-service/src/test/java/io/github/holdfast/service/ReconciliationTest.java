@@ -16,7 +16,7 @@ import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.LockTables.TransactionalLockRows;
+import io.github.holdfast.repository.TransactionalLockRows;
 import io.github.holdfast.service.WatchedDataSource.Then;
 import io.github.holdfast.service.engine.JumpingTicker;
 import io.github.holdfast.test.Database;

@@ -11,8 +11,8 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.LockTables.NodeRows;
-import io.github.holdfast.repository.LockTables.TransactionalLockRows;
+import io.github.holdfast.repository.NodeRows;
+import io.github.holdfast.repository.TransactionalLockRows;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.OnEachDatabase;

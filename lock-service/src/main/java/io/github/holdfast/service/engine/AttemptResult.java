@@ -4,7 +4,7 @@ import io.github.holdfast.entity.LockAvailability;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.HolderRows.Usage;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
+import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.RowTransaction;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;

@@ -2,8 +2,8 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.DatabaseRisk;
+import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.StoreException.Failure;
 import java.time.Duration;

@@ -2,9 +2,9 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.LockInfo;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
-import io.github.holdfast.repository.LockTables.TransactionalLockRows;
+import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.TransactionalLockRows;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

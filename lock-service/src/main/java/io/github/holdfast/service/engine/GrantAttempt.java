@@ -1,11 +1,11 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockRows;
+import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.LockTables.LockRows;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
-import io.github.holdfast.repository.LockTables.TransactionalLockRows;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.TransactionalLockRows;
 import io.github.holdfast.service.engine.AttemptResult.Granted;
 import io.github.holdfast.service.engine.AttemptResult.HolderNodeExpired;
 import io.github.holdfast.service.engine.AttemptResult.LeftByDeadHolder;

@@ -1,7 +1,7 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockTables.LockRows;
+import io.github.holdfast.repository.LockRows;
 import io.github.holdfast.service.engine.AttemptResult.Granted;
 import io.github.holdfast.service.engine.AttemptResult.HandOffUnanswered;
 import java.time.Duration;

@@ -2,7 +2,7 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.LockTables.NodeRows;
+import io.github.holdfast.repository.NodeRows;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
 import java.util.Optional;

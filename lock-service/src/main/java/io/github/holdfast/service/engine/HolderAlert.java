@@ -1,7 +1,7 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.LockTables.NodeRows;
+import io.github.holdfast.repository.NodeRows;
 import java.time.Duration;
 import java.util.Optional;
 

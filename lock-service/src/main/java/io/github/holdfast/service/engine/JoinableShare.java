@@ -6,7 +6,7 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.lock.ReleaseOutcome;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
+import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.AttemptResult.ShareGranted;
 import java.time.Duration;

@@ -4,7 +4,7 @@ import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockUpgradeException;
-import io.github.holdfast.repository.LockTables.WaiterRows.WaitMode;
+import io.github.holdfast.repository.WaiterRows.WaitMode;
 import io.github.holdfast.service.engine.AttemptResult.NotDue;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;

@@ -4,7 +4,7 @@ import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.repository.Grant;
-import io.github.holdfast.repository.LockTables.LockRows;
+import io.github.holdfast.repository.LockRows;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.AttemptResult.Failed;
 import io.github.holdfast.service.engine.AttemptResult.Granted;

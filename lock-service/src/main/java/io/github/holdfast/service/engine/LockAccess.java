@@ -1,9 +1,9 @@
 package io.github.holdfast.service.engine;
 
+import io.github.holdfast.repository.LockRows;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.LockTables.LockRows;
-import io.github.holdfast.repository.LockTables.TransactionalLockRows;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.TransactionalLockRows;
 import java.time.Duration;
 import java.util.function.Function;
 

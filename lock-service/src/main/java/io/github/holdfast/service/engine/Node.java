@@ -1,7 +1,7 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.lock.LossCause;
-import io.github.holdfast.repository.LockTables.NodeRows;
+import io.github.holdfast.repository.NodeRows;
 import java.security.SecureRandom;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;

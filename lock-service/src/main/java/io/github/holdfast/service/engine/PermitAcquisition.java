@@ -2,7 +2,7 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.repository.HolderRows.HolderSnapshot;
 import io.github.holdfast.repository.HolderRows.Usage;
-import io.github.holdfast.repository.LockTables.WaiterRows.WaitMode;
+import io.github.holdfast.repository.WaiterRows.WaitMode;
 import io.github.holdfast.service.engine.AttemptResult.LimitTooLow;
 import io.github.holdfast.service.engine.AttemptResult.Obstacle;
 import io.github.holdfast.service.engine.AttemptResult.PermitsUsed;

@@ -2,8 +2,8 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.LockRequest;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
-import io.github.holdfast.repository.LockTables.WaiterRows.WaitMode;
+import io.github.holdfast.repository.LockSnapshot;
+import io.github.holdfast.repository.WaiterRows.WaitMode;
 import io.github.holdfast.service.engine.AttemptResult.HolderNodeExpired;
 import io.github.holdfast.service.engine.AttemptResult.LeftByDeadHolder;
 import io.github.holdfast.service.engine.AttemptResult.ReservedByWriter;

@@ -1,8 +1,8 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.repository.HolderRows.HolderSnapshot;
+import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.LockTables.LockSnapshot;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.AttemptResult.LostRace;
 import io.github.holdfast.service.engine.AttemptResult.Obstacle;

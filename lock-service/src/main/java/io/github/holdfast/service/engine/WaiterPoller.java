@@ -1,8 +1,8 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.LockTables.WaiterRows;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.WaiterRows;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;

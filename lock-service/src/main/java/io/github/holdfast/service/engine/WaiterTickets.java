@@ -1,9 +1,9 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.LockTables.WaiterRows.Ticket;
-import io.github.holdfast.repository.LockTables.WaiterRows.WaitMode;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.WaiterRows.Ticket;
+import io.github.holdfast.repository.WaiterRows.WaitMode;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;

@@ -18,7 +18,7 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.LockTables.WaiterRows.WaitMode;
+import io.github.holdfast.repository.WaiterRows.WaitMode;
 import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.service.CapturedLog;
 import io.github.holdfast.service.LockService;
