@@ -1,7 +1,5 @@
 package io.github.holdfast.repository;
 
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -22,21 +20,13 @@ final class InternalErrorOnce {
     }
 
     DataSource of(DataSource real) {
-        return failing(DataSource.class, real);
-    }
-
-    private <T> T failing(Class<T> type, T real) {
-        return type.cast(Proxy.newProxyInstance(
-                InternalErrorOnce.class.getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> {
+        return JdbcProxies.dataSource(
+                real,
+                connection -> JdbcProxies.proxy(Connection.class, (proxy, method, arguments) -> {
                     if (method.getName().equals("getTransactionIsolation") && isArmed.getAndSet(false)) {
                         throw new SQLException("General error", "HY000", 50000);
                     }
-                    try {
-                        Object result = method.invoke(real, arguments);
-                        return result instanceof Connection connection ? failing(Connection.class, connection) : result;
-                    } catch (InvocationTargetException thrown) {
-                        throw thrown.getCause();
-                    }
+                    return JdbcProxies.invoke(connection, method, arguments);
                 }));
     }
 }

@@ -4,6 +4,9 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.util.function.UnaryOperator;
+import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /** Data sources, connections and statements that differ from the driver's in one way. */
@@ -21,6 +24,14 @@ public final class JdbcProxies {
                     case "hashCode" -> System.identityHashCode(proxy);
                     default -> handler.invoke(proxy, method, arguments);
                 }));
+    }
+
+    /** A data source whose connections are those of another one, changed by this. */
+    public static DataSource dataSource(DataSource real, UnaryOperator<Connection> changed) {
+        return proxy(DataSource.class, (proxy, method, arguments) -> {
+            Object result = invoke(real, method, arguments);
+            return result instanceof Connection connection ? changed.apply(connection) : result;
+        });
     }
 
     /** Calls the driver, and throws what it throws. */

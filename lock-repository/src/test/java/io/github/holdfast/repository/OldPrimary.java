@@ -26,10 +26,7 @@ final class OldPrimary {
     }
 
     DataSource dataSource() {
-        return proxy(DataSource.class, (proxy, method, arguments) -> {
-            Object result = invoke(real, method, arguments);
-            return result instanceof Connection connection ? connectionTo(connection) : result;
-        });
+        return JdbcProxies.dataSource(real, this::connectionTo);
     }
 
     private Connection connectionTo(Connection connection) {

@@ -3,6 +3,7 @@ package io.github.holdfast.service;
 import static io.github.holdfast.repository.JdbcProxies.invoke;
 import static io.github.holdfast.repository.JdbcProxies.proxy;
 
+import io.github.holdfast.repository.JdbcProxies;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.util.concurrent.atomic.AtomicReference;
@@ -41,10 +42,7 @@ final class BrokenDriver {
     }
 
     DataSource dataSource() {
-        return proxy(DataSource.class, (proxy, method, arguments) -> {
-            Object result = invoke(real, method, arguments);
-            return result instanceof Connection connection ? broken(connection) : result;
-        });
+        return JdbcProxies.dataSource(real, this::broken);
     }
 
     private Connection broken(Connection connection) {

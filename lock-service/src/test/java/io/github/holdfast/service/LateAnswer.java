@@ -3,6 +3,7 @@ package io.github.holdfast.service;
 import static io.github.holdfast.repository.JdbcProxies.invoke;
 import static io.github.holdfast.repository.JdbcProxies.proxy;
 
+import io.github.holdfast.repository.JdbcProxies;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
@@ -33,10 +34,7 @@ final class LateAnswer {
     }
 
     DataSource dataSource() {
-        return proxy(DataSource.class, (proxy, method, arguments) -> {
-            Object result = invoke(real, method, arguments);
-            return result instanceof Connection connection ? late(connection) : result;
-        });
+        return JdbcProxies.dataSource(real, this::late);
     }
 
     private Connection late(Connection connection) {

@@ -23,6 +23,7 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.repository.JdbcProxies;
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
@@ -479,18 +480,15 @@ class TransactionTest {
 
     /** Connections whose database refuses a commit once, as a cluster does that finds a conflict. */
     private static DataSource refusing(DataSource real, AtomicBoolean isRefused) {
-        return proxy(DataSource.class, (source, opened, arguments) -> {
-            Object result = invoke(real, opened, arguments);
-            return !(result instanceof Connection connection)
-                    ? result
-                    : proxy(Connection.class, (proxy, method, values) -> {
-                        if (method.getName().equals("commit") && isRefused.compareAndSet(true, false)) {
-                            connection.rollback();
-                            throw new SQLException("conflict", "40001");
-                        }
-                        return invoke(connection, method, values);
-                    });
-        });
+        return JdbcProxies.dataSource(
+                real,
+                connection -> proxy(Connection.class, (proxy, method, arguments) -> {
+                    if (method.getName().equals("commit") && isRefused.compareAndSet(true, false)) {
+                        connection.rollback();
+                        throw new SQLException("conflict", "40001");
+                    }
+                    return invoke(connection, method, arguments);
+                }));
     }
 
     @Test
