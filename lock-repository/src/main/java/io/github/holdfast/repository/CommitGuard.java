@@ -19,6 +19,8 @@ import org.hibernate.engine.spi.SharedSessionContractImplementor;
 import org.hibernate.resource.jdbc.spi.LogicalConnectionImplementor;
 import org.hibernate.resource.transaction.spi.TransactionStatus;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.dao.support.DataAccessUtils;
 import org.springframework.orm.jpa.EntityManagerHolder;
 import org.springframework.orm.jpa.JpaDialect;
@@ -35,6 +37,8 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  * calling thread's transaction.
  */
 public final class CommitGuard {
+
+    private static final Logger LOG = LoggerFactory.getLogger(CommitGuard.class);
 
     private final SessionFactory factory;
     private final @Nullable EntityManagerFactory boundTo;
@@ -129,11 +133,12 @@ public final class CommitGuard {
     }
 
     /**
-     * Whether the database has answered the commit of the calling thread's transaction, which has failed. A connection that lost an answer
-     * is broken, and takes neither a rollback nor a test afterwards. A driver or a proxy that goes on with another server hides that. Rolls
-     * back. Costs two round trips at most. Never throws.
+     * Rolls the calling thread's transaction back, whose commit has failed. Costs two round trips at most. Never throws.
+     *
+     * @return whether the database has answered the commit. A connection that lost an answer is broken, and takes neither a rollback nor a
+     *     test afterwards. A driver or a proxy that goes on with another server hides that
      */
-    public boolean isCommitAnswered() {
+    public boolean rollBackFailedCommit() {
         if (boundTo == null
                 || !(TransactionSynchronizationManager.getResource(boundTo) instanceof EntityManagerHolder holder)) {
             return false;
@@ -148,6 +153,7 @@ public final class CommitGuard {
                     ? session.doReturningWork(CommitGuard::rollBackAndTest)
                     : connection.getPhysicalJdbcTransaction().getStatus() == TransactionStatus.ROLLED_BACK;
         } catch (RuntimeException | Error broken) {
+            LOG.debug("The connection of a failed commit is broken", broken);
             return false;
         }
     }

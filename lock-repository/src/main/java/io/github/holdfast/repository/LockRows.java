@@ -66,8 +66,8 @@ public interface LockRows {
 
     /**
      * Gives one hold back, as {@link LockEntity#released} or {@link LockEntity#withHoldCount} computed it. It does not
-     * check whether the lease is over. While the row still shows the owner and token, nobody else has acquired the lock,
-     * and its owner may free it. One statement.
+     * check whether the lease is over. While the row still shows the owner and token, no other owner has acquired the lock,
+     * and this one may free it. One statement.
      *
      * @param before the state that the decision was based on
      * @param after the state to write
@@ -77,7 +77,7 @@ public interface LockRows {
 
     /**
      * Writes the hold count of a lock that is held through a node, as {@link LockEntity#withHoldCount} computed it. It
-     * does not check whether the node lives. While the row still shows the owner and token, nobody else has acquired the
+     * does not check whether the node lives. While the row still shows the owner and token, no other owner has acquired the
      * lock. One statement.
      *
      * @param before the state that the decision was based on; held through a node

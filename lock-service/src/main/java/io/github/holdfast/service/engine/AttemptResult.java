@@ -122,7 +122,7 @@ sealed interface AttemptResult {
         }
     }
 
-    /** Somebody waits for the shared lock exclusively, so nobody shares it any more. */
+    /** A writer waits for the shared lock, so it is not shared with more readers. */
     record ReservedByWriter(Instant seenAt) implements Refusal {
 
         @Override

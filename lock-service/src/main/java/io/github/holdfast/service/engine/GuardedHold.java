@@ -18,13 +18,6 @@ interface GuardedHold {
 
     boolean isLost();
 
-    /**
-     * Notes the end of a transaction under the hold.
-     *
-     * @param committedUnderGuard whether it has committed while the hold stood
-     */
-    void completed(TransactionScope scope, boolean committedUnderGuard);
-
     /** A hold whose row shows its grant. One statement checks the grants of many. */
     interface Granted extends GuardedHold {
 
@@ -42,6 +35,13 @@ interface GuardedHold {
 
         /** Whether transactions under the hold commit only while it stands. */
         boolean requiresFence();
+
+        /**
+         * Notes the end of a transaction under the hold.
+         *
+         * @param committedUnderGuard whether it has committed while the hold stood
+         */
+        void completed(TransactionScope scope, boolean committedUnderGuard);
 
         /**
          * Waits until no unanswered commit of a transaction under the hold can still happen.
@@ -67,6 +67,9 @@ interface GuardedHold {
 
         /** Whether the calling thread's transaction has locked the row. */
         boolean isFenced();
+
+        /** Notes the end of a transaction under the hold, or of the one that locked the row. */
+        void completed(TransactionScope scope);
 
         /**
          * Checks that the row is still locked, before another transaction commits under the hold.

@@ -266,8 +266,7 @@ final class LeaseHold implements GuardedHold.Granted {
             }
             holdTransactions.fence(inner);
             int inMemory = handlesInMemory;
-            transactions.joinIfChecked(this);
-            if (transactions.isUnder(this)) {
+            if (transactions.isUnder(this) || transactions.joinIfChecked(this)) {
                 handlesInMemory = inMemory + 1;
                 return true;
             }

@@ -27,7 +27,7 @@ final class NotificationListener implements WakeUpChannel.Receiver, AutoCloseabl
 
     private static final Duration CLOSE_PAUSE = Duration.ofMillis(100);
 
-    /** What is told of the notifications. Thread-safe. */
+    /** Handles the notifications that a {@link WakeUpChannel.Receiver} receives. Thread-safe. */
     interface Audience {
 
         /** Notifies the waiters of a lock that another node has released. */

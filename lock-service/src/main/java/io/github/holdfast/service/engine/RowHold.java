@@ -294,7 +294,7 @@ final class RowHold implements GuardedHold.OfRow {
     }
 
     @Override
-    public void completed(TransactionScope scope, boolean committedUnderGuard) {
+    public void completed(TransactionScope scope) {
         changing.lock();
         try {
             boolean isDue = holdTransactions.end(scope, false) && holdTransactions.takeRelease();

@@ -152,11 +152,15 @@ final class TransactionGuard implements TransactionExecutionListener {
     /**
      * As {@link #join}, before a nested acquisition writes its count, if that write would make the transaction's commit fail. The
      * transaction may have been suspended when the lock was acquired.
+     *
+     * @return whether the transaction runs under the hold now
      */
-    void joinIfChecked(Granted hold) {
-        if (hold.requiresFence() && isInGuardedTransaction()) {
+    boolean joinIfChecked(Granted hold) {
+        boolean isChecked = hold.requiresFence() && isInGuardedTransaction();
+        if (isChecked) {
             scopeOrForeign().add(hold);
         }
+        return isChecked && isUnder(hold);
     }
 
     /** As {@link #join}, at the start of a release. Only the acquiring thread's transaction joins. */

@@ -153,14 +153,14 @@ final class TransactionScope implements TransactionSynchronization {
     public void afterCompletion(int status) {
         // Even if the status is a rollback: managers report a failed commit as rolled back.
         Set<Granted> failed = status == STATUS_COMMITTED ? Set.of() : checked;
-        boolean isAnswered = failed.stream().anyMatch(this::isLockedOutside) && guard.isCommitAnswered();
+        boolean isAnswered = failed.stream().anyMatch(this::isLockedOutside) && guard.rollBackFailedCommit();
         for (Granted hold : holds) {
             if (failed.contains(hold) && !(isAnswered && isLockedOutside(hold))) {
                 hold.holdTransactions().undecided();
             }
             hold.completed(this, status == STATUS_COMMITTED && checked.contains(hold));
         }
-        rowHolds.forEach(hold -> hold.completed(this, false));
+        rowHolds.forEach(hold -> hold.completed(this));
     }
 
     /**
