@@ -20,8 +20,8 @@ final class MemberHolds {
     private final Map<QuorumHold, MajorityAttempt> open = new ConcurrentHashMap<>();
     private final Map<Key, QuorumHold> ofThreads = new ConcurrentHashMap<>();
 
-    void add(QuorumHold hold, MajorityAttempt gathering) {
-        open.put(hold, gathering);
+    void add(QuorumHold hold, MajorityAttempt attempt) {
+        open.put(hold, attempt);
     }
 
     /** Lets the thread that has acquired this hold re-enter it. */
@@ -80,9 +80,9 @@ final class MemberHolds {
 
     /** Asks the members that are missing, where it is time to. */
     void heal() {
-        for (MajorityAttempt gathering : open.values()) {
+        for (MajorityAttempt attempt : open.values()) {
             try {
-                gathering.heal();
+                attempt.heal();
             } catch (RuntimeException | Error thrown) {
                 // An exception would end the healing of all holds for good. This one is healed again later.
                 Thread thread = Thread.currentThread();

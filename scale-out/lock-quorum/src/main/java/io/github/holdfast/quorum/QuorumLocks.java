@@ -124,14 +124,14 @@ public final class QuorumLocks implements Locks, AutoCloseable {
             return nested;
         }
         QuorumHold hold = new QuorumHold(quorum, RequestRules.forMember(request), Acquirer.current(), holds);
-        MajorityAttempt gathering = begin(hold);
+        MajorityAttempt attempt = begin(hold);
         MemberResponses.uninterruptibly(hold.decision(), quorum.timeout());
         if (hold.isHeld()) {
             return Optional.of(handle(hold, request));
         }
         hold.giveBack();
         checkOpen();
-        RuntimeException failure = gathering.failure(Duration.ZERO);
+        RuntimeException failure = attempt.failure(Duration.ZERO);
         if (failure instanceof LockNotAcquiredException) {
             return Optional.empty();
         }
@@ -165,23 +165,23 @@ public final class QuorumLocks implements Locks, AutoCloseable {
         long start = System.nanoTime();
         Duration budget = wait.isZero() ? quorum.timeout() : quorum.timeout(wait);
         MajorityAttempt telling = null;
-        for (int attempt = 1; ; attempt++) {
+        for (int round = 1; ; round++) {
             QuorumHold hold = new QuorumHold(quorum, forMember, Acquirer.current(), holds);
-            MajorityAttempt gathering = begin(hold);
+            MajorityAttempt attempt = begin(hold);
             if (hold.awaitDecision(budget)) {
                 return handle(hold, request);
             }
             hold.giveBack();
             // Members that had less time than usual to answer are not away.
-            telling = telling == null || budget.equals(quorum.timeout()) ? gathering : telling;
+            telling = telling == null || budget.equals(quorum.timeout()) ? attempt : telling;
             Duration waited = Duration.ofNanos(System.nanoTime() - start);
-            if (gathering.isFutile()) {
-                throw gathering.failure(waited);
+            if (attempt.isFutile()) {
+                throw attempt.failure(waited);
             }
             if (waited.compareTo(wait) >= 0) {
                 throw telling.failure(waited);
             }
-            long pause = ThreadLocalRandom.current().nextLong(50, 200) * Math.min(attempt, LONGEST_PAUSE);
+            long pause = ThreadLocalRandom.current().nextLong(50, 200) * Math.min(round, LONGEST_PAUSE);
             closed.await(Math.min(pause, wait.minus(waited).toMillis() + 1), TimeUnit.MILLISECONDS);
             checkOpen();
             budget = quorum.timeout(wait.minusNanos(System.nanoTime() - start));
@@ -190,10 +190,10 @@ public final class QuorumLocks implements Locks, AutoCloseable {
 
     private MajorityAttempt begin(QuorumHold hold) {
         checkOpen();
-        MajorityAttempt gathering = new MajorityAttempt(quorum, hold);
-        holds.add(hold, gathering);
-        gathering.begin();
-        return gathering;
+        MajorityAttempt attempt = new MajorityAttempt(quorum, hold);
+        holds.add(hold, attempt);
+        attempt.begin();
+        return attempt;
     }
 
     private LockHandle handle(QuorumHold hold, LockRequest request) {

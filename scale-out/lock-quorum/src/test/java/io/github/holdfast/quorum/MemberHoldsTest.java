@@ -67,9 +67,9 @@ class MemberHoldsTest {
 
     private QuorumHold acquire(String name) throws Exception {
         QuorumHold hold = new QuorumHold(quorum, LockRequest.of(name), Acquirer.current(), holds);
-        MajorityAttempt gathering = new MajorityAttempt(quorum, hold);
-        holds.add(hold, gathering);
-        gathering.begin();
+        MajorityAttempt attempt = new MajorityAttempt(quorum, hold);
+        holds.add(hold, attempt);
+        attempt.begin();
         assertThat(hold.decision().get(LONG.toSeconds(), TimeUnit.SECONDS)).isTrue();
         await().atMost(LONG).until(() -> quorum.members().stream().noneMatch(hold::isMissing));
         return hold;
@@ -125,10 +125,10 @@ class MemberHoldsTest {
         areThreadsUsedUp.set(true);
 
         QuorumHold another = new QuorumHold(quorum, LockRequest.of("another"), Acquirer.current(), holds);
-        MajorityAttempt gathering = new MajorityAttempt(quorum, another);
-        gathering.begin();
+        MajorityAttempt attempt = new MajorityAttempt(quorum, another);
+        attempt.begin();
         assertThat(another.decision().get(LONG.toSeconds(), TimeUnit.SECONDS)).isFalse();
-        assertThat(gathering.failure(LONG))
+        assertThat(attempt.failure(LONG))
                 .isInstanceOf(LockStoreException.class)
                 .hasMessageContaining("only 0 of 3 members answered");
 
