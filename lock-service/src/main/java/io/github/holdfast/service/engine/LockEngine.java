@@ -230,7 +230,7 @@ public final class LockEngine implements AutoCloseable {
      * @throws StoreException if the database failed
      */
     public Optional<LockInfo> forceRelease(String name, Predicate<LockInfo> isMeant, String reason) {
-        return new ForcedRelease(context(), context().identity().current(), name, isMeant, reason).release();
+        return operatorActions().forceRelease(name, isMeant, reason);
     }
 
     /**
@@ -241,7 +241,7 @@ public final class LockEngine implements AutoCloseable {
      * @throws StoreException if the database failed
      */
     public OptionalInt setLimit(String semaphore, int limit, String reason) {
-        return new SemaphoreChanges(context()).setLimit(semaphore, limit, reason);
+        return operatorActions().setLimit(semaphore, limit, reason);
     }
 
     /**
@@ -252,7 +252,15 @@ public final class LockEngine implements AutoCloseable {
      * @throws StoreException if the database failed
      */
     public Optional<HolderSnapshot> forceReleasePermits(String semaphore, long fencingToken, String reason) {
-        return new SemaphoreChanges(context()).forceRelease(semaphore, fencingToken, reason);
+        return operatorActions().forceReleasePermits(semaphore, fencingToken, reason);
+    }
+
+    private OperatorActions operatorActions() {
+        return new OperatorActions(
+                access(),
+                context().heartbeat().lease(),
+                context().policy().clockTolerance(),
+                context().identity().current());
     }
 
     /** Returns the locks in the database. */
