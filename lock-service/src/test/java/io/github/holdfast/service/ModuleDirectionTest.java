@@ -354,8 +354,11 @@ class ModuleDirectionTest {
                 .and(are(not(
                         belongToAnyOf(LockService.class, LockServiceBuilder.class, LockHandle.class, Leadership.class)
                                 .or(simpleName("Term"))
-                                .or(simpleName("LeaseHandle"))
-                                .or(simpleName("RowLockHandle")))))
+                                .or(simpleName("Handle"))
+                                .or(simpleName("Hold"))
+                                .or(simpleName("LeaseHold"))
+                                .or(simpleName("RowHold"))
+                                .or(simpleName("TransactionGuard")))))
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("jakarta.persistence.."));

@@ -41,7 +41,7 @@ interface Acquisition {
      * @throws LockLostException if its lease is over already; it is released then
      */
     static LeaseHold stillValid(LeaseHold hold, GrantTerm term) {
-        if (hold.isLost()) {
+        if (hold.lifetime().expireIfOver()) {
             ReleaseOutcome unused = hold.handle().release();
             throw new LockLostException(
                     hold.name(),

@@ -84,7 +84,7 @@ final class Downgrade implements Successor {
      * Releases this handle, the only one of the hold, and grants the share to the calling thread. {@link LockHandle#downgrade}
      * documents the exceptions.
      */
-    LockHandle of(HoldHandle handle) {
+    LockHandle of(Handle handle) {
         context.phase().checkAccepting();
         PendingAcquisition pending = new PendingAcquisition(
                 claim.name(), claim.owner(), context.identity().current(), access.ticker());

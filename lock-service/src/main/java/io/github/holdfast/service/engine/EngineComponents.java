@@ -5,6 +5,7 @@ import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.WakeUpChannel;
+import io.github.holdfast.service.engine.Node.Timing;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Predicate;
@@ -71,7 +72,7 @@ final class EngineComponents implements AutoCloseable {
         InDoubtWrites inDoubtWrites = new InDoubtWrites(store, ticker);
         Heartbeat heartbeat = new Heartbeat(
                 store,
-                NodeTiming.ofLease(settings.nodeLease()),
+                Timing.ofLease(settings.nodeLease()),
                 ticker,
                 new Reconciliation(store, holds, pending, inDoubtWrites),
                 listeners,
@@ -86,10 +87,7 @@ final class EngineComponents implements AutoCloseable {
                 ticker);
         rowLocks = new RowLocks(store, settings.maxRowLocks(), settings.writers());
         monitor = new ExpiryMonitor(
-                holds.all(),
-                ticker,
-                new HoldRecheck(holds, heartbeat, inDoubtWrites),
-                new LeakDetector(settings.leakDetection()));
+                holds.all(), ticker, heartbeat, inDoubtWrites, new LeakDetector(settings.leakDetection()));
         TransactionGuard transactions =
                 new TransactionGuard(guard, holds::ofCurrentThread, rowLocks::ofCurrentThread, listeners);
         context = new HoldContext(

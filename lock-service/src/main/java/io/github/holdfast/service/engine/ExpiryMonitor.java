@@ -1,7 +1,11 @@
 package io.github.holdfast.service.engine;
 
+import io.github.holdfast.repository.StoreException;
+import java.util.ArrayDeque;
 import java.util.Collection;
+import java.util.Queue;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -17,7 +21,8 @@ final class ExpiryMonitor implements AutoCloseable {
 
     private final Collection<LeaseHold> holds;
     private final Ticker ticker;
-    private final Runnable recheck;
+    private final Heartbeat heartbeat;
+    private final InDoubtWrites inDoubtWrites;
     private final LeakDetector leaks;
     private final SuspensionDetector suspension;
     private final Object starting = new Object();
@@ -33,13 +38,20 @@ final class ExpiryMonitor implements AutoCloseable {
      * A monitor of these holds. The collection may change.
      *
      * @param ticker the local time
-     * @param recheck checks all holds in the database; returns quickly
+     * @param heartbeat keeps the holds without a lease
+     * @param inDoubtWrites does work on another thread
      * @param leaks looks at each hold about once a second
      */
-    ExpiryMonitor(Collection<LeaseHold> holds, Ticker ticker, Runnable recheck, LeakDetector leaks) {
+    ExpiryMonitor(
+            Collection<LeaseHold> holds,
+            Ticker ticker,
+            Heartbeat heartbeat,
+            InDoubtWrites inDoubtWrites,
+            LeakDetector leaks) {
         this.holds = holds;
         this.ticker = ticker;
-        this.recheck = recheck;
+        this.heartbeat = heartbeat;
+        this.inDoubtWrites = inDoubtWrites;
         this.leaks = leaks;
         this.suspension = new SuspensionDetector(ticker);
     }
@@ -104,18 +116,37 @@ final class ExpiryMonitor implements AutoCloseable {
         }
     }
 
-    /** Checks all holds in the database, because their leases may be over although the local clock does not show it. */
+    /**
+     * Checks all holds in the database, because their leases may be over although the local clock does not show it. It checks leases one by
+     * one. One heartbeat covers the other holds: it prolongs them, or finds that the node is over. Returns before the database has answered.
+     */
     void recheck() {
         LogEvent.CLOCKS_PARTED
                 .in(LOG.atInfo())
                 .log("The machine was suspended, or its clock was set: checking all held locks in the database");
         try {
-            recheck.run();
+            heartbeat.beatSoon();
+            Queue<LeaseHold> leases =
+                    holds.stream().filter(LeaseHold::isByLease).collect(Collectors.toCollection(ArrayDeque::new));
+            inDoubtWrites.soon(() -> recheck(leases));
         } catch (RuntimeException | Error failed) {
             LogEvent.INTERNAL_FAILED
                     .in(LOG.atError())
                     .setCause(failed)
                     .log("The held locks could not be checked in the database");
+        }
+    }
+
+    /** Checks the leases until the database has answered for each. After a failure, it tries the same lease again later. */
+    private void recheck(Queue<LeaseHold> leases) {
+        for (LeaseHold hold = leases.peek(); hold != null; hold = leases.peek()) {
+            try {
+                hold.lifetime().recheckLease();
+            } catch (StoreException failed) {
+                inDoubtWrites.later(() -> recheck(leases));
+                return;
+            }
+            leases.remove();
         }
     }
 

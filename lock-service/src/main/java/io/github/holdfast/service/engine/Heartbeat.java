@@ -4,6 +4,7 @@ import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.NodeRows;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.service.engine.Node.Timing;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.UUID;
@@ -42,7 +43,7 @@ final class Heartbeat implements AutoCloseable {
                     + " while it holds locks";
 
     private final LockStore store;
-    private final NodeTiming timing;
+    private final Timing timing;
     private final Ticker ticker;
     private final NodeHolds holds;
     private final ListenerDispatcher listeners;
@@ -60,7 +61,7 @@ final class Heartbeat implements AutoCloseable {
 
     Heartbeat(
             LockStore store,
-            NodeTiming timing,
+            Timing timing,
             Ticker ticker,
             NodeHolds holds,
             ListenerDispatcher listeners,
@@ -345,5 +346,29 @@ final class Heartbeat implements AutoCloseable {
                             timing.lease(),
                             failed.getMessage());
         }
+    }
+
+    /** The heartbeat's view of the holds through its node. Thread-safe. */
+    interface NodeHolds {
+
+        /** Returns how many reconciliations have begun. Each compares the node's rows with the holds. */
+        long reconciliations();
+
+        /** Reconciles soon, on another thread. */
+        void reconcileLater(Node node);
+
+        /**
+         * Reconciles now.
+         *
+         * @throws io.github.holdfast.repository.StoreException if the database failed, or a reconciliation is under way already
+         */
+        void reconcile(Node node);
+
+        /**
+         * Finds the valid holds of a node that is about to be ended.
+         *
+         * @return an action that reports all of them as lost
+         */
+        Runnable lossOf(Node node);
     }
 }

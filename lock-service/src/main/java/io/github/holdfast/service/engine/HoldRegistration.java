@@ -28,7 +28,7 @@ final class HoldRegistration {
             holds.add(hold, Thread.currentThread(), reentry(request));
             hold.lifetime().confirmOnceKept();
             if (request.isInterruptedOnLoss()) {
-                hold.lifetime().loss().interrupt(Thread.currentThread());
+                hold.lifetime().interruptOnLoss(Thread.currentThread());
             }
             transactions.join(hold);
             monitor.expect(hold);

@@ -91,7 +91,8 @@ final class HoldRegistry {
         ofThread.compute(thread, (key, existing) -> {
             Set<LeaseHold> ofKey = existing == null ? ConcurrentHashMap.newKeySet() : existing;
             ofKey.stream()
-                    .filter(other -> other.name().equals(hold.name()) && other.isLost())
+                    .filter(other ->
+                            other.name().equals(hold.name()) && other.lifetime().expireIfOver())
                     .forEach(LeaseHold::replaced);
             ofKey.removeIf(LeaseHold::isOutOfFence);
             ofKey.add(hold);
@@ -111,7 +112,7 @@ final class HoldRegistry {
     /** Removes the holds that are lost, and that nobody can release any more. They stay in the fence of their threads. */
     private void sweep() {
         List<LeaseHold> forgotten = holds.stream()
-                .filter(hold -> hold.isLost() && hold.isForgotten())
+                .filter(hold -> hold.isForgotten() && hold.lifetime().expireIfOver())
                 .toList();
         for (LeaseHold hold : forgotten) {
             holds.remove(hold);
@@ -134,7 +135,7 @@ final class HoldRegistry {
      */
     <T> List<T> unknown(List<T> rows, Function<T, Grant> shown, Set<NameAndOwner> pending) {
         Set<Grant> known = holds.stream()
-                .filter(hold -> !hold.isLost())
+                .filter(hold -> !hold.lifetime().expireIfOver())
                 .map(LeaseHold::grant)
                 .collect(Collectors.toSet());
         known.addAll(shares.grants());
@@ -149,7 +150,7 @@ final class HoldRegistry {
     /** Returns the valid holds through this node. */
     List<LeaseHold> through(Node node) {
         return holds.stream()
-                .filter(hold -> hold.node() == node && !hold.isLost())
+                .filter(hold -> hold.node() == node && !hold.lifetime().expireIfOver())
                 .toList();
     }
 

@@ -25,29 +25,24 @@ final class LeakDetector {
     void acquired(LeaseHold hold) {
         if (threshold != null) {
             String thread = Thread.currentThread().getName();
-            hold.anchor().acquired(new Throwable("Acquired by thread " + thread));
+            hold.acquired(new Throwable("Acquired by thread " + thread));
         }
     }
 
     /** Reports the hold if it leaks. */
     void look(LeaseHold hold) {
-        if (hold.isDropped() && hold.anchor().reportDrop()) {
+        if (hold.isDropped() && hold.reportDrop()) {
             report(
                     hold,
                     "Lock '{}' of thread {} was acquired {} ago, and its handle was dropped without a release: it stays held"
                             + " until its lease or this service ends. Release it, or detach() its handle to keep it");
-        } else if (isLong(hold) && hold.anchor().reportLong()) {
+        } else if (isLong(hold) && hold.reportLong()) {
             report(hold, "Lock '{}' of thread {} has been held for {}, longer than the leak detection allows");
         }
     }
 
     private static void report(LeaseHold hold, String message) {
-        LockLog.leaked(
-                message,
-                hold.grant(),
-                hold.acquiredBy(),
-                hold.heldFor(),
-                hold.anchor().acquisition());
+        LockLog.leaked(message, hold.grant(), hold.acquiredBy(), hold.heldFor(), hold.acquisition());
     }
 
     private boolean isLong(LeaseHold hold) {

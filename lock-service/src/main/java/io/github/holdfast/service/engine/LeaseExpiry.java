@@ -14,6 +14,9 @@ final class LeaseExpiry implements Expiry {
     private final Ticker ticker;
     private final AtomicLong until;
 
+    /** Whether a renewal came too late. */
+    private volatile boolean isOver;
+
     /**
      * A lease that was just granted.
      *
@@ -27,7 +30,7 @@ final class LeaseExpiry implements Expiry {
 
     @Override
     public long left(long now) {
-        return until.get() - now;
+        return isOver ? 0 : until.get() - now;
     }
 
     @Override
@@ -99,9 +102,12 @@ final class LeaseExpiry implements Expiry {
         boolean extended = row.extend(count, atLeast, sending, deadline);
         // The database's clock went on during a suspension, but the local clock did not.
         long extendedUntil = ClockDriftMargin.end(sentAt[0] - suspension.suspendedNanos(), atLeast);
-        // The renewal must not bring back a hold whose loss was reported meanwhile.
         if (extended && left(ticker.nanoTime()) > 0 && extendedUntil - until.get() > 0) {
-            until.set(extendedUntil);
+            long before = until.getAndSet(extendedUntil);
+            // After the change: a hold whose end another thread has just seen must not come back.
+            if (ticker.nanoTime() - before >= 0) {
+                isOver = true;
+            }
         }
         return extended;
     }

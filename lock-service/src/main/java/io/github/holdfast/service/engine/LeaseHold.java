@@ -1,23 +1,28 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockLost;
 import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.InDoubtWrites.DueRelease;
+import jakarta.persistence.EntityManager;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One grant of a lock, from the grant to the last release. The handles of its nested acquisitions share it. It counts the
- * handles, and serializes the writes that prolong, re-enter or end the grant. Thread-safe.
+ * A hold of a lock or a share that its row shows. It counts the handles, and serializes the writes that prolong, re-enter or end the
+ * grant. Thread-safe.
  */
-final class LeaseHold implements GuardedHold.Granted {
+final class LeaseHold extends Hold implements GuardedHold.Granted {
 
     /** Changes a hold to a share. */
     interface Downgrader {
@@ -26,7 +31,7 @@ final class LeaseHold implements GuardedHold.Granted {
         Downgrader REFUSE = LeaseHold::refuseDowngrade;
 
         /** See {@link LockHandle#downgrade}. */
-        LockHandle downgrade(LeaseHold hold, HoldHandle handle);
+        LockHandle downgrade(LeaseHold hold, Handle handle);
     }
 
     private final LockAccess access;
@@ -40,8 +45,6 @@ final class LeaseHold implements GuardedHold.Granted {
     private final HoldRow row;
     private final Lifetime lifetime;
     private final Succession succession;
-    private final HoldTransactions holdTransactions = new HoldTransactions();
-    private final long acquiredAt;
     private volatile @Nullable Thread acquiredBy;
 
     /** Protects writes to the row and the two counts of handles. */
@@ -53,9 +56,6 @@ final class LeaseHold implements GuardedHold.Granted {
     /** The handles that only this field counts. In their transaction, a write of the row would make the commit fail. */
     private volatile int handlesInMemory;
 
-    private final HandleAnchor anchor = new HandleAnchor();
-    private volatile boolean isReplaced;
-
     /** A hold that was just granted for this request, with the row that shows the grant. */
     LeaseHold(
             HoldCollaborators collaborators,
@@ -64,6 +64,7 @@ final class LeaseHold implements GuardedHold.Granted {
             HoldRow row,
             Succession succession,
             Downgrader downgrader) {
+        super(collaborators.access().ticker());
         this.access = collaborators.access();
         this.holds = collaborators.holds();
         this.transactions = collaborators.transactions();
@@ -72,10 +73,9 @@ final class LeaseHold implements GuardedHold.Granted {
         this.request = request;
         this.granted = granted;
         this.ownerIsChosen = request.owner().isPresent();
-        holdTransactions.fence(request);
+        holdTransactions().fence(request);
         this.row = row;
         this.succession = succession;
-        this.acquiredAt = access.ticker().nanoTime();
         this.lifetime =
                 new Lifetime(access, collaborators.heartbeat(), listeners, granted, row, () -> holds.lost(this));
     }
@@ -106,6 +106,7 @@ final class LeaseHold implements GuardedHold.Granted {
         return row.owner();
     }
 
+    @Override
     int holdCount() {
         return (ownerIsChosen ? row.holdCount() : handles) + handlesInMemory;
     }
@@ -160,48 +161,29 @@ final class LeaseHold implements GuardedHold.Granted {
         return acquiredBy;
     }
 
-    /** A new handle for this hold. */
-    LockHandle handle() {
-        return new LeaseHandle(this, transactions, anchor.get());
-    }
-
-    HandleAnchor anchor() {
-        return anchor;
-    }
-
-    /** How long ago it was granted, or this service was told so. */
-    Duration heldFor() {
-        return Duration.ofNanos(access.ticker().nanoTime() - acquiredAt);
-    }
-
-    /** Notes that one of its handles was detached. */
-    void detached() {
-        anchor.detach();
+    @Override
+    void detach() {
+        detached();
         holds.detach(this);
-        lifetime.loss().spare();
+        lifetime.spare();
     }
 
     /** Whether it is held and fenced, but its handles were dropped, and so nobody will release it. */
     boolean isDropped() {
-        return isOpen() && requiresFence() && !isLost() && anchor.isDropped();
+        return isOpen() && requiresFence() && !isLost() && areHandlesDropped();
     }
 
-    /** Whether nobody can release the hold any more, because its handles are garbage. */
+    @Override
     boolean isForgotten() {
-        return anchor.isGone();
-    }
-
-    /** Notes that the acquiring thread has acquired the lock again, after this hold was lost. */
-    void replaced() {
-        isReplaced = true;
+        return areHandlesGone();
     }
 
     /**
-     * Whether no transaction of the acquiring thread is refused for the hold any more. It is lost, and no handle is left that could be
-     * released; and the thread has the lock again, or its lease is over, or no fence was wanted.
+     * {@inheritDoc} No handle is left that could be released; and the thread has the lock again, or its lease is over, or no fence was wanted.
      */
+    @Override
     boolean isOutOfFence() {
-        return isForgotten() && isLost() && (isReplaced || !requiresFence() || (isByLease() && lifetime.isOver()));
+        return isForgotten() && isLost() && (isReplaced() || !requiresFence() || (isByLease() && lifetime.isOver()));
     }
 
     @Override
@@ -209,18 +191,63 @@ final class LeaseHold implements GuardedHold.Granted {
         LockLostException lost = lifetime.lostInTransaction();
         return isForgotten()
                 ? new LockLostException(
-                        name(), lost.lossCause(), lost.lossCause().why() + HandleAnchor.ADVICE)
+                        name(), lost.lossCause(), lost.lossCause().why() + DROPPED)
                 : lost;
     }
 
     @Override
-    public HoldTransactions holdTransactions() {
-        return holdTransactions;
+    LockMode mode() {
+        return isExclusive() ? LockMode.EXCLUSIVE : LockMode.SHARED;
+    }
+
+    @Override
+    long fencingToken() {
+        return grant().fencingToken();
+    }
+
+    @Override
+    String tokenText() {
+        return "fencingToken=" + fencingToken();
+    }
+
+    @Override
+    LockState state() {
+        return lifetime.state();
+    }
+
+    @Override
+    Duration remaining() {
+        return lifetime.remaining();
+    }
+
+    @Override
+    void onLost(Consumer<LockLost> handler) {
+        lifetime.onLost(handler);
+    }
+
+    @Override
+    Optional<LockLostException> lossOnClose() {
+        return holdTransactions().hasCommitted() ? Optional.empty() : Optional.of(lossException());
+    }
+
+    @Override
+    void guard() {
+        transactions.check(this);
+    }
+
+    @Override
+    void guard(EntityManager entityManager) {
+        transactions.check(this, entityManager);
+    }
+
+    @Override
+    public boolean isFenced() {
+        return transactions.isFenced(this);
     }
 
     @Override
     public boolean requiresFence() {
-        return holdTransactions.areFenced();
+        return holdTransactions().areFenced();
     }
 
     @Override
@@ -230,7 +257,7 @@ final class LeaseHold implements GuardedHold.Granted {
 
     @Override
     public LockLostException lossException() {
-        return lifetime.loss().exception();
+        return lifetime.lossException();
     }
 
     /** The hold's validity, and whether it is lost. */
@@ -256,15 +283,15 @@ final class LeaseHold implements GuardedHold.Granted {
                 throw new IllegalStateException("Lock '" + name() + "' is already held " + open + " times");
             }
             // A request for another kind of hold does not reopen a hold that is about to be released.
-            boolean isAnotherKind = open == 0 && !holdTransactions.isUnfinished() && isByLease() && atLeast == null;
-            if (isLost() || isAnotherKind) {
+            boolean isAnotherKind = open == 0 && !holdTransactions().isUnfinished() && isByLease() && atLeast == null;
+            if (lifetime.expireIfOver() || isAnotherKind) {
                 return false;
             }
             lifetime.checkReentry(atLeast);
             if (open == 0) {
                 return reopen(inner, deadline);
             }
-            holdTransactions.fence(inner);
+            holdTransactions().fence(inner);
             int inMemory = handlesInMemory;
             if (transactions.isUnder(this) || transactions.joinIfChecked(this)) {
                 handlesInMemory = inMemory + 1;
@@ -305,7 +332,7 @@ final class LeaseHold implements GuardedHold.Granted {
         }
         lockWriting(deadline);
         try {
-            if (!canResume(next) || isLost()) {
+            if (!canResume(next) || lifetime.expireIfOver()) {
                 return false;
             }
             lifetime.checkReentry(next.lease().orElse(null));
@@ -331,12 +358,12 @@ final class LeaseHold implements GuardedHold.Granted {
 
     /** Cancels a deferred release, and reopens the hold; returns false if no release is deferred, or the hold is lost. */
     private boolean reopen(LockRequest inner, Deadline deadline) throws InterruptedException {
-        if (!holdTransactions.cancelRelease()) {
+        if (!holdTransactions().cancelRelease()) {
             return false;
         }
         holds.resumed(this);
         handles = 1;
-        holdTransactions.fence(inner);
+        holdTransactions().fence(inner);
         lifetime.resume();
         transactions.join(this);
         boolean isOpen = false;
@@ -352,7 +379,7 @@ final class LeaseHold implements GuardedHold.Granted {
             }
         }
         if (isOpen && inner.isInterruptedOnLoss()) {
-            lifetime.loss().interrupt(Thread.currentThread());
+            lifetime.interruptOnLoss(Thread.currentThread());
         }
         return isOpen;
     }
@@ -360,12 +387,12 @@ final class LeaseHold implements GuardedHold.Granted {
     /** {@inheritDoc} Such a transaction locks the row until it ends, so a write of the row waits for its end. */
     @Override
     public void awaitDecision() {
-        if (!holdTransactions.isUndecided()) {
+        if (!holdTransactions().isUndecided()) {
             return;
         }
         writing.lock();
         try {
-            holdTransactions.awaitDecision(row);
+            holdTransactions().awaitDecision(row);
         } catch (StoreException failed) {
             throw new LockStoreException(name(), "is still in use by a transaction with an unanswered commit", failed);
         } finally {
@@ -381,11 +408,12 @@ final class LeaseHold implements GuardedHold.Granted {
      * @throws LockLostException if the hold is lost
      * @throws LockStoreException if the database failed; the hold then ends when it would have ended without the renewal
      */
+    @Override
     void renew(Duration atLeast) {
         TransactionGuard.checkNotLocked(this);
         writing.lock();
         try {
-            boolean renewed = isOpen() && !isLost() && lifetime.renew(this::sameTimesHeld, atLeast);
+            boolean renewed = isOpen() && !lifetime.expireIfOver() && lifetime.renew(this::sameTimesHeld, atLeast);
             if (!renewed) {
                 throw lossException();
             }
@@ -397,8 +425,9 @@ final class LeaseHold implements GuardedHold.Granted {
     }
 
     /** Makes sure that the hold is valid for this long. Throws what {@link #renew} throws, also if it is valid for less. */
+    @Override
     void ensureValidFor(Duration wanted) {
-        if (!isLost() && lifetime.remaining().compareTo(wanted) < 0) {
+        if (!lifetime.expireIfOver() && lifetime.remaining().compareTo(wanted) < 0) {
             Optional<Duration> usual = isByLease() ? request.lease() : Optional.empty();
             renew(usual.map(lease -> ClockDriftMargin.leaseFor(wanted, lease)).orElse(wanted));
         }
@@ -419,7 +448,8 @@ final class LeaseHold implements GuardedHold.Granted {
      * Releases a handle, unless it was released before. The last release frees the lock. Never throws because of a loss or a
      * failure of the database. Passes on other exceptions, and frees the lock later.
      */
-    ReleaseOutcome release(HoldHandle handle) {
+    @Override
+    ReleaseOutcome release(Handle handle) {
         int open = 0;
         writing.lock();
         try {
@@ -442,12 +472,13 @@ final class LeaseHold implements GuardedHold.Granted {
         }
     }
 
-    /** Changes the hold to a share for the caller of {@link LockHandle#downgrade}. */
-    LockHandle downgrade(HoldHandle handle) {
+    @Override
+    LockHandle downgrade(Handle handle) {
+        handle.checkNotReleased();
         return downgrader.downgrade(this, handle);
     }
 
-    private static LockHandle refuseDowngrade(LeaseHold hold, HoldHandle handle) {
+    private static LockHandle refuseDowngrade(LeaseHold hold, Handle handle) {
         hold.holds.checkAccepting();
         throw hold.isLost() ? hold.lossException() : hold.cannotBeDowngraded("it is not held exclusively");
     }
@@ -462,17 +493,17 @@ final class LeaseHold implements GuardedHold.Granted {
      * @throws IllegalStateException if the hold cannot be downgraded now; nothing has happened then
      * @throws LockLostException if the hold is lost; nothing has happened then
      */
-    void downgrade(HoldHandle handle, Successor share) {
+    void downgrade(Handle handle, Successor share) {
         writing.lock();
         try {
             handle.checkNotReleased();
             // Refuses a transaction of another thread too: it may have read what was before the lock.
             transactions.join(this);
-            if (isLost()) {
+            if (lifetime.expireIfOver()) {
                 throw lossException();
             }
             checkDowngrade();
-            holdTransactions.decided();
+            holdTransactions().decided();
             succession.expect(share);
             handles = 0;
             try {
@@ -494,7 +525,7 @@ final class LeaseHold implements GuardedHold.Granted {
             why = "its request has a minimum hold, and nobody may share it before the end of that";
         } else if (holdCount() > 1) {
             why = "it is held " + holdCount() + " times: release the nested holds first";
-        } else if (!holdTransactions.beginReleaseIfFinished()) {
+        } else if (!holdTransactions().beginReleaseIfFinished()) {
             why = "a transaction under it has not ended, and others would read what was before its commit: downgrade it"
                     + " after the transaction";
         }
@@ -521,7 +552,7 @@ final class LeaseHold implements GuardedHold.Granted {
         if (open == 1 && deferRelease()) {
             return ReleaseOutcome.DEFERRED;
         }
-        boolean wasLost = isLost();
+        boolean wasLost = lifetime.expireIfOver();
         handles = open - 1;
         return open == 1 ? free(wasLost) : giveBack(open - 1, wasLost);
     }
@@ -533,11 +564,11 @@ final class LeaseHold implements GuardedHold.Granted {
     private boolean deferRelease() {
         transactions.joinForRelease(this);
         // Even a lost lock stays while transactions may still check whether it was granted to others.
-        if (isLost() && !holdTransactions.willBeChecked()) {
-            holdTransactions.forceRelease();
+        if (lifetime.expireIfOver() && !holdTransactions().willBeChecked()) {
+            holdTransactions().forceRelease();
             return false;
         }
-        if (holdTransactions.beginRelease()) {
+        if (holdTransactions().beginRelease()) {
             return false;
         }
         handles = 0;
@@ -552,10 +583,10 @@ final class LeaseHold implements GuardedHold.Granted {
     ReleaseOutcome releaseAll() {
         writing.lock();
         try {
-            if (handles == 0 && !holdTransactions.cancelRelease()) {
+            if (handles == 0 && !holdTransactions().cancelRelease()) {
                 return ReleaseOutcome.LOST;
             }
-            holdTransactions.forceRelease();
+            holdTransactions().forceRelease();
             handles = 0;
             return free(false);
         } finally {
@@ -585,7 +616,7 @@ final class LeaseHold implements GuardedHold.Granted {
     /** Notes that a transaction has ended. Its connection may still be in use, so another thread does a deferred release. */
     @Override
     public void completed(TransactionScope scope, boolean committedUnderGuard) {
-        if (holdTransactions.end(scope, committedUnderGuard)) {
+        if (holdTransactions().end(scope, committedUnderGuard)) {
             access.inDoubtWrites().release(new DueRelease(name(), this::releaseAfterTransactions));
         }
     }
@@ -594,7 +625,7 @@ final class LeaseHold implements GuardedHold.Granted {
     private void releaseAfterTransactions() {
         writing.lock();
         try {
-            if (holdTransactions.takeRelease()) {
+            if (holdTransactions().takeRelease()) {
                 ReleaseOutcome unused = free(isLost());
             }
         } finally {
@@ -633,7 +664,7 @@ final class LeaseHold implements GuardedHold.Granted {
     /** Whether a hand-off is allowed. A chosen owner, an undecided commit and a minimum hold need a free row first. */
     private boolean canBeHandedOff() {
         return !ownerIsChosen
-                && !holdTransactions.isUndecided()
+                && !holdTransactions().isUndecided()
                 && request.minimumHold().isEmpty();
     }
 
@@ -652,7 +683,7 @@ final class LeaseHold implements GuardedHold.Granted {
     /** Waits for unanswered commits first: the end of a share that others have joined writes no row, so it would not wait for them. */
     private ReleaseOutcome endShare() {
         try {
-            holdTransactions.awaitDecision(row);
+            holdTransactions().awaitDecision(row);
         } catch (StoreException failed) {
             row.abandon();
             return ReleaseOutcome.UNRESOLVED;

@@ -1,11 +1,16 @@
 package io.github.holdfast.service.engine;
 
+import io.github.holdfast.lock.LockLost;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.StoreException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.IntUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -19,11 +24,18 @@ final class Lifetime {
     private final InDoubtWrites inDoubtWrites;
     private final Ticker ticker;
     private final Expiry validity;
-    private final LossNotifier loss;
+    private final Grant grant;
+    private final ListenerDispatcher listeners;
     private final HoldRow row;
     private final Runnable whenLost;
     private final long reconciliations;
+    private final List<Consumer<LockLost>> handlers = new ArrayList<>();
+    private @Nullable Thread interrupted;
+    private boolean isSuspect;
     private volatile boolean isEnded;
+
+    /** The loss that was reported; null if none was. */
+    private volatile @Nullable LockLost loss;
 
     /**
      * The lifetime of a new grant.
@@ -44,7 +56,8 @@ final class Lifetime {
         this.row = row;
         this.whenLost = whenLost;
         this.reconciliations = granted.term().reconciliations();
-        this.loss = new LossNotifier(granted.grant(), listeners);
+        this.grant = granted.grant();
+        this.listeners = listeners;
         this.validity = expiry(granted.term());
     }
 
@@ -65,17 +78,10 @@ final class Lifetime {
         validity.checkReentry(row.name(), atLeast);
     }
 
-    LossNotifier loss() {
-        return loss;
-    }
-
     /** How long the hold is still valid, by the local clock; zero if it is lost. */
     Duration remaining() {
         long left = validity.left(ticker.nanoTime());
-        if (left <= 0) {
-            lose(validity.cause());
-        }
-        return loss.isKnown() || left <= 0 ? Duration.ZERO : Duration.ofNanos(left);
+        return loss != null || left <= 0 ? Duration.ZERO : Duration.ofNanos(left);
     }
 
     /** Whether its lease, or its node's lease, is over by the local clock. */
@@ -90,15 +96,15 @@ final class Lifetime {
      */
     void checkRemaining(Duration wanted) {
         Duration left = remaining();
-        if (left.isZero()) {
-            throw loss.exception();
+        if (expireIfOver() || left.isZero()) {
+            throw lossException();
         }
         if (left.compareTo(wanted) < 0) {
             throw new LockLostException(row.name(), LossCause.EXPIRED, "it is valid only for another " + left);
         }
     }
 
-    /** Whether the hold is lost. A loss is final: a renewal under way cannot undo it. */
+    /** Whether the hold is over by the local clock, or its loss was reported. Only {@link #expireIfOver} makes the first final. */
     boolean isLost() {
         return remaining().isZero();
     }
@@ -112,18 +118,44 @@ final class Lifetime {
     }
 
     /**
-     * Checks whether the hold is suspect or lost, and reports that.
+     * Reports the loss of a hold that is over by the local clock. Call this before a decision that relies on the end: a renewal under way
+     * cannot undo a reported loss.
+     *
+     * @return whether the hold is lost
+     */
+    boolean expireIfOver() {
+        boolean isOver = isOver();
+        if (isOver) {
+            lose(validity.cause());
+        }
+        return isOver || loss != null;
+    }
+
+    /**
+     * Reports that the hold is suspect or lost, if it is.
      *
      * @return the nanoseconds until the next check
      */
     long look() {
-        if (isLost()) {
+        if (expireIfOver()) {
             return Long.MAX_VALUE;
         }
         long now = ticker.nanoTime();
         long untilSuspect = validity.untilSuspect(now);
-        loss.suspect(untilSuspect <= 0);
+        suspect(untilSuspect <= 0);
         return Math.min(untilSuspect <= 0 ? Long.MAX_VALUE : untilSuspect, Math.max(validity.left(now), 1));
+    }
+
+    /** Reports an overdue renewal, once each time that it becomes overdue. */
+    private void suspect(boolean isOverdue) {
+        boolean isNews;
+        synchronized (this) {
+            isNews = isOverdue && !isSuspect;
+            isSuspect = isOverdue;
+        }
+        if (isNews) {
+            listeners.dispatchLater(listener -> listener.suspect(grant.name(), grant.fencingToken()));
+        }
     }
 
     /** Reports the loss of the hold. Reports nothing during the last release, because its outcome shows the loss. */
@@ -133,10 +165,55 @@ final class Lifetime {
         }
     }
 
+    /** Reports the loss, unless one was reported before. */
     private void tell(LossCause cause) {
-        if (loss.tell(cause)) {
-            whenLost.run();
+        LockLost lost = new LockLost(grant.name(), grant.owner(), grant.fencingToken(), cause);
+        synchronized (this) {
+            if (loss != null) {
+                return;
+            }
+            loss = lost;
+            if (interrupted != null) {
+                interrupted.interrupt();
+            }
+            handlers.forEach(handler -> listeners.dispatchLater(lost, handler));
         }
+        listeners.dispatchLater(listener -> listener.lost(lost));
+        whenLost.run();
+    }
+
+    /** The exception to throw. If nothing was lost, it says that the hold was released. */
+    LockLostException lossException() {
+        LockLost lost = loss;
+        if (lost != null) {
+            return new LockLostException(
+                    grant.name(), lost.cause(), lost.cause().why());
+        }
+        LossCause cause = validity.cause();
+        return new LockLostException(grant.name(), cause, isOver() && !isEnded ? cause.why() : "it was released");
+    }
+
+    /** Calls the handler when the hold is lost, or now if its loss was reported already. */
+    synchronized void onLost(Consumer<LockLost> handler) {
+        LockLost lost = loss;
+        if (lost == null) {
+            handlers.add(handler);
+        } else {
+            listeners.dispatchLater(lost, handler);
+        }
+    }
+
+    /** Interrupts the thread if the hold is lost before {@link #spare}, or now if its loss was reported already. */
+    synchronized void interruptOnLoss(Thread thread) {
+        interrupted = thread;
+        if (loss != null) {
+            thread.interrupt();
+        }
+    }
+
+    /** Interrupts no thread from now on. */
+    synchronized void spare() {
+        interrupted = null;
     }
 
     /** Reports the loss of the hold after a write, because the row no longer shows this grant. */
@@ -170,7 +247,7 @@ final class Lifetime {
         if (!validity.isConfirmed()) {
             // Its look after the acquisition had no answer.
             recheck();
-            if (isLost()) {
+            if (expireIfOver()) {
                 return false;
             }
         }
@@ -183,19 +260,20 @@ final class Lifetime {
      * meanwhile.
      */
     private boolean concludeWrite(boolean written) {
-        if (!written && !isLost()) {
+        boolean isLost = expireIfOver();
+        if (!written && !isLost) {
             loseToDatabase();
         }
-        if (written && isLost()) {
+        if (written && isLost) {
             row.abandon();
         }
-        return written && !isLost();
+        return written && !isLost;
     }
 
     /** Reports a loss that the guard of a transaction has found in the row; returns the exception to throw. */
     LockLostException lostInTransaction() {
         tell(isLost() ? validity.cause() : LossCause.TAKEN_OVER);
-        return loss.exception();
+        return lossException();
     }
 
     /**
@@ -204,7 +282,7 @@ final class Lifetime {
      * @throws StoreException if the database failed
      */
     void recheck() {
-        if (!isEnded && !isLost()) {
+        if (!isEnded && !expireIfOver()) {
             rechecked(lossCause());
         }
     }
@@ -220,7 +298,7 @@ final class Lifetime {
 
     /** Reports a loss that a look at the row has shown; if there is none, the look confirms the hold. */
     void rechecked(Optional<LossCause> lossCause) {
-        if (!isEnded && !isLost()) {
+        if (!isEnded && !expireIfOver()) {
             lossCause.ifPresent(this::lose);
             confirm();
         }
@@ -232,11 +310,10 @@ final class Lifetime {
      * @throws StoreException if the database failed
      */
     void recheckLease() {
-        if (!isEnded && !isLost() && !validity.correct(row::left)) {
+        if (!isEnded && !expireIfOver() && !validity.correct(row::left)) {
             row.lossCause().ifPresent(this::lose);
         }
-        // Reports the loss, if the lease is over now.
-        boolean unused = isLost();
+        look();
     }
 
     /** Notes that the row still showed this grant when reconciliations could already see the hold. */
@@ -261,7 +338,7 @@ final class Lifetime {
         try {
             recheck();
         } catch (StoreException failed) {
-            if (!isEnded && !isLost()) {
+            if (!isEnded && !expireIfOver()) {
                 inDoubtWrites.later(this::recheckUntilAnswered);
             }
         }
@@ -270,7 +347,7 @@ final class Lifetime {
     /** Notes that the last handle is being released. From now on, a loss interrupts no thread and is not reported. */
     void end() {
         isEnded = true;
-        loss.spare();
+        spare();
     }
 
     /** Notes that the release was cancelled. */

@@ -15,7 +15,7 @@ final class Node {
     private static final SecureRandom RANDOM = new SecureRandom();
 
     private final String id;
-    private final NodeTiming timing;
+    private final Timing timing;
     private final Ticker ticker;
 
     /** When the last confirmed beat was sent. */
@@ -46,7 +46,7 @@ final class Node {
      *
      * @param sentAt the local time before the registration was sent
      */
-    Node(String id, NodeTiming timing, Ticker ticker, long sentAt) {
+    Node(String id, Timing timing, Ticker ticker, long sentAt) {
         this.id = id;
         this.timing = timing;
         this.ticker = ticker;
@@ -175,11 +175,18 @@ final class Node {
      * @return false if the answer came too late: the node was already over, and its holders may have been notified
      */
     boolean beaten(long sentAt) {
+        LossCause cause = cause();
         if (isOver()) {
-            end(cause());
+            end(cause);
             return false;
         }
+        long until = ClockDriftMargin.end(beatAt, timing.lease());
         beatAt = sentAt;
+        // After the change: a node whose end another thread has just seen must not come back.
+        if (ticker.nanoTime() - until >= 0) {
+            end(cause);
+            return false;
+        }
         isFailing = false;
         if (sentAt - demandedAt >= 0) {
             isDemanded = false;
@@ -198,6 +205,45 @@ final class Node {
     void end(LossCause cause) {
         if (end == null) {
             end = cause;
+        }
+    }
+
+    /**
+     * The timing of a node: when it beats, and when it counts as dead.
+     *
+     * @param lease how long the node lives without a beat, by the database's clock
+     * @param suspectAfter how long after the last beat the next one is overdue
+     * @param period how long after a beat the next one is due
+     */
+    record Timing(Duration lease, Duration suspectAfter, Duration period) {
+
+        static final Duration SHORTEST_LEASE = Duration.ofSeconds(1);
+        static final Duration LONGEST_LEASE = Duration.ofDays(1);
+
+        Timing {
+            if (lease.compareTo(suspectAfter) <= 0 || suspectAfter.compareTo(period) <= 0 || period.isNegative()) {
+                throw new IllegalArgumentException("The node lease (" + lease
+                        + ") must be longer than the time until a heartbeat is overdue (" + suspectAfter
+                        + "), and that time longer than the heartbeat's period (" + period + ")");
+            }
+        }
+
+        /**
+         * The timing for this lease: two beats may fail before the lease is over.
+         *
+         * @throws IllegalArgumentException if the lease is shorter than 1 second or longer than a day
+         */
+        static Timing ofLease(Duration lease) {
+            if (lease.compareTo(SHORTEST_LEASE) < 0 || lease.compareTo(LONGEST_LEASE) > 0) {
+                throw new IllegalArgumentException("The lease of the node must be from " + SHORTEST_LEASE + " to "
+                        + LONGEST_LEASE + ", but is " + lease);
+            }
+            return new Timing(lease, lease.multipliedBy(2).dividedBy(3), lease.dividedBy(3));
+        }
+
+        /** How often to check whether a beat is due, or a failed beat must be repeated. */
+        Duration tick() {
+            return period.dividedBy(10);
         }
     }
 }

@@ -6,6 +6,7 @@ import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.service.engine.Heartbeat.NodeHolds;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;

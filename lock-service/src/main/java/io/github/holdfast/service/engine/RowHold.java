@@ -2,7 +2,9 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockLost;
 import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LockStoreException;
@@ -11,16 +13,23 @@ import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.RowTransaction;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.AttemptResult.RowLockAcquired;
+import jakarta.persistence.EntityManager;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A hold of a row lock. A transaction has locked the row: the caller's, or one of the hold's own. The hold ends with that
  * transaction. It counts nested acquisitions only in memory: a write of the row would make waiters at REPEATABLE READ fail.
  * Thread-safe, but only the caller's thread uses the caller's transaction.
  */
-final class RowHold implements GuardedHold.OfRow {
+final class RowHold extends Hold implements GuardedHold.OfRow {
+
+    private static final Logger LOG = LoggerFactory.getLogger(RowHold.class);
 
     private final LockAccess access;
     private final TransactionGuard transactions;
@@ -30,11 +39,7 @@ final class RowHold implements GuardedHold.OfRow {
     private final String owner;
     private final @Nullable TransactionScope callers;
     private final Thread thread = Thread.currentThread();
-    private final HoldTransactions holdTransactions = new HoldTransactions();
     private final ReentrantLock changing = new ReentrantLock();
-    private final HandleAnchor anchor = new HandleAnchor();
-    private volatile boolean isReplaced;
-    private final long acquiredAt;
 
     /** How many handles are not released, also after a loss. */
     private volatile int handles = 1;
@@ -54,6 +59,7 @@ final class RowHold implements GuardedHold.OfRow {
             RowLockAcquired locked,
             String owner,
             @Nullable TransactionScope callers) {
+        super(collaborators.access().ticker());
         this.access = collaborators.access();
         this.transactions = collaborators.transactions();
         this.listeners = collaborators.listeners();
@@ -61,7 +67,6 @@ final class RowHold implements GuardedHold.OfRow {
         this.locked = locked;
         this.owner = owner;
         this.callers = callers;
-        this.acquiredAt = access.ticker().nanoTime();
     }
 
     @Override
@@ -97,36 +102,86 @@ final class RowHold implements GuardedHold.OfRow {
         return state == LockState.LOST;
     }
 
-    /** Whether it is lost, and nothing can end what it stands for: no handle, and no caller's transaction. */
+    /** {@inheritDoc} It is lost, and no transaction of a caller ends it. */
+    @Override
     boolean isForgotten() {
-        return callers == null && isLost() && anchor.isGone();
-    }
-
-    /** Notes that its thread has acquired the lock again, after this hold was lost. */
-    void replaced() {
-        isReplaced = true;
-    }
-
-    /** As {@link LeaseHold#isOutOfFence()}. */
-    boolean isOutOfFence() {
-        return isReplaced && isForgotten();
+        return callers == null && isLost() && areHandlesGone();
     }
 
     @Override
-    public HoldTransactions holdTransactions() {
-        return holdTransactions;
+    boolean isOutOfFence() {
+        return isReplaced() && isForgotten();
     }
 
-    String owner() {
+    @Override
+    public String owner() {
         return owner;
     }
 
+    @Override
+    LockMode mode() {
+        return LockMode.EXCLUSIVE;
+    }
+
+    @Override
+    long fencingToken() {
+        throw new UnsupportedOperationException("Row lock '" + name() + "' has no fencing token");
+    }
+
+    @Override
+    String tokenText() {
+        return "row lock";
+    }
+
+    @Override
     int holdCount() {
         return state == LockState.HELD ? handles : 0;
     }
 
+    @Override
     LockState state() {
         return state == LockState.HELD && !isHeld() ? LockState.RELEASED : state;
+    }
+
+    @Override
+    Duration remaining() {
+        return isHeld() ? LockRequest.LONGEST_DURATION : Duration.ZERO;
+    }
+
+    @Override
+    void renew(Duration atLeast) {
+        throw new UnsupportedOperationException("Row lock '" + name() + "' has no lease");
+    }
+
+    @Override
+    void ensureValidFor(Duration wanted) {
+        ensureHeld();
+    }
+
+    /** {@inheritDoc} The row lock itself is the guard: it lasts until the transaction commits. */
+    @Override
+    void guard() {
+        if (!isFenced()) {
+            throw new IllegalStateException(
+                    "Row lock '" + name() + "' is not held by the calling thread's transaction, and cannot guard it");
+        }
+        ensureHeld();
+    }
+
+    @Override
+    void guard(EntityManager entityManager) {
+        throw new UnsupportedOperationException(
+                "Row lock '" + name() + "' is not held by a transaction of that entity manager");
+    }
+
+    @Override
+    LockHandle downgrade(Handle handle) {
+        throw new UnsupportedOperationException("Row lock '" + name() + "' cannot be downgraded");
+    }
+
+    @Override
+    void onLost(Consumer<LockLost> handler) {
+        LOG.debug("Holdfast does not watch the connection of row lock '{}', and reports no loss to a handler", name());
     }
 
     /**
@@ -196,14 +251,10 @@ final class RowHold implements GuardedHold.OfRow {
         return callers != null && isHeld() && transactions.isCurrent(callers);
     }
 
-    /** Stops the acquiring thread from re-entering the hold. */
+    /** {@inheritDoc} Its thread cannot re-enter it any more. */
+    @Override
     void detach() {
         rowLocks.unbind(this);
-    }
-
-    /** A new handle for this hold. */
-    LockHandle handle() {
-        return new RowLockHandle(this, anchor.get());
     }
 
     /**
@@ -221,7 +272,9 @@ final class RowHold implements GuardedHold.OfRow {
                 throw new IllegalStateException("Row lock '" + name()
                         + "' requires a fence, but this thread holds it in another transaction than its current one");
             }
-            if (!isHeld() || !lockAgain() || (handles == 0 && !holdTransactions.cancelRelease())) {
+            if (!isHeld()
+                    || !lockAgain()
+                    || (handles == 0 && !holdTransactions().cancelRelease())) {
                 return false;
             }
             handles = Math.incrementExact(handles);
@@ -265,8 +318,9 @@ final class RowHold implements GuardedHold.OfRow {
                 .isPresent();
     }
 
-    /** Releases a handle, unless it was released before. The last release ends the hold. */
-    ReleaseOutcome release(HoldHandle handle) {
+    /** {@inheritDoc} The last release ends the hold. */
+    @Override
+    ReleaseOutcome release(Handle handle) {
         changing.lock();
         try {
             ReleaseOutcome before = handle.outcome();
@@ -290,14 +344,15 @@ final class RowHold implements GuardedHold.OfRow {
             return ReleaseOutcome.STILL_HELD;
         }
         transactions.joinForRelease(this);
-        return holdTransactions.beginRelease() ? end(LockState.RELEASED) : ReleaseOutcome.DEFERRED;
+        return holdTransactions().beginRelease() ? end(LockState.RELEASED) : ReleaseOutcome.DEFERRED;
     }
 
     @Override
     public void completed(TransactionScope scope) {
         changing.lock();
         try {
-            boolean isDue = holdTransactions.end(scope, false) && holdTransactions.takeRelease();
+            boolean isDue =
+                    holdTransactions().end(scope, false) && holdTransactions().takeRelease();
             if (isDue || scope == callers) {
                 ReleaseOutcome unused = end(LockState.RELEASED);
             }
@@ -325,7 +380,7 @@ final class RowHold implements GuardedHold.OfRow {
             return outcome();
         }
         state = endState;
-        holdTransactions.forceRelease();
+        holdTransactions().forceRelease();
         try {
             transaction().close();
         } catch (StoreException broken) {
@@ -342,7 +397,7 @@ final class RowHold implements GuardedHold.OfRow {
             }
             access.lockReleased(name());
         }
-        Duration heldFor = Duration.ofNanos(access.ticker().nanoTime() - acquiredAt);
+        Duration heldFor = heldFor();
         listeners.tell(l -> l.released(name(), locked.row().fencingToken(), heldFor, outcome()));
         return outcome();
     }
@@ -351,7 +406,12 @@ final class RowHold implements GuardedHold.OfRow {
         return state == LockState.LOST ? ReleaseOutcome.LOST : ReleaseOutcome.RELEASED;
     }
 
-    LockLostException lost() {
-        return new LockLostException(name(), cause, cause.why() + (isForgotten() ? HandleAnchor.ADVICE : ""));
+    @Override
+    Optional<LockLostException> lossOnClose() {
+        return Optional.of(lost());
+    }
+
+    private LockLostException lost() {
+        return new LockLostException(name(), cause, cause.why() + (isForgotten() ? DROPPED : ""));
     }
 }

@@ -1,6 +1,7 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.lock.LockListener;
+import io.github.holdfast.service.engine.Node.Timing;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -72,7 +73,7 @@ public record ServiceSettings(
      * @throws IllegalArgumentException if it is shorter than 1 second or longer than a day
      */
     public static Duration checkedNodeLease(Duration nodeLease) {
-        return NodeTiming.ofLease(nodeLease).lease();
+        return Timing.ofLease(nodeLease).lease();
     }
 
     /** Returns these settings with other local clocks, for tests. */

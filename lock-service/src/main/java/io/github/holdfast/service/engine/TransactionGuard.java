@@ -6,6 +6,7 @@ import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.service.engine.GuardedHold.Granted;
 import io.github.holdfast.service.engine.GuardedHold.OfRow;
+import jakarta.persistence.EntityManager;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -132,7 +133,7 @@ final class TransactionGuard implements TransactionExecutionListener {
         if (scope.isPresent()) {
             warnings.oldSnapshot(hold.name());
             if (scope.get().isGuarded() && hold.requiresFence()) {
-                GrantCheck.checkSnapshot(hold, guard, scope.get().seen());
+                TransactionScope.checkSnapshot(hold, guard, scope.get().seen());
             }
         }
     }
@@ -273,8 +274,18 @@ final class TransactionGuard implements TransactionExecutionListener {
         }
         TransactionScope scope = scopeOrForeign();
         scope.add(hold);
-        GrantCheck.check(List.of(hold), guard::check);
+        TransactionScope.check(List.of(hold), guard::check);
         hold.holdTransactions().locked(scope);
+    }
+
+    /**
+     * Checks one hold now, in the transaction of an entity manager.
+     *
+     * @throws LockLostException if the hold no longer stands
+     * @throws LockStoreException if the database failed
+     */
+    void check(Granted hold, EntityManager entityManager) {
+        TransactionScope.check(List.of(hold), grants -> guard.check(grants, entityManager));
     }
 
     /** Returns this owner's hold, if the calling thread's transaction runs under it. */

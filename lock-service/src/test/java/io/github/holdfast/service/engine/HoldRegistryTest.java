@@ -119,12 +119,12 @@ class HoldRegistryTest {
     }
 
     @Test
-    void holdWhoseLeaseIsOverIsLostWhenItIsLookedAt() {
+    void holdWhoseLeaseIsOverIsUnboundWhenThatIsReported() {
         LeaseHold hold = added("order", me);
         passLease();
 
         assertThat(held.ofCurrentThread("order")
-                        .filter(found -> found.lifetime().isLost()))
+                        .filter(found -> found.lifetime().expireIfOver()))
                 .containsSame(hold);
         assertThat(held.ofCurrentThread("order")).isEmpty();
     }
@@ -205,7 +205,7 @@ class HoldRegistryTest {
         ticker.advance(Duration.ofNanos(1));
         assertThat(hold.lifetime().remaining()).isEqualTo(Duration.ZERO);
         assertThat(hold.lifetime().isLost()).isTrue();
-        assertThat(hold.lifetime().loss().exception()).hasMessage("Lock 'order' was lost: its lease is over");
+        assertThat(hold.lifetime().lossException()).hasMessage("Lock 'order' was lost: its lease is over");
     }
 
     @Test
@@ -218,8 +218,8 @@ class HoldRegistryTest {
         ticker.advance(LEASE.multipliedBy(-2));
 
         assertThat(hold.lifetime().remaining()).isEqualTo(Duration.ZERO);
-        assertThat(hold.lifetime().loss().exception())
+        assertThat(hold.lifetime().lossException())
                 .hasMessage("Lock 'order' was lost: its row no longer belongs to its holder");
-        assertThat(hold.lifetime().loss().exception().lockName()).isEqualTo(Optional.of("order"));
+        assertThat(hold.lifetime().lossException().lockName()).isEqualTo(Optional.of("order"));
     }
 }

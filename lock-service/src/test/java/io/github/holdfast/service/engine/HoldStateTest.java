@@ -14,11 +14,14 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.service.engine.HoldRegistry.Reentry;
+import io.github.holdfast.service.engine.Node.Timing;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,7 +30,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Every way from one state of a hold to another, on a clock that the test moves. Nothing is written here: there is no store. */
 class HoldStateTest {
 
-    private static final NodeTiming TIMING = NodeTiming.ofLease(ServiceSettings.DEFAULT_NODE_LEASE);
+    private static final Timing TIMING = Timing.ofLease(ServiceSettings.DEFAULT_NODE_LEASE);
     private static final Duration LEASE = TIMING.lease();
     private static final Duration VALID = LEASE.minus(LEASE.dividedBy(1000));
     private static final Duration NANO = Duration.ofNanos(1);
@@ -128,7 +131,6 @@ class HoldStateTest {
         ticker.advance(NANO);
         assertThat(handle.state()).isEqualTo(LockState.LOST);
         assertThat(handle.remaining()).isZero();
-        told("lost order EXPIRED");
     }
 
     @Test
@@ -156,13 +158,101 @@ class HoldStateTest {
         assertThat(handle(hold("other")).state()).isEqualTo(LockState.LOST);
     }
 
+    /** A clock on which something happens right after one of its reads. */
+    private static final class PassingTicker implements Ticker {
+
+        private long now;
+        private int reads;
+        private Runnable between = () -> {};
+
+        @Override
+        public long nanoTime() {
+            long seen = now;
+            reads--;
+            if (reads == 0) {
+                between.run();
+            }
+            return seen;
+        }
+
+        @Override
+        public void park(Object blocker, long nanos) {
+            now += nanos;
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
+    void aRenewalDoesNotBringBackALeaseWhoseEndWasSeen(int reads) throws Exception {
+        PassingTicker clock = new PassingTicker();
+        LeaseExpiry lease = new LeaseExpiry(clock, clock.now, LEASE);
+        clock.now += VALID.toNanos() - 1;
+        AtomicBoolean wasSeenOver = new AtomicBoolean();
+        clock.between = () -> {
+            clock.now++;
+            wasSeenOver.set(lease.left(clock.now) <= 0);
+        };
+        try (Deadline deadline = Deadline.uninterruptible(clock, LEASE)) {
+            clock.reads = reads;
+            lease.renew(answering(), count -> count, LEASE, deadline);
+        }
+        assertThat(wasSeenOver.get() && lease.left(clock.now) > 0)
+                .as("came back")
+                .isFalse();
+    }
+
+    /** A row whose lease can always be extended. */
+    private static HoldRow answering() {
+        return (HoldRow) Proxy.newProxyInstance(
+                HoldRow.class.getClassLoader(), new Class<?>[] {HoldRow.class}, (self, method, arguments) -> {
+                    ((Runnable) arguments[2]).run();
+                    return true;
+                });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4, 5, 6})
+    void aBeatDoesNotBringBackANodeWhoseEndWasSeen(int reads) {
+        PassingTicker clock = new PassingTicker();
+        Node beating = new Node("beating", TIMING, clock, clock.now);
+        clock.now += VALID.toNanos() - 1;
+        AtomicBoolean wasSeenOver = new AtomicBoolean();
+        clock.between = () -> {
+            clock.now++;
+            wasSeenOver.set(beating.left(clock.now) <= 0);
+        };
+        long sentAt = beating.beginBeat();
+        clock.reads = reads;
+        boolean isBeaten = beating.beaten(sentAt);
+        assertThat(isBeaten && wasSeenOver.get()).as("came back").isFalse();
+        assertThat(isBeaten).isNotEqualTo(beating.left(clock.now) <= 0);
+    }
+
+    @Test
+    void aQuestionReportsNothingAndTheCheckReportsTheLoss() {
+        LeaseHold hold = hold("order");
+        LockHandle handle = handle(hold);
+        ticker.advance(VALID);
+        assertThat(handle.state()).isEqualTo(LockState.LOST);
+        assertThat(handle.remaining()).isZero();
+        assertThat(hold.isLost()).isTrue();
+        hold.lifetime().onLost(loss -> events.add("handler"));
+        ticker.advance(VALID.negated());
+        assertThat(handle.state()).as("nothing was reported").isEqualTo(LockState.HELD);
+        ticker.advance(VALID);
+        assertThat(hold.lifetime().expireIfOver()).isTrue();
+        ticker.advance(VALID.negated());
+        assertThat(handle.state()).as("a reported loss is final").isEqualTo(LockState.LOST);
+        told("handler", "lost order EXPIRED");
+    }
+
     @Test
     void aBeatThatHadNoAnswerMakesTheDatabaseTheCause() {
         LeaseHold hold = hold("order");
         ticker.advance(TIMING.period());
         node.beginBeat();
         ticker.advance(VALID);
-        assertThat(hold.lifetime().isLost()).isTrue();
+        assertThat(hold.lifetime().expireIfOver()).isTrue();
         told("lost order DATABASE_UNREACHABLE");
     }
 
@@ -172,6 +262,7 @@ class HoldStateTest {
         node.end(LossCause.EXPIRED);
         node.end(LossCause.SERVICE_CLOSED);
         assertThat(handle(hold).state()).isEqualTo(LockState.LOST);
+        assertThat(hold.lifetime().look()).isEqualTo(Long.MAX_VALUE);
         told("lost order EXPIRED");
     }
 
@@ -186,7 +277,7 @@ class HoldStateTest {
         assertThat(handle(hold).state()).isEqualTo(LockState.LOST);
         assertThat(handle(hold).remaining()).isZero();
         assertThat(handle(other).state()).isEqualTo(LockState.HELD);
-        assertThat(hold.lifetime().loss().exception().lossCause()).isEqualTo(LossCause.FORCED);
+        assertThat(hold.lifetime().lossException().lossCause()).isEqualTo(LossCause.FORCED);
         told("lost order FORCED");
     }
 
@@ -254,6 +345,7 @@ class HoldStateTest {
         assertThat(hold.lifetime().look()).isEqualTo(1);
         ticker.advance(NANO);
         assertThat(handle(hold).state()).isEqualTo(LockState.LOST);
+        assertThat(hold.lifetime().look()).isEqualTo(Long.MAX_VALUE);
         told("lost order EXPIRED");
     }
 
@@ -270,8 +362,8 @@ class HoldStateTest {
             }
         });
         worker.start();
-        hold.lifetime().loss().interrupt(worker);
-        hold.lifetime().loss().on(loss -> events.add("handler " + loss.cause()));
+        hold.lifetime().interruptOnLoss(worker);
+        hold.lifetime().onLost(loss -> events.add("handler " + loss.cause()));
         engine.context().holds().add(hold, Thread.currentThread(), Reentry.NONE);
         engine.monitor().expect(hold);
         ticker.advance(TIMING.suspectAfter());
@@ -303,19 +395,19 @@ class HoldStateTest {
     @Test
     void aHandlerThatComesAfterTheLossIsCalledOnceAndAFailingOneHarmsNobody() {
         LeaseHold hold = hold("order");
-        hold.lifetime().loss().on(loss -> {
+        hold.lifetime().onLost(loss -> {
             throw new IllegalStateException("a user's mistake");
         });
         hold.lifetime().lose(LossCause.TAKEN_OVER);
-        hold.lifetime().loss().on(loss -> events.add("late handler " + loss.cause()));
+        hold.lifetime().onLost(loss -> events.add("late handler " + loss.cause()));
         told("lost order TAKEN_OVER", "late handler TAKEN_OVER");
     }
 
     @Test
     void nobodyIsInterruptedOnceTheLastHandleIsBeingReleased() {
         LeaseHold hold = hold("order");
-        hold.lifetime().loss().interrupt(Thread.currentThread());
-        hold.lifetime().loss().spare();
+        hold.lifetime().interruptOnLoss(Thread.currentThread());
+        hold.lifetime().spare();
         hold.lifetime().lose(LossCause.EXPIRED);
         assertThat(Thread.interrupted()).isFalse();
     }
@@ -365,20 +457,20 @@ class HoldStateTest {
     @ValueSource(strings = {"PT0.999999999S", "P1DT0.000000001S", "PT0S", "PT-1S"})
     void aNodesLeaseIsFromASecondToADay(String lease) {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> NodeTiming.ofLease(Duration.parse(lease)))
+                .isThrownBy(() -> Timing.ofLease(Duration.parse(lease)))
                 .withMessageContaining("PT1S");
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"PT1S", "PT30S", "P1D"})
     void aLeaseIsLongerThanTheTimeAfterWhichABeatIsOverdueAndThatThanThePeriod(String lease) {
-        NodeTiming timing = NodeTiming.ofLease(Duration.parse(lease));
+        Timing timing = Timing.ofLease(Duration.parse(lease));
         assertThat(timing.lease()).isGreaterThan(timing.suspectAfter());
         assertThat(timing.suspectAfter()).isGreaterThan(timing.period());
         assertThat(timing.period()).isGreaterThan(timing.tick());
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new NodeTiming(timing.lease(), timing.lease(), timing.period()));
+                .isThrownBy(() -> new Timing(timing.lease(), timing.lease(), timing.period()));
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new NodeTiming(timing.lease(), timing.period(), timing.period()));
+                .isThrownBy(() -> new Timing(timing.lease(), timing.period(), timing.period()));
     }
 }

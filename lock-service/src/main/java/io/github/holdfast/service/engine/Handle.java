@@ -2,7 +2,6 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockLost;
-import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
@@ -10,25 +9,40 @@ import io.github.holdfast.lock.ReleaseOutcome;
 import jakarta.persistence.EntityManager;
 import java.time.Duration;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.function.Consumer;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import org.jspecify.annotations.Nullable;
 
-/** A handle of a row lock. */
-final class RowLockHandle extends HoldHandle {
+/** A handle of a hold. It releases the hold once. Thread-safe. */
+final class Handle implements LockHandle {
 
-    private static final Logger LOG = LoggerFactory.getLogger(RowLockHandle.class);
-
-    private final RowHold hold;
+    private final Hold hold;
 
     /** All handles of the hold share this object. It becomes garbage with the last handle, and the hold notices that. */
     @SuppressWarnings({"unused", "FieldCanBeLocal"})
     private final Object anchor;
 
-    RowLockHandle(RowHold hold, Object anchor) {
+    private volatile @Nullable ReleaseOutcome outcome;
+
+    Handle(Hold hold, Object anchor) {
         this.hold = hold;
         this.anchor = anchor;
+    }
+
+    /** The outcome of this handle's release; null before it. */
+    @Nullable
+    ReleaseOutcome outcome() {
+        return outcome;
+    }
+
+    /** Notes the outcome of this handle's release. Only the hold calls this, while it blocks other releases. */
+    void released(ReleaseOutcome ofRelease) {
+        outcome = ofRelease;
+    }
+
+    void checkNotReleased() {
+        if (outcome != null) {
+            throw new IllegalStateException("The handle of lock '" + name() + "' was released");
+        }
     }
 
     @Override
@@ -43,12 +57,12 @@ final class RowLockHandle extends HoldHandle {
 
     @Override
     public LockMode mode() {
-        return LockMode.EXCLUSIVE;
+        return hold.mode();
     }
 
     @Override
     public long fencingToken() {
-        throw new UnsupportedOperationException("Row lock '" + name() + "' has no fencing token");
+        return hold.fencingToken();
     }
 
     @Override
@@ -57,45 +71,39 @@ final class RowLockHandle extends HoldHandle {
     }
 
     @Override
-    LockState stateOfHold() {
-        return hold.state();
+    public LockState state() {
+        return outcome == null ? hold.state() : LockState.RELEASED;
     }
 
     @Override
-    Duration remainingOfHold() {
-        return hold.isHeld() ? LockRequest.LONGEST_DURATION : Duration.ZERO;
+    public Duration remaining() {
+        return outcome == null ? hold.remaining() : Duration.ZERO;
     }
 
     @Override
     public void renew(Duration lease) {
-        Duration unused = LockRequest.checkedLease(lease);
+        Duration atLeast = LockRequest.checkedLease(lease);
         checkNotReleased();
-        throw new UnsupportedOperationException("Row lock '" + name() + "' has no lease");
+        hold.renew(atLeast);
     }
 
     @Override
     public void ensureValidFor(Duration duration) {
-        Duration unused = LockRequest.checkedDuration("duration", duration);
+        Duration wanted = LockRequest.checkedDuration("duration", duration);
         checkNotReleased();
-        hold.ensureHeld();
+        hold.ensureValidFor(wanted);
     }
 
-    /** The row lock itself is the guard: it lasts until the transaction commits. */
     @Override
     public void guard() {
         checkNotReleased();
-        if (!isFenced()) {
-            throw new IllegalStateException(
-                    "Row lock '" + name() + "' is not held by the calling thread's transaction, and cannot guard it");
-        }
-        hold.ensureHeld();
+        hold.guard();
     }
 
     @Override
     public void guard(EntityManager entityManager) {
         checkNotReleased();
-        throw new UnsupportedOperationException(
-                "Row lock '" + name() + "' is not held by a transaction of that entity manager");
+        hold.guard(entityManager);
     }
 
     @Override
@@ -111,29 +119,33 @@ final class RowLockHandle extends HoldHandle {
 
     @Override
     public LockHandle downgrade() {
-        throw new UnsupportedOperationException("Row lock '" + name() + "' cannot be downgraded");
+        return hold.downgrade(this);
     }
 
     @Override
     public LockHandle onLost(Consumer<LockLost> handler) {
-        Objects.requireNonNull(handler, "handler");
-        LOG.debug("Holdfast does not watch the connection of row lock '{}', and reports no loss to a handler", name());
+        hold.onLost(Objects.requireNonNull(handler, "handler"));
         return this;
     }
 
     @Override
     public ReleaseOutcome release() {
-        ReleaseOutcome before = outcome();
+        ReleaseOutcome before = outcome;
         return before == null ? hold.release(this) : before;
     }
 
     @Override
-    Optional<LockLostException> loss() {
-        return Optional.of(hold.lost());
+    public void close() {
+        boolean wasReleased = outcome != null;
+        if (release() == ReleaseOutcome.LOST && !wasReleased) {
+            hold.lossOnClose().ifPresent(lost -> {
+                throw lost;
+            });
+        }
     }
 
     @Override
     public String toString() {
-        return "LockHandle[name=%s, owner=%s, row lock, state=%s]".formatted(name(), owner(), state());
+        return "LockHandle[name=%s, owner=%s, %s, state=%s]".formatted(name(), owner(), hold.tokenText(), state());
     }
 }
