@@ -7,6 +7,7 @@ import io.github.holdfast.repository.HolderRows.Usage;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.RowTransaction;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.service.engine.PendingAcquisitions.Pending;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Objects;
@@ -166,8 +167,7 @@ sealed interface AttemptResult {
         /** Whether the lock has a holder, alive or dead. */
         boolean isHeld() {
             return seen.row().owner() != null
-                    && seen.availability(PendingAcquisition.NOBODY, null, tolerance)
-                            != LockAvailability.NOT_YET_AVAILABLE;
+                    && seen.availability(Pending.NOBODY, null, tolerance) != LockAvailability.NOT_YET_AVAILABLE;
         }
 
         /**

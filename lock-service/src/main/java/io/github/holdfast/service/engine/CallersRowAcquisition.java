@@ -30,8 +30,8 @@ final class CallersRowAcquisition extends RowAcquisition {
     private final TransactionScope scope;
     private final RowTransaction transaction;
 
-    CallersRowAcquisition(HoldContext context, String name, TransactionScope scope) {
-        super(context, name);
+    CallersRowAcquisition(HoldContext context, RowLocks rowLocks, String name, TransactionScope scope) {
+        super(context, rowLocks, name);
         this.guard = context.transactions().guard();
         this.scope = scope;
         this.transaction = store().joinRowTransaction(guard);

@@ -14,6 +14,7 @@ import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.TransactionalLockRows;
 import io.github.holdfast.service.engine.AttemptResult.ShareGranted;
+import io.github.holdfast.service.engine.PendingAcquisitions.Pending;
 import java.time.Duration;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -86,8 +87,8 @@ final class Downgrade implements Successor {
      */
     LockHandle of(Handle handle) {
         context.phase().checkAccepting();
-        PendingAcquisition pending = new PendingAcquisition(
-                claim.name(), claim.owner(), context.identity().current(), access.ticker());
+        Pending pending =
+                new Pending(claim.name(), claim.owner(), context.identity().current(), access.ticker());
         // A reconciliation must not free the holder's row before the share is registered, and a closing service waits
         // for it.
         context.pending().begin(pending);

@@ -6,6 +6,7 @@ import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.WakeUpChannel;
 import io.github.holdfast.service.engine.Node.Timing;
+import io.github.holdfast.service.engine.PendingAcquisitions.Pending;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Predicate;
@@ -86,8 +87,7 @@ final class EngineComponents implements AutoCloseable {
                 new WaiterNotifier(channel, waiterThread, settings, store, heartbeat, inDoubtWrites, queue),
                 ticker);
         rowLocks = new RowLocks(store, settings.maxRowLocks(), settings.writers());
-        monitor = new ExpiryMonitor(
-                holds.all(), ticker, heartbeat, inDoubtWrites, new LeakDetector(settings.leakDetection()));
+        monitor = new ExpiryMonitor(holds.all(), ticker, heartbeat, inDoubtWrites, settings.leakDetection());
         TransactionGuard transactions =
                 new TransactionGuard(guard, holds::ofCurrentThread, rowLocks::ofCurrentThread, listeners);
         context = new HoldContext(
@@ -161,7 +161,7 @@ final class EngineComponents implements AutoCloseable {
     /** The names of the locks that are held or being acquired. */
     private Stream<String> inUse() {
         return Stream.of(
-                        context.pending().all().stream().map(PendingAcquisition::name),
+                        context.pending().all().stream().map(Pending::name),
                         context.holds().left().map(LeaseHold::name),
                         rowLocks.left().map(RowHold::name))
                 .flatMap(names -> names);

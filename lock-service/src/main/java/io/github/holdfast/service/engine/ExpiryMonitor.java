@@ -1,6 +1,7 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.repository.StoreException;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Collection;
 import java.util.Queue;
@@ -11,7 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reports suspect and lost holds on time. Its thread never waits for the database or for a user's code, so neither can delay a
+ * Reports suspect and lost holds on time, and warns once of each that leaks: it is held longer than a threshold, or its handles were dropped
+ * without a release. Row locks outside transactions keep a connection, and the pool's own leak detection reports them. Its thread never waits for the database or for a user's code, so neither can delay a
  * report. It sleeps until the next hold becomes suspect or ends. While there are holds, it sleeps for a second at most, to detect
  * a suspension of the machine. Thread-safe.
  */
@@ -23,7 +25,7 @@ final class ExpiryMonitor implements AutoCloseable {
     private final Ticker ticker;
     private final Heartbeat heartbeat;
     private final InDoubtWrites inDoubtWrites;
-    private final LeakDetector leaks;
+    private final @Nullable Duration leakThreshold;
     private final SuspensionDetector suspension;
     private final Object starting = new Object();
     private volatile @Nullable Thread thread;
@@ -40,25 +42,28 @@ final class ExpiryMonitor implements AutoCloseable {
      * @param ticker the local time
      * @param heartbeat keeps the holds without a lease
      * @param inDoubtWrites does work on another thread
-     * @param leaks looks at each hold about once a second
+     * @param leakThreshold how long locks may be held without a warning; null for any time
      */
     ExpiryMonitor(
             Collection<LeaseHold> holds,
             Ticker ticker,
             Heartbeat heartbeat,
             InDoubtWrites inDoubtWrites,
-            LeakDetector leaks) {
+            @Nullable Duration leakThreshold) {
         this.holds = holds;
         this.ticker = ticker;
         this.heartbeat = heartbeat;
         this.inDoubtWrites = inDoubtWrites;
-        this.leaks = leaks;
+        this.leakThreshold = leakThreshold;
         this.suspension = new SuspensionDetector(ticker);
     }
 
     /** Starts to monitor a hold that was just added. */
     void expect(LeaseHold hold) {
-        leaks.acquired(hold);
+        if (leakThreshold != null) {
+            hold.acquired(
+                    new Throwable("Acquired by thread " + Thread.currentThread().getName()));
+        }
         long due = ticker.nanoTime() + Math.min(hold.lifetime().look(), Long.MAX_VALUE / 2);
         forgetWhileIdle();
         Thread running = thread;
@@ -156,7 +161,7 @@ final class ExpiryMonitor implements AutoCloseable {
         for (LeaseHold hold : holds) {
             try {
                 next = Math.min(next, hold.lifetime().look());
-                leaks.look(hold);
+                warnOfLeak(hold);
             } catch (RuntimeException | Error failed) {
                 LogEvent.INTERNAL_FAILED
                         .of(hold.name(), LOG.atError())
@@ -165,6 +170,26 @@ final class ExpiryMonitor implements AutoCloseable {
             }
         }
         return next == Long.MAX_VALUE ? next : Math.min(next, SuspensionDetector.LOOK.toNanos());
+    }
+
+    private void warnOfLeak(LeaseHold hold) {
+        if (hold.isDropped() && hold.reportDrop()) {
+            warnOfLeak(
+                    hold,
+                    "Lock '{}' of thread {} was acquired {} ago, and its handle was dropped without a release: it stays held"
+                            + " until its lease or this service ends. Release it, or detach() its handle to keep it");
+        } else if (isHeldForLong(hold) && hold.reportLong()) {
+            warnOfLeak(hold, "Lock '{}' of thread {} has been held for {}, longer than the leak detection allows");
+        }
+    }
+
+    private static void warnOfLeak(LeaseHold hold, String message) {
+        LockLog.leaked(message, hold.grant(), hold.acquiredBy(), hold.heldFor(), hold.acquisition());
+    }
+
+    private boolean isHeldForLong(LeaseHold hold) {
+        Duration most = leakThreshold;
+        return most != null && hold.isOpen() && !hold.isLost() && hold.heldFor().compareTo(most) >= 0;
     }
 
     @Override

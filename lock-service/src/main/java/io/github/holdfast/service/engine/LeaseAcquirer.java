@@ -6,6 +6,7 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockUpgradeException;
 import io.github.holdfast.repository.WaiterRows.WaitMode;
 import io.github.holdfast.service.engine.AttemptResult.NotDue;
+import io.github.holdfast.service.engine.PendingAcquisitions.Pending;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -91,7 +92,7 @@ final class LeaseAcquirer {
      */
     AcquireResult acquire(Acquisition acquisition, LockRequest request, Deadline deadline) throws InterruptedException {
         context.transactions().checkNotLost(request.name());
-        PendingAcquisition pending = new PendingAcquisition(
+        Pending pending = new Pending(
                 acquisition.name(),
                 acquisition.owner(),
                 acquisition.holder(),

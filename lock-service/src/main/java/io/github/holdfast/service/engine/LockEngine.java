@@ -14,6 +14,7 @@ import io.github.holdfast.repository.DatabaseRisk;
 import io.github.holdfast.repository.HolderRows.HolderSnapshot;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.service.engine.PendingAcquisitions.Pending;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -316,12 +317,13 @@ public final class LockEngine implements AutoCloseable {
 
     /** Returns how many locks and permits are held whose handles were dropped without a release. */
     public int dropped() {
-        return LeakDetector.dropped(context().holds().all());
+        return (int)
+                context().holds().all().stream().filter(LeaseHold::isDropped).count();
     }
 
     /** Returns the acquisitions under way. */
     public List<WaiterInfo> waiters() {
-        return context().pending().all().stream().map(PendingAcquisition::info).toList();
+        return context().pending().all().stream().map(Pending::info).toList();
     }
 
     /** Returns how long ago the last confirmed heartbeat was sent; empty if there is no node. */

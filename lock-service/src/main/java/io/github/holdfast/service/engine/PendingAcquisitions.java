@@ -1,5 +1,7 @@
 package io.github.holdfast.service.engine;
 
+import io.github.holdfast.lock.WaiterInfo;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -15,7 +17,7 @@ final class PendingAcquisitions {
     /** The owner of a lock that is being acquired. */
     record NameAndOwner(String name, String owner) {}
 
-    private final Set<PendingAcquisition> pending = ConcurrentHashMap.newKeySet();
+    private final Set<Pending> pending = ConcurrentHashMap.newKeySet();
 
     /**
      * The owners to which another thread is granting a lock. Reconciliations do not free their rows, even if their threads have
@@ -24,12 +26,12 @@ final class PendingAcquisitions {
     private final Set<NameAndOwner> granting = ConcurrentHashMap.newKeySet();
 
     /** Notes that an acquisition is under way, until {@link #end}. Reconciliations do not free its row. */
-    void begin(PendingAcquisition acquisition) {
+    void begin(Pending acquisition) {
         pending.add(acquisition);
     }
 
     /** Notes that an acquisition has ended. Its hold, if any, must already be in the {@link HoldRegistry}. */
-    void end(PendingAcquisition acquisition) {
+    void end(Pending acquisition) {
         pending.remove(acquisition);
     }
 
@@ -44,7 +46,7 @@ final class PendingAcquisitions {
     }
 
     /** Returns the acquisitions under way. */
-    Collection<PendingAcquisition> all() {
+    Collection<Pending> all() {
         return pending;
     }
 
@@ -54,5 +56,39 @@ final class PendingAcquisitions {
                         granting.stream(),
                         pending.stream().map(acquisition -> new NameAndOwner(acquisition.name(), acquisition.owner())))
                 .collect(Collectors.toSet());
+    }
+
+    /** An acquisition under way. Two acquisitions are never equal: threads may share an owner, and virtual threads a name. */
+    static final class Pending {
+
+        /** Matches no owner: an owner is never empty. */
+        static final String NOBODY = "";
+
+        private final String name;
+        private final String owner;
+        private final String holder;
+        private final Ticker ticker;
+        private final long since;
+
+        /** @param holder a readable description of the holder */
+        Pending(String name, String owner, String holder, Ticker ticker) {
+            this.name = name;
+            this.owner = owner;
+            this.holder = holder;
+            this.ticker = ticker;
+            this.since = ticker.nanoTime();
+        }
+
+        String name() {
+            return name;
+        }
+
+        String owner() {
+            return owner;
+        }
+
+        WaiterInfo info() {
+            return new WaiterInfo(name, holder, Duration.ofNanos(ticker.nanoTime() - since));
+        }
     }
 }

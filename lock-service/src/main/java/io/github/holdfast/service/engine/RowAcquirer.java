@@ -4,6 +4,7 @@ import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.service.engine.AttemptResult.RowLockAcquired;
 import io.github.holdfast.service.engine.AttemptResult.TooLate;
+import io.github.holdfast.service.engine.PendingAcquisitions.Pending;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -40,22 +41,22 @@ final class RowAcquirer {
         context.holds().checkNotHeldByCurrentThread(name);
         context.transactions().checkNotLost(name);
         Optional<TransactionScope> scope = context.transactions().scopeForRowLock(request);
-        PendingAcquisition pending = new PendingAcquisition(
+        Pending pending = new Pending(
                 name,
-                PendingAcquisition.NOBODY,
+                Pending.NOBODY,
                 context.identity().current(),
                 context.access().ticker());
         context.pending().begin(pending);
         try {
             return scope.isPresent()
-                    ? inCallers(new CallersRowAcquisition(context, name, scope.get()), deadline)
-                    : inOwn(new OwnRowAcquisition(context, rowLocks, name), deadline);
+                    ? inCallers(new CallersRowAcquisition(context, rowLocks, name, scope.get()), deadline)
+                    : inOwn(new RowAcquisition(context, rowLocks, name), deadline);
         } finally {
             context.pending().end(pending);
         }
     }
 
-    private AcquireResult inOwn(OwnRowAcquisition acquisition, Deadline deadline) throws InterruptedException {
+    private AcquireResult inOwn(RowAcquisition acquisition, Deadline deadline) throws InterruptedException {
         Optional<RowLockAcquired> locked;
         LocalQueue queue = context.access().queue();
         try (LocalQueue.Place place = deadline.isOver() ? null : queue.enter(acquisition.name())) {

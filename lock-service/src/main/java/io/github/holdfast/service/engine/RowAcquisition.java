@@ -8,6 +8,7 @@ import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.RowTransaction;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.repository.TransactionalLockRows;
 import io.github.holdfast.repository.WaiterRows.WaitMode;
 import io.github.holdfast.service.engine.AcquireLoop.RowListener;
@@ -21,6 +22,7 @@ import io.github.holdfast.service.engine.AttemptResult.RowMissing;
 import io.github.holdfast.service.engine.AttemptResult.Shared;
 import io.github.holdfast.service.engine.AttemptResult.SharedByOthers;
 import io.github.holdfast.service.engine.AttemptResult.Unavailable;
+import io.github.holdfast.service.engine.PendingAcquisitions.Pending;
 import java.time.Duration;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -30,9 +32,10 @@ import org.slf4j.LoggerFactory;
 /**
  * One acquisition of a row lock. It first reads the lock without locking the row, so that a holder with a lease can write the
  * row. Then it locks the row, and compares it with the free row that it read. If a dead holder left the lock, a separate
- * transaction first takes the lock from it. So the transaction that locks the row writes nothing. Not thread-safe.
+ * transaction first takes the lock from it. So the transaction that locks the row writes nothing. That transaction is one of its own, and
+ * ends before each pause. Not thread-safe.
  */
-abstract class RowAcquisition {
+class RowAcquisition {
 
     private static final Logger LOG = LoggerFactory.getLogger(RowAcquisition.class);
 
@@ -44,9 +47,11 @@ abstract class RowAcquisition {
     private final String name;
     private final AcquireLoop loop;
     private final SharedHolders sharedHolders;
+    private final RowLocks rowLocks;
     private @Nullable AttemptResult last;
 
-    RowAcquisition(HoldContext context, String name) {
+    RowAcquisition(HoldContext context, RowLocks rowLocks, String name) {
+        this.rowLocks = rowLocks;
         this.store = context.access().store();
         this.policy = context.policy();
         this.name = name;
@@ -61,10 +66,30 @@ abstract class RowAcquisition {
     }
 
     /** Locks the row of a lock that a read has shown as free. */
-    abstract AttemptResult lock(LockEntity free, Deadline deadline);
+    AttemptResult lock(LockEntity free, Deadline deadline) {
+        RowTransaction own;
+        try {
+            own = rowLocks.begin(name());
+        } catch (StoreException failed) {
+            return AttemptResult.failed(failed);
+        }
+        AttemptResult attempt = new LostRace();
+        try {
+            attempt = lockIn(own, free, deadline.forOneStatement(), deadline);
+        } catch (StoreException failed) {
+            attempt = failed.failure() == Failure.BUSY ? new RowLockedByOther() : AttemptResult.failed(failed);
+        } finally {
+            if (!(attempt instanceof RowLockAcquired)) {
+                rowLocks.end(own);
+            }
+        }
+        return attempt;
+    }
 
     /** The exception to throw if the database failed. */
-    abstract HoldfastException notLocked(StoreException why);
+    HoldfastException notLocked(StoreException why) {
+        return new LockStoreException(name(), "was not acquired, and no other holder was seen", why);
+    }
 
     LockStore store() {
         return store;
@@ -143,7 +168,7 @@ abstract class RowAcquisition {
         if (row.isShared()) {
             return new Shared(seen.get());
         }
-        return switch (seen.get().availability(PendingAcquisition.NOBODY, null, policy.clockTolerance())) {
+        return switch (seen.get().availability(Pending.NOBODY, null, policy.clockTolerance())) {
             case FREE -> row.owner() == null ? new Free(row) : takeFromHolder(locks, row);
             case HOLDER_NODE_EXPIRED -> HolderNodeExpired.of(row.nodeId());
             case HELD_BY_CLAIMANT, HELD_BY_OTHER, NOT_YET_AVAILABLE ->

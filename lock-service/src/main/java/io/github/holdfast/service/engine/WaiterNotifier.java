@@ -8,6 +8,8 @@ import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.WaiterRows.WaitMode;
 import io.github.holdfast.repository.WakeUpChannel;
 import io.github.holdfast.service.engine.ServiceSettings.WakeUp;
+import io.github.holdfast.service.engine.Waiter.Registry;
+import io.github.holdfast.service.engine.WaiterTickets.Mark;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -32,10 +34,10 @@ final class WaiterNotifier implements Waiter.Announcer, NotificationListener.Aud
 
     private final @Nullable WakeUpChannel channel;
     private final @Nullable NotificationListener receiver;
-    private final WaitMark mark;
+    private final Mark mark;
     private final WaiterThread thread;
     private final WaiterTickets tickets;
-    private final WaiterRegistry waiters = new WaiterRegistry();
+    private final Registry waiters = new Registry();
     private final WaiterPoller poller;
 
     /** The node that was marked as waiting the last time; null if there was none. */
@@ -74,7 +76,7 @@ final class WaiterNotifier implements Waiter.Announcer, NotificationListener.Aud
         this.receiver = channel != null && settings.wakeUp() == WakeUp.WHERE_POSSIBLE && store.canListen()
                 ? new NotificationListener(channel, this)
                 : null;
-        this.mark = new WaitMark(store, heartbeat, ticker);
+        this.mark = new Mark(store, heartbeat, ticker);
         this.tickets = new WaiterTickets(store, heartbeat, inDoubtWrites, thread, ticker, this::strayRemoved);
         this.poller = new WaiterPoller(waiters, this::keepAnnounced, store, queue, settings.clockTolerance(), ticker);
     }

@@ -3,6 +3,7 @@ package io.github.holdfast.service.engine;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.WaiterRows;
+import io.github.holdfast.service.engine.Waiter.Registry;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -31,7 +32,7 @@ final class WaiterPoller implements AutoCloseable {
     /** After a call has lasted this long, the waiters look for themselves: its connection may be dead, or the database slow. */
     private static final Duration LATE = Duration.ofSeconds(3);
 
-    private final WaiterRegistry waiters;
+    private final Registry waiters;
     private final BooleanSupplier isWokenByOthers;
     private final LockStore store;
     private final LocalQueue queue;
@@ -66,7 +67,7 @@ final class WaiterPoller implements AutoCloseable {
      * @param tolerance the time that must pass between the end of a lease and a takeover
      */
     WaiterPoller(
-            WaiterRegistry waiters,
+            Registry waiters,
             BooleanSupplier isWokenByOthers,
             LockStore store,
             LocalQueue queue,

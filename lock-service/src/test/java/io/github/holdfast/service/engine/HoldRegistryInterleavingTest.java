@@ -11,6 +11,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.Grant;
 import io.github.holdfast.service.engine.HoldRegistry.Reentry;
+import io.github.holdfast.service.engine.PendingAcquisitions.Pending;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -41,9 +42,9 @@ class HoldRegistryInterleavingTest {
         @Nullable
         LeaseHold ofName(String name);
 
-        void begin(PendingAcquisition acquisition);
+        void begin(Pending acquisition);
 
-        void end(PendingAcquisition acquisition);
+        void end(Pending acquisition);
 
         List<LockEntity> unknown(List<LockEntity> rows);
     }
@@ -78,12 +79,12 @@ class HoldRegistryInterleavingTest {
         }
 
         @Override
-        public void begin(PendingAcquisition acquisition) {
+        public void begin(Pending acquisition) {
             pending.begin(acquisition);
         }
 
         @Override
-        public void end(PendingAcquisition acquisition) {
+        public void end(Pending acquisition) {
             pending.end(acquisition);
         }
 
@@ -98,7 +99,7 @@ class HoldRegistryInterleavingTest {
         private final Set<LeaseHold> holds = ConcurrentHashMap.newKeySet();
         private final Map<String, LeaseHold> byName = new ConcurrentHashMap<>();
         private final Map<Thread, Set<LeaseHold>> ofThread = new ConcurrentHashMap<>();
-        private final Set<PendingAcquisition> pending = ConcurrentHashMap.newKeySet();
+        private final Set<Pending> pending = ConcurrentHashMap.newKeySet();
         private volatile boolean closed;
 
         @Override
@@ -143,12 +144,12 @@ class HoldRegistryInterleavingTest {
         }
 
         @Override
-        public void begin(PendingAcquisition acquisition) {
+        public void begin(Pending acquisition) {
             pending.add(acquisition);
         }
 
         @Override
-        public void end(PendingAcquisition acquisition) {
+        public void end(Pending acquisition) {
             pending.remove(acquisition);
         }
 
@@ -217,7 +218,7 @@ class HoldRegistryInterleavingTest {
     };
 
     private static final Scenario RECONCILED_WHILE_ACQUIRED = (registry, context) -> {
-        PendingAcquisition acquisition = new PendingAcquisition(NAME, "me", "me", Interleavings.STANDSTILL);
+        Pending acquisition = new Pending(NAME, "me", "me", Interleavings.STANDSTILL);
         LeaseHold hold = hold(context, NAME, "me");
         registry.begin(acquisition);
         List<LockEntity> unknown = new ArrayList<>();
