@@ -94,7 +94,7 @@ final class Downgrade implements Successor {
         context.pending().begin(pending);
         SuspensionDetector suspension = new SuspensionDetector(access.ticker());
         try {
-            hold.downgrade(handle, this);
+            hold.downgrade(handle, this::beginRelease, this);
             LeaseHold share = share();
             context.listeners()
                     .acquired(
@@ -107,6 +107,24 @@ final class Downgrade implements Successor {
             return share.handle();
         } finally {
             context.pending().end(pending);
+        }
+    }
+
+    /** Begins the release of the hold, or says why it cannot be downgraded now. */
+    private void beginRelease() {
+        String why = null;
+        if (hold.isOwnerChosen()) {
+            why = "its request has chosen the owner, so other processes may have the same hold";
+        } else if (hold.request().minimumHold().isPresent()) {
+            why = "its request has a minimum hold, and nobody may share it before the end of that";
+        } else if (hold.holdCount() > 1) {
+            why = "it is held " + hold.holdCount() + " times: release the nested holds first";
+        } else if (!hold.holdTransactions().beginReleaseIfFinished()) {
+            why = "a transaction under it has not ended, and others would read what was before its commit: downgrade it"
+                    + " after the transaction";
+        }
+        if (why != null) {
+            throw hold.cannotBeDowngraded(why);
         }
     }
 

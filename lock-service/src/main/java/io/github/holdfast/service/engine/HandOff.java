@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * process. So after a while, the lock is released for other processes, if they have announced waiters. The threads in the queue
  * wait, so that the other processes have time to acquire it.
  */
-final class HandOff implements Succession {
+final class HandOff {
 
     /** How long this process may keep the lock while it polls, and others wait. */
     private static final Duration LONGEST_RUN = Duration.ofSeconds(1);
@@ -76,36 +76,43 @@ final class HandOff implements Succession {
         this.runsSince = runsSince;
     }
 
-    @Override
-    public void expect(HandOffWaiter next) {
+    /** See {@link GrantRelease#expect(HandOffWaiter)}. */
+    void expect(HandOffWaiter next) {
         waiter = next;
     }
 
-    @Override
-    public void expect(Successor next) {
+    /** See {@link GrantRelease#expect(Successor)}. */
+    void expect(Successor next) {
         successor = next;
     }
 
-    @Override
-    public boolean hasBegun() {
+    boolean hasBegun() {
         return hasBegun;
     }
 
-    @Override
-    public Optional<ReleaseOutcome> beginWithoutNext() {
+    /**
+     * Begins a release without a hand-off: the first attempt gets the lock. If the lock is released for others, the threads in the queue
+     * must know that before they attempt.
+     */
+    void beginWithoutNext() {
         begin(HandOff::assumeOneWaiter);
-        return Optional.empty();
     }
 
-    @Override
-    public Optional<ReleaseOutcome> begin() {
+    /**
+     * Begins the release of the hold, and grants the lock to the waiting thread, if there is one.
+     *
+     * @return the outcome; empty if the caller must release the row, because no thread waits here, others are to get the lock, or the grant
+     *     was not written
+     */
+    Optional<ReleaseOutcome> begin() {
         Successor grant = successor;
         if (grant != null) {
             hasBegun = true;
             return row.grantTo(grant) ? Optional.of(ReleaseOutcome.RELEASED) : Optional.empty();
         }
         if (!phase.isAccepting()) {
-            return beginWithoutNext();
+            beginWithoutNext();
+            return Optional.empty();
         }
         begin(isAwaitedHere() ? this::countOthers : HandOff::assumeOneWaiter);
         HandOffWaiter next = waiter;
@@ -163,8 +170,8 @@ final class HandOff implements Succession {
                 : access.waiterNotifier().countOthers(name);
     }
 
-    @Override
-    public void released() {
+    /** Notes that the row was released. */
+    void released() {
         leave(row.current());
     }
 

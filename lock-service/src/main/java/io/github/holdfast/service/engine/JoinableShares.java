@@ -196,7 +196,7 @@ final class JoinableShares implements HoldRegistry.SharedGrants {
         }
 
         private LeaseHold hold(LockRequest request, ShareGranted joined, Part part) {
-            return new LeaseHold(collaborators, request, joined, part, Succession.NOBODY, LeaseHold.Downgrader.REFUSE);
+            return new LeaseHold(collaborators, request, joined, part, null, LeaseHold.Downgrader.REFUSE);
         }
 
         /** Whether the first hold is valid, or would be without its release. */

@@ -1,28 +1,22 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.lock.LockHandle;
-import io.github.holdfast.lock.LockLost;
 import io.github.holdfast.lock.LockLostException;
-import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.LockRequest;
-import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
-import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.InDoubtWrites.DueRelease;
-import jakarta.persistence.EntityManager;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A hold of a lock or a share that its row shows. It counts the handles, and serializes the writes that prolong, re-enter or end the
- * grant. Thread-safe.
+ * The handles of a lock or a share that its row shows. It counts them, and serializes the writes that prolong, re-enter or end the grant.
+ * Thread-safe.
  */
-final class LeaseHold extends Hold implements GuardedHold.Granted {
+final class LeaseHold extends GrantedHold {
 
     /** Changes a hold to a share. */
     interface Downgrader {
@@ -36,16 +30,9 @@ final class LeaseHold extends Hold implements GuardedHold.Granted {
 
     private final LockAccess access;
     private final HoldRegistry holds;
-    private final TransactionGuard transactions;
     private final ListenerDispatcher listeners;
     private final Downgrader downgrader;
-    private final LockRequest request;
-    private final AttemptResult.Success granted;
-    private final boolean ownerIsChosen;
-    private final HoldRow row;
-    private final Lifetime lifetime;
-    private final Succession succession;
-    private volatile @Nullable Thread acquiredBy;
+    private final GrantRelease release;
 
     /** Protects writes to the row and the two counts of handles. */
     private final ReentrantLock writing = new ReentrantLock();
@@ -62,103 +49,41 @@ final class LeaseHold extends Hold implements GuardedHold.Granted {
             LockRequest request,
             AttemptResult.Success granted,
             HoldRow row,
-            Succession succession,
+            @Nullable HandOff handOff,
             Downgrader downgrader) {
-        super(collaborators.access().ticker());
+        super(collaborators, request, granted, row);
         this.access = collaborators.access();
         this.holds = collaborators.holds();
-        this.transactions = collaborators.transactions();
         this.listeners = collaborators.listeners();
         this.downgrader = downgrader;
-        this.request = request;
-        this.granted = granted;
-        this.ownerIsChosen = request.owner().isPresent();
-        holdTransactions().fence(request);
-        this.row = row;
-        this.succession = succession;
-        this.lifetime =
-                new Lifetime(access, collaborators.heartbeat(), listeners, granted, row, () -> holds.lost(this));
+        this.release =
+                new GrantRelease(access, row, lifetime, holdTransactions(), request, handOff, () -> holds.remove(this));
     }
 
     /** The hold of a share that was just granted for this request, and that no other thread can join. */
     static LeaseHold ofShare(HoldCollaborators collaborators, LockRequest request, AttemptResult.Success granted) {
         HolderRow row = new HolderRow(collaborators.access(), granted.grant());
-        return new LeaseHold(collaborators, request, granted, row, Succession.NOBODY, Downgrader.REFUSE);
-    }
-
-    @Override
-    public Grant grant() {
-        return granted.grant();
-    }
-
-    @Override
-    public String name() {
-        return row.name();
-    }
-
-    /** What the hold was granted for. */
-    LockRequest request() {
-        return request;
-    }
-
-    @Override
-    public String owner() {
-        return row.owner();
+        return new LeaseHold(collaborators, request, granted, row, null, Downgrader.REFUSE);
     }
 
     @Override
     int holdCount() {
-        return (ownerIsChosen ? row.holdCount() : handles) + handlesInMemory;
-    }
-
-    @Override
-    public boolean isByLease() {
-        return node() == null;
-    }
-
-    /** Whether the hold excludes all others. Otherwise, it is a share: a shared lock, or permits of a semaphore. */
-    boolean isExclusive() {
-        return granted.grant().kind() == Grant.Kind.LOCK;
-    }
-
-    /** How many permits of a semaphore it has; 0 if it is a hold of a lock. */
-    int permits() {
-        return granted.permits();
-    }
-
-    @Override
-    public boolean isFirst() {
-        return granted.isFirst();
-    }
-
-    /** Whether the user chose the owner, so that other processes may hold the lock under the same owner. */
-    boolean isOwnerChosen() {
-        return ownerIsChosen;
+        return (isOwnerChosen() ? row.holdCount() : handles) + handlesInMemory;
     }
 
     /** Whether the hold is neither lost nor being released. */
     boolean isHeld() {
-        return !succession.hasBegun() && !isLost();
+        return !release.hasBegun() && !isLost();
     }
 
     /** Registers the calling thread as waiting for the lock after this hold. */
     void expect(HandOffWaiter next) {
-        succession.expect(next);
-    }
-
-    /** The node that keeps the hold alive; null if it has a lease. */
-    @Nullable
-    Node node() {
-        return granted.term().node();
-    }
-
-    void acquiredBy(Thread thread) {
-        acquiredBy = thread;
+        release.expect(next);
     }
 
     @Override
-    public @Nullable Thread acquiredBy() {
-        return acquiredBy;
+    void lost() {
+        holds.lost(this);
     }
 
     @Override
@@ -171,98 +96,6 @@ final class LeaseHold extends Hold implements GuardedHold.Granted {
     /** Whether it is held and fenced, but its handles were dropped, and so nobody will release it. */
     boolean isDropped() {
         return isOpen() && requiresFence() && !isLost() && areHandlesDropped();
-    }
-
-    @Override
-    boolean isForgotten() {
-        return areHandlesGone();
-    }
-
-    /**
-     * {@inheritDoc} No handle is left that could be released; and the thread has the lock again, or its lease is over, or no fence was wanted.
-     */
-    @Override
-    boolean isOutOfFence() {
-        return isForgotten() && isLost() && (isReplaced() || !requiresFence() || (isByLease() && lifetime.isOver()));
-    }
-
-    @Override
-    public LockLostException lostInTransaction() {
-        LockLostException lost = lifetime.lostInTransaction();
-        return isForgotten()
-                ? new LockLostException(
-                        name(), lost.lossCause(), lost.lossCause().why() + DROPPED)
-                : lost;
-    }
-
-    @Override
-    LockMode mode() {
-        return isExclusive() ? LockMode.EXCLUSIVE : LockMode.SHARED;
-    }
-
-    @Override
-    long fencingToken() {
-        return grant().fencingToken();
-    }
-
-    @Override
-    String tokenText() {
-        return "fencingToken=" + fencingToken();
-    }
-
-    @Override
-    LockState state() {
-        return lifetime.state();
-    }
-
-    @Override
-    Duration remaining() {
-        return lifetime.remaining();
-    }
-
-    @Override
-    void onLost(Consumer<LockLost> handler) {
-        lifetime.onLost(handler);
-    }
-
-    @Override
-    Optional<LockLostException> lossOnClose() {
-        return holdTransactions().hasCommitted() ? Optional.empty() : Optional.of(lossException());
-    }
-
-    @Override
-    void guard() {
-        transactions.check(this);
-    }
-
-    @Override
-    void guard(EntityManager entityManager) {
-        transactions.check(this, entityManager);
-    }
-
-    @Override
-    public boolean isFenced() {
-        return transactions.isFenced(this);
-    }
-
-    @Override
-    public boolean requiresFence() {
-        return holdTransactions().areFenced();
-    }
-
-    @Override
-    public boolean isLost() {
-        return lifetime.isLost();
-    }
-
-    @Override
-    public LockLostException lossException() {
-        return lifetime.lossException();
-    }
-
-    /** The hold's validity, and whether it is lost. */
-    Lifetime lifetime() {
-        return lifetime;
     }
 
     /**
@@ -370,7 +203,7 @@ final class LeaseHold extends Hold implements GuardedHold.Granted {
         try {
             // A lease must last as long as the new request says, unless the write would make the commit fail.
             isOpen = !isByLease()
-                    || ownerIsChosen
+                    || isOwnerChosen()
                     || (transactions.isUnder(this) && requiresFence())
                     || lifetime.reenter(1, inner.lease().orElse(null), deadline);
         } finally {
@@ -436,7 +269,7 @@ final class LeaseHold extends Hold implements GuardedHold.Granted {
 
     /** The row's count after a write that changes no count. */
     private int sameTimesHeld(int counted) {
-        return ownerIsChosen ? counted : handles;
+        return isOwnerChosen() ? counted : handles;
     }
 
     @Override
@@ -457,7 +290,7 @@ final class LeaseHold extends Hold implements GuardedHold.Granted {
             ReleaseOutcome before = handle.outcome();
             ReleaseOutcome outcome = before == null ? releaseHandle() : before;
             handle.released(outcome);
-            if (before == null && isOpen() && acquiredBy != Thread.currentThread() && holds.isBound(this)) {
+            if (before == null && isOpen() && acquiredBy() != Thread.currentThread() && holds.isBound(this)) {
                 transactions.releasedElsewhere(this);
             }
             return outcome;
@@ -483,17 +316,18 @@ final class LeaseHold extends Hold implements GuardedHold.Granted {
         throw hold.isLost() ? hold.lossException() : hold.cannotBeDowngraded("it is not held exclusively");
     }
 
-    private IllegalStateException cannotBeDowngraded(String why) {
+    IllegalStateException cannotBeDowngraded(String why) {
         return new IllegalStateException("Lock '" + name() + "' cannot be downgraded: " + why);
     }
 
     /**
      * Releases the only handle, and lets this write a share in place of the release.
      *
+     * @param check throws an exception if the hold cannot be downgraded now, and otherwise begins the release
      * @throws IllegalStateException if the hold cannot be downgraded now; nothing has happened then
      * @throws LockLostException if the hold is lost; nothing has happened then
      */
-    void downgrade(Handle handle, Successor share) {
+    void downgrade(Handle handle, Runnable check, Successor share) {
         writing.lock();
         try {
             handle.checkNotReleased();
@@ -502,9 +336,9 @@ final class LeaseHold extends Hold implements GuardedHold.Granted {
             if (lifetime.expireIfOver()) {
                 throw lossException();
             }
-            checkDowngrade();
+            check.run();
             holdTransactions().decided();
-            succession.expect(share);
+            release.expect(share);
             handles = 0;
             try {
                 handle.released(free(false));
@@ -514,23 +348,6 @@ final class LeaseHold extends Hold implements GuardedHold.Granted {
             }
         } finally {
             writing.unlock();
-        }
-    }
-
-    private void checkDowngrade() {
-        String why = null;
-        if (ownerIsChosen) {
-            why = "its request has chosen the owner, so other processes may have the same hold";
-        } else if (request.minimumHold().isPresent()) {
-            why = "its request has a minimum hold, and nobody may share it before the end of that";
-        } else if (holdCount() > 1) {
-            why = "it is held " + holdCount() + " times: release the nested holds first";
-        } else if (!holdTransactions().beginReleaseIfFinished()) {
-            why = "a transaction under it has not ended, and others would read what was before its commit: downgrade it"
-                    + " after the transaction";
-        }
-        if (why != null) {
-            throw cannotBeDowngraded(why);
         }
     }
 
@@ -544,7 +361,7 @@ final class LeaseHold extends Hold implements GuardedHold.Granted {
             handlesInMemory = inMemory - 1;
             return ReleaseOutcome.STILL_HELD;
         }
-        if (open > 1 && !ownerIsChosen && transactions.isUnder(this)) {
+        if (open > 1 && !isOwnerChosen() && transactions.isUnder(this)) {
             // The next write corrects the count.
             handles = open - 1;
             return ReleaseOutcome.STILL_HELD;
@@ -554,7 +371,7 @@ final class LeaseHold extends Hold implements GuardedHold.Granted {
         }
         boolean wasLost = lifetime.expireIfOver();
         handles = open - 1;
-        return open == 1 ? free(wasLost) : giveBack(open - 1, wasLost);
+        return open == 1 ? free(wasLost) : release.giveBack(open - 1, wasLost);
     }
 
     /**
@@ -602,12 +419,7 @@ final class LeaseHold extends Hold implements GuardedHold.Granted {
     ReleaseOutcome freeOnClose() {
         writing.lock();
         try {
-            var unused = succession.beginWithoutNext();
-            return row.isReleased() ? ReleaseOutcome.LOST : row.giveBack(0);
-        } catch (RuntimeException | Error thrown) {
-            LockLog.notReleasedOnClose(name(), thrown);
-            row.abandon();
-            return ReleaseOutcome.LOST;
+            return release.freeOnClose();
         } finally {
             writing.unlock();
         }
@@ -633,61 +445,10 @@ final class LeaseHold extends Hold implements GuardedHold.Granted {
         }
     }
 
-    /** Frees the lock. After any exception, abandons the row: the hold is over, and nobody else would settle the row. */
     private ReleaseOutcome free(boolean wasLost) {
-        try {
-            lifetime.end();
-            Optional<ReleaseOutcome> handedOff =
-                    wasLost || !canBeHandedOff() ? succession.beginWithoutNext() : succession.begin();
-            ReleaseOutcome outcome = handedOff.isPresent() ? handedOff.get() : giveBack(0, wasLost);
-            if (handedOff.isEmpty() && outcome == ReleaseOutcome.RELEASED && row.isReleased()) {
-                succession.released();
-            }
-            // Not earlier: otherwise, the hold's thread would find neither this hold nor a free lock.
-            holds.remove(this);
-            if (handedOff.isEmpty()) {
-                access.lockReleased(name());
-            }
-            Duration heldFor = heldFor();
-            listeners.tell(listener -> listener.released(name(), grant().fencingToken(), heldFor, outcome));
-            return outcome;
-        } catch (RuntimeException | Error thrown) {
-            try {
-                row.abandon();
-            } finally {
-                holds.remove(this);
-            }
-            throw thrown;
-        }
-    }
-
-    /** Whether a hand-off is allowed. A chosen owner, an undecided commit and a minimum hold need a free row first. */
-    private boolean canBeHandedOff() {
-        return !ownerIsChosen
-                && !holdTransactions().isUndecided()
-                && request.minimumHold().isEmpty();
-    }
-
-    /** Writes the release, unless the closing service has already freed the row. */
-    private ReleaseOutcome giveBack(int left, boolean wasLost) {
-        if (row.isReleased()) {
-            return ReleaseOutcome.LOST;
-        }
-        ReleaseOutcome outcome = left == 0 && !isExclusive() ? endShare() : row.giveBack(left);
-        if (outcome == ReleaseOutcome.LOST && !wasLost) {
-            lifetime.loseToDatabase();
-        }
-        return wasLost ? ReleaseOutcome.LOST : outcome;
-    }
-
-    /** Waits for unanswered commits first: the end of a share that others have joined writes no row, so it would not wait for them. */
-    private ReleaseOutcome endShare() {
-        try {
-            holdTransactions().awaitDecision(row);
-        } catch (StoreException failed) {
-            row.abandon();
-            return ReleaseOutcome.UNRESOLVED;
-        }
-        return row.giveBack(0);
+        ReleaseOutcome outcome = release.free(wasLost);
+        Duration heldFor = heldFor();
+        listeners.tell(listener -> listener.released(name(), grant().fencingToken(), heldFor, outcome));
+        return outcome;
     }
 }

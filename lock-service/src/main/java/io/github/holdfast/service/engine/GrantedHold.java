@@ -1,0 +1,191 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.lock.LockLost;
+import io.github.holdfast.lock.LockLostException;
+import io.github.holdfast.lock.LockMode;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
+import io.github.holdfast.repository.Grant;
+import jakarta.persistence.EntityManager;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** A hold that its row shows: how long it lasts, and which transactions it fences. Thread-safe. */
+abstract class GrantedHold extends Hold implements GuardedHold.Granted {
+
+    final TransactionGuard transactions;
+    final LockRequest request;
+    final HoldRow row;
+    final Lifetime lifetime;
+    private final AttemptResult.Success granted;
+    private volatile @Nullable Thread acquiredBy;
+
+    /** A hold that was just granted for this request, with the row that shows the grant. */
+    GrantedHold(HoldCollaborators collaborators, LockRequest request, AttemptResult.Success granted, HoldRow row) {
+        super(collaborators.access().ticker());
+        this.transactions = collaborators.transactions();
+        this.request = request;
+        this.granted = granted;
+        this.row = row;
+        holdTransactions().fence(request);
+        this.lifetime = new Lifetime(
+                collaborators.access(), collaborators.heartbeat(), collaborators.listeners(), granted, row, this::lost);
+    }
+
+    /** Notes that the loss of the hold was reported; returns quickly. */
+    abstract void lost();
+
+    @Override
+    public Grant grant() {
+        return granted.grant();
+    }
+
+    @Override
+    public String name() {
+        return row.name();
+    }
+
+    /** What the hold was granted for. */
+    final LockRequest request() {
+        return request;
+    }
+
+    @Override
+    public String owner() {
+        return row.owner();
+    }
+
+    @Override
+    public boolean isByLease() {
+        return node() == null;
+    }
+
+    /** Whether the hold excludes all others. Otherwise, it is a share: a shared lock, or permits of a semaphore. */
+    boolean isExclusive() {
+        return granted.grant().kind() == Grant.Kind.LOCK;
+    }
+
+    /** How many permits of a semaphore it has; 0 if it is a hold of a lock. */
+    int permits() {
+        return granted.permits();
+    }
+
+    @Override
+    public boolean isFirst() {
+        return granted.isFirst();
+    }
+
+    /** Whether the user chose the owner, so that other processes may hold the lock under the same owner. */
+    boolean isOwnerChosen() {
+        return request.owner().isPresent();
+    }
+
+    /** The node that keeps the hold alive; null if it has a lease. */
+    @Nullable
+    Node node() {
+        return granted.term().node();
+    }
+
+    void acquiredBy(Thread thread) {
+        acquiredBy = thread;
+    }
+
+    @Override
+    public @Nullable Thread acquiredBy() {
+        return acquiredBy;
+    }
+
+    @Override
+    boolean isForgotten() {
+        return areHandlesGone();
+    }
+
+    /**
+     * {@inheritDoc} No handle is left that could be released; and the thread has the lock again, or its lease is over, or no fence was wanted.
+     */
+    @Override
+    boolean isOutOfFence() {
+        return isForgotten() && isLost() && (isReplaced() || !requiresFence() || (isByLease() && lifetime.isOver()));
+    }
+
+    @Override
+    public LockLostException lostInTransaction() {
+        LockLostException lost = lifetime.lostInTransaction();
+        return isForgotten()
+                ? new LockLostException(
+                        name(), lost.lossCause(), lost.lossCause().why() + DROPPED)
+                : lost;
+    }
+
+    @Override
+    LockMode mode() {
+        return isExclusive() ? LockMode.EXCLUSIVE : LockMode.SHARED;
+    }
+
+    @Override
+    long fencingToken() {
+        return grant().fencingToken();
+    }
+
+    @Override
+    String tokenText() {
+        return "fencingToken=" + fencingToken();
+    }
+
+    @Override
+    LockState state() {
+        return lifetime.state();
+    }
+
+    @Override
+    Duration remaining() {
+        return lifetime.remaining();
+    }
+
+    @Override
+    void onLost(Consumer<LockLost> handler) {
+        lifetime.onLost(handler);
+    }
+
+    @Override
+    Optional<LockLostException> lossOnClose() {
+        return holdTransactions().hasCommitted() ? Optional.empty() : Optional.of(lossException());
+    }
+
+    @Override
+    void guard() {
+        transactions.check(this);
+    }
+
+    @Override
+    void guard(EntityManager entityManager) {
+        transactions.check(this, entityManager);
+    }
+
+    @Override
+    public boolean isFenced() {
+        return transactions.isFenced(this);
+    }
+
+    @Override
+    public boolean requiresFence() {
+        return holdTransactions().areFenced();
+    }
+
+    @Override
+    public boolean isLost() {
+        return lifetime.isLost();
+    }
+
+    @Override
+    public LockLostException lossException() {
+        return lifetime.lossException();
+    }
+
+    /** The hold's validity, and whether it is lost. */
+    Lifetime lifetime() {
+        return lifetime;
+    }
+}
