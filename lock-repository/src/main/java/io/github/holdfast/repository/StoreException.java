@@ -98,6 +98,11 @@ public final class StoreException extends RuntimeException {
         return new StoreException(failure, failure.message(), cause);
     }
 
+    /** Whether the database may have executed the writes that have thrown this: any exception may stand in place of the answer. */
+    public static boolean leavesDoubt(Throwable thrown) {
+        return !(thrown instanceof StoreException failed) || failed.failure().isAmbiguous();
+    }
+
     /** Returns the exception for a row that other writers changed again after each read. */
     public static StoreException overtaken() {
         return new StoreException(Failure.CONFLICT, "Other writers changed the lock's row first", null);

@@ -3,14 +3,7 @@ package io.github.holdfast.service.engine;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockNotAcquiredException;
-import io.github.holdfast.service.engine.AttemptResult.HandOffUnanswered;
-import io.github.holdfast.service.engine.AttemptResult.LimitTooLow;
 import io.github.holdfast.service.engine.AttemptResult.NotDue;
-import io.github.holdfast.service.engine.AttemptResult.PermitsUsed;
-import io.github.holdfast.service.engine.AttemptResult.ReservedByWriter;
-import io.github.holdfast.service.engine.AttemptResult.RowLockedByOther;
-import io.github.holdfast.service.engine.AttemptResult.SharedByOthers;
-import io.github.holdfast.service.engine.AttemptResult.TooLate;
 import io.github.holdfast.service.engine.AttemptResult.Unavailable;
 import java.time.Duration;
 import java.util.Optional;
@@ -37,41 +30,9 @@ public record AcquireResult(
     }
 
     LockNotAcquiredException refusal() {
-        if (last instanceof Unavailable refused) {
-            return LockInfo.ofHeld(refused.seen())
-                    .map(held -> new LockNotAcquiredException(waited, held))
-                    .orElseGet(() -> because(
-                            refused.timeUntilFree() == null
-                                    ? "fair requests came first"
-                                    : "it stays unavailable for another " + refused.timeUntilFree()));
-        }
-        if (last instanceof PermitsUsed refused) {
-            return because("%d of its %d permits are in use"
-                    .formatted(refused.usage().used(), refused.usage().limit()));
-        }
-        if (last instanceof SharedByOthers refused) {
-            return because("%d holders share it".formatted(refused.holders()));
-        }
-        if (last instanceof ReservedByWriter) {
-            return because("another owner waits for it, so nobody shares it any more");
-        }
-        if (last instanceof LimitTooLow refused) {
-            return because("the request wants %d permits, and the semaphore has %d"
-                    .formatted(refused.wanted(), refused.limit()));
-        }
-        if (last instanceof HandOffUnanswered) {
-            return because("the database has not yet answered its holder's release");
-        }
-        if (last instanceof TooLate tooLate) {
-            return because(tooLate.why());
-        }
-        return because(
-                last instanceof RowLockedByOther
-                        ? "another transaction has locked its row"
-                        : "other requests came first");
-    }
-
-    private LockNotAcquiredException because(String why) {
-        return new LockNotAcquiredException(name, waited, why);
+        Optional<LockInfo> holder = last instanceof Unavailable refused ? refused.holder() : Optional.empty();
+        return holder.map(held -> new LockNotAcquiredException(waited, held))
+                .orElseGet(() -> new LockNotAcquiredException(
+                        name, waited, last == null ? "other requests came first" : last.reason()));
     }
 }

@@ -2,15 +2,15 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockAvailability;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.Grant;
+import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.repository.HolderRows.Usage;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.RowTransaction;
 import io.github.holdfast.repository.StoreException;
-import io.github.holdfast.service.engine.PendingAcquisitions.Pending;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Objects;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** The result of one attempt to acquire a lock. */
@@ -21,55 +21,59 @@ sealed interface AttemptResult {
         return why.failure().isTransient() ? new TransientFailure(why) : new PermanentFailure(why);
     }
 
-    /** What was asked for is granted to the claimant. */
-    sealed interface Success extends AttemptResult {
-
-        Grant grant();
-
-        GrantTerm term();
-
-        /** How many permits of a semaphore; 0 if it is a lock. */
-        int permits();
-
-        /** Whether no earlier holder can have committed what a transaction under the grant must see. */
-        boolean isFirst();
+    /** Whether no attempt follows, even if there is time. */
+    default boolean isLast() {
+        return false;
     }
 
-    /**
-     * The lock was granted to the claimant.
-     *
-     * @param row the row as it was last written
-     * @param isFirst whether this is the first grant since the row was created
-     * @param runsSince the local time from which this process has kept the lock to its own threads, while others may wait
-     */
-    record Granted(LockEntity row, GrantTerm term, boolean isFirst, long runsSince) implements Success {
+    /** Whether the attempt is conclusive. Otherwise, the row must be read again. */
+    default boolean isDecision() {
+        return false;
+    }
+
+    /** Why the lock was not acquired, for messages. */
+    default String reason() {
+        return "other requests came first";
+    }
+
+    /** What was asked for is granted: a lock, or a share. */
+    record Granted(NewGrant grant) implements AttemptResult {
 
         @Override
-        public Grant grant() {
-            return Grant.of(row);
-        }
-
-        @Override
-        public int permits() {
-            return 0;
+        public boolean isLast() {
+            return true;
         }
     }
 
     /**
-     * A share was granted to the claimant: permits, or a shared lock.
+     * The acquisition has locked the lock's row.
      *
-     * @param isFirst always true for permits: other holders have some at the same time, so a holder need not see what they commit
+     * @param row the row, which no other transaction can change until this one ends
+     * @param transaction the transaction that has locked the row
      */
-    record ShareGranted(Grant grant, GrantTerm term, int permits, boolean isFirst) implements Success {}
+    record RowLockAcquired(LockEntity row, RowTransaction transaction) implements AttemptResult {
+
+        @Override
+        public boolean isLast() {
+            return true;
+        }
+    }
 
     /** Nothing is granted for now, because of others. */
     sealed interface Refusal extends AttemptResult {
 
+        @Override
+        default boolean isDecision() {
+            return true;
+        }
+
         /** The database's clock when that was seen. */
         Instant seenAt();
 
-        /** After how much time to attempt again, although nobody has seen a reason to. */
-        Duration recheckAfter();
+        /** After how much time to attempt again, although nothing has shown a reason to. */
+        default Duration recheckAfter() {
+            return WaitTiming.LONGEST_PAUSE;
+        }
 
         /** How long nothing can be granted, according to the row; null if that is unknown. */
         @Nullable
@@ -89,18 +93,10 @@ sealed interface AttemptResult {
         }
 
         @Override
-        public Duration recheckAfter() {
-            return WaitTiming.LONGEST_PAUSE;
+        public String reason() {
+            return "%d of its %d permits are in use".formatted(usage.used(), usage.limit());
         }
     }
-
-    /**
-     * The semaphore has fewer permits than the request wants, so a wait would be in vain.
-     *
-     * @param wanted how many permits the request wants
-     * @param limit how many the semaphore has; at least 1
-     */
-    record LimitTooLow(int wanted, int limit) implements AttemptResult {}
 
     /**
      * Others share the lock.
@@ -121,6 +117,11 @@ sealed interface AttemptResult {
         public Duration recheckAfter() {
             return WaitTiming.POLL_PERIOD;
         }
+
+        @Override
+        public String reason() {
+            return "%d holders share it".formatted(holders);
+        }
     }
 
     /** A writer waits for the shared lock, so it is not shared with more readers. */
@@ -132,30 +133,16 @@ sealed interface AttemptResult {
         }
 
         @Override
-        public Duration recheckAfter() {
-            return WaitTiming.LONGEST_PAUSE;
+        public String reason() {
+            return "another owner waits for it, so nobody shares it any more";
         }
     }
 
-    /** The lock was shared. Its holders, if it has any, have rows of their own, which are not read yet. */
-    record Shared(LockSnapshot seen) implements AttemptResult {}
-
-    /** Nobody holds the lock, as this row shows. */
-    record Free(LockEntity row) implements AttemptResult {}
-
     /**
-     * The acquisition has locked the lock's row.
-     *
-     * @param row the row, which nobody else can change until the transaction ends
-     * @param transaction the transaction that has locked the row
-     */
-    record RowLockAcquired(LockEntity row, RowTransaction transaction) implements AttemptResult {}
-
-    /**
-     * Somebody else holds the lock, it is not available yet, or other requests are before this one.
+     * Another owner holds the lock, it is not available yet, or other requests are before this one.
      *
      * @param tolerance the time that must pass between the end of a lease and a takeover
-     * @param recheckAfter after how much time to attempt again, although nobody has seen the lock available
+     * @param recheckAfter after how much time to attempt again, although nothing has shown the lock available
      */
     record Unavailable(LockSnapshot seen, Duration tolerance, Duration recheckAfter) implements Refusal {
 
@@ -167,7 +154,13 @@ sealed interface AttemptResult {
         /** Whether the lock has a holder, alive or dead. */
         boolean isHeld() {
             return seen.row().owner() != null
-                    && seen.availability(Pending.NOBODY, null, tolerance) != LockAvailability.NOT_YET_AVAILABLE;
+                    && seen.availability(PendingAcquisitions.NOBODY, null, tolerance)
+                            != LockAvailability.NOT_YET_AVAILABLE;
+        }
+
+        /** The holder, as the row shows it; empty if there is none. */
+        Optional<LockInfo> holder() {
+            return LockInfo.ofHeld(seen);
         }
 
         /**
@@ -179,19 +172,83 @@ sealed interface AttemptResult {
             Duration untilFree = seen.timeUntilFree(tolerance);
             return untilFree == null || untilFree.isZero() ? null : untilFree;
         }
+
+        @Override
+        public String reason() {
+            return timeUntilFree() == null
+                    ? "fair requests came first"
+                    : "it stays unavailable for another " + timeUntilFree();
+        }
     }
 
-    /** Nobody holds the lock, but the {@link GrantStep} does not want it. */
-    record NotDue() implements AttemptResult {}
-
-    /** This thread stopped waiting while the holder was writing its grant. The holder's thread settles that write. */
-    record HandOffUnanswered() implements AttemptResult {}
-
     /** Another transaction has locked the lock's row. */
-    record RowLockedByOther() implements AttemptResult {}
+    record RowLockedByOther() implements AttemptResult {
+
+        @Override
+        public boolean isDecision() {
+            return true;
+        }
+
+        @Override
+        public String reason() {
+            return "another transaction has locked its row";
+        }
+    }
+
+    /**
+     * The semaphore has fewer permits than the request wants, so a wait would be in vain.
+     *
+     * @param wanted how many permits the request wants
+     * @param limit how many the semaphore has; at least 1
+     */
+    record LimitTooLow(int wanted, int limit) implements AttemptResult {
+
+        @Override
+        public boolean isLast() {
+            return true;
+        }
+
+        @Override
+        public String reason() {
+            return "the request wants %d permits, and the semaphore has %d".formatted(wanted, limit);
+        }
+    }
+
+    /** The lock is free, but the {@link GrantStep} does not want it. */
+    record NotDue() implements AttemptResult {
+
+        @Override
+        public boolean isLast() {
+            return true;
+        }
+    }
 
     /** The caller's transaction can no longer acquire the lock, for this reason. */
-    record TooLate(String why) implements AttemptResult {}
+    record TooLate(String reason) implements AttemptResult {
+
+        @Override
+        public boolean isLast() {
+            return true;
+        }
+    }
+
+    /** This thread stopped waiting while the holder was writing its grant. The holder's thread settles that write. */
+    record HandOffUnanswered() implements AttemptResult {
+
+        @Override
+        public String reason() {
+            return "the database has not yet answered its holder's release";
+        }
+    }
+
+    /** A look: the lock was shared. Its holders, if it has any, have rows of their own, which are not read yet. */
+    record Shared(LockSnapshot seen) implements AttemptResult {}
+
+    /** A look: the lock has no holder, as this row shows. */
+    record Free(LockEntity row) implements AttemptResult {}
+
+    /** Another write was faster: the row must be read again. */
+    record LostRace() implements AttemptResult {}
 
     /** The attempt failed. If nothing is repeated, this is why the acquisition fails. */
     sealed interface Failed extends AttemptResult {
@@ -199,29 +256,76 @@ sealed interface AttemptResult {
         StoreException why();
     }
 
+    /** The database failed, but a repetition may succeed. */
+    record TransientFailure(StoreException why) implements Failed {
+
+        @Override
+        public boolean isDecision() {
+            return !why.failure().isUndecided();
+        }
+    }
+
+    /** The database failed, and a repetition cannot succeed; or the outcome of the write stays unknown. */
+    record PermanentFailure(StoreException why) implements Failed {
+
+        @Override
+        public boolean isLast() {
+            return true;
+        }
+    }
+
     /** Something stands in the way that the acquisition can clear itself. */
-    sealed interface Obstacle extends AttemptResult {}
+    sealed interface Obstacle extends AttemptResult {
+
+        /**
+         * Clears it. Another service may be faster: the next attempt shows that.
+         *
+         * @return the lock's row, if this has created it
+         * @throws StoreException if the database failed
+         */
+        Optional<LockEntity> clear(LockAccess access, TakeoverPolicy policy, Deadline deadline);
+    }
 
     /** The lock has no row yet. */
-    record RowMissing() implements Failed, Obstacle {
+    record RowMissing(String name) implements Failed, Obstacle {
 
         @Override
         public StoreException why() {
             return StoreException.invisible();
+        }
+
+        /** {@inheritDoc} Bypasses Hibernate, which logs a warning for each error: an insert fails if another node was faster. */
+        @Override
+        public Optional<LockEntity> clear(LockAccess access, TakeoverPolicy policy, Deadline deadline) {
+            return access.autocommit(deadline.forOneStatement()).createIfMissing(name);
         }
     }
 
     /** The semaphore has no row yet. It is created with this limit. */
-    record SemaphoreMissing(int limit) implements Failed, Obstacle {
+    record SemaphoreMissing(String name, int limit) implements Failed, Obstacle {
 
         @Override
         public StoreException why() {
             return StoreException.invisible();
         }
+
+        @Override
+        public Optional<LockEntity> clear(LockAccess access, TakeoverPolicy policy, Deadline deadline) {
+            return access.store().inTransaction(deadline.forOneStatement(), () -> {
+                access.store().permits().createIfMissing(name, limit);
+                return Optional.empty();
+            });
+        }
     }
 
     /** Dead holders had shares, and have just lost their rows. */
-    record DeadHoldersRemoved() implements Obstacle {}
+    record DeadHoldersRemoved() implements Obstacle {
+
+        @Override
+        public Optional<LockEntity> clear(LockAccess access, TakeoverPolicy policy, Deadline deadline) {
+            return Optional.empty();
+        }
+    }
 
     /** The lease of the holder's node is over. The node must be ended before another owner can take the lock. */
     record HolderNodeExpired(String nodeId) implements Obstacle {
@@ -230,17 +334,27 @@ sealed interface AttemptResult {
         static HolderNodeExpired of(@Nullable String nodeId) {
             return new HolderNodeExpired(Objects.requireNonNull(nodeId, "what an expired node holds names the node"));
         }
+
+        @Override
+        public Optional<LockEntity> clear(LockAccess access, TakeoverPolicy policy, Deadline deadline) {
+            boolean unused = access.store()
+                    .inTransaction(
+                            deadline.forOneStatement(),
+                            () -> access.store().nodes().endIfOverdue(nodeId, policy.clockTolerance()));
+            return Optional.empty();
+        }
     }
 
     /** A dead holder left the lock. Its row must be freed first: the lock becomes available after the lock delay. */
-    record LeftByDeadHolder(LockEntity row) implements Obstacle {}
+    record LeftByDeadHolder(LockEntity row) implements Obstacle {
 
-    /** Another write was faster: the row must be read again. */
-    record LostRace() implements AttemptResult {}
-
-    /** The database failed, but a repetition may succeed. */
-    record TransientFailure(StoreException why) implements Failed {}
-
-    /** The database failed, and a repetition cannot succeed; or the outcome of the write stays unknown. */
-    record PermanentFailure(StoreException why) implements Failed {}
+        @Override
+        public Optional<LockEntity> clear(LockAccess access, TakeoverPolicy policy, Deadline deadline) {
+            boolean unused = access.store()
+                    .inTransaction(
+                            deadline.forOneStatement(),
+                            locks -> locks.takeFromHolder(row, row.takenFromHolder(), policy.lockDelay()));
+            return Optional.empty();
+        }
+    }
 }

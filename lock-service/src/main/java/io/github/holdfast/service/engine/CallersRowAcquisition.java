@@ -3,6 +3,7 @@ package io.github.holdfast.service.engine;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.HoldfastException;
 import io.github.holdfast.lock.LockDeadlockException;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.RowTransaction;
@@ -16,6 +17,7 @@ import io.github.holdfast.service.engine.AttemptResult.RowLockedByOther;
 import io.github.holdfast.service.engine.AttemptResult.RowMissing;
 import io.github.holdfast.service.engine.AttemptResult.TooLate;
 import java.time.Duration;
+import java.util.Optional;
 
 /**
  * Acquires a row lock in the caller's transaction. There is only one attempt: the transaction cannot unlock a row, and some
@@ -30,19 +32,44 @@ final class CallersRowAcquisition extends RowAcquisition {
     private final TransactionScope scope;
     private final RowTransaction transaction;
 
-    CallersRowAcquisition(HoldContext context, RowLocks rowLocks, String name, TransactionScope scope) {
-        super(context, rowLocks, name);
+    CallersRowAcquisition(HoldContext context, RowLocks rowLocks, LockRequest request, TransactionScope scope) {
+        super(context, rowLocks, request);
         this.guard = context.transactions().guard();
         this.scope = scope;
         this.transaction = store().joinRowTransaction(guard);
     }
 
-    TransactionScope scope() {
+    @Override
+    TransactionScope callers() {
         return scope;
     }
 
-    void setRollbackOnly() {
-        transaction.setRollbackOnly();
+    /** {@inheritDoc} Not in the queue: the caller keeps its connection anyway, and the database could not see deadlocks through the queue. */
+    @Override
+    boolean isQueued() {
+        return false;
+    }
+
+    /**
+     * {@inheritDoc} Some databases end a transaction after a failed statement or a failed wait. All databases should behave alike, so the
+     * transaction is then marked for rollback on each of them.
+     */
+    @Override
+    Optional<RowHold> acquire(Deadline deadline) throws InterruptedException {
+        boolean mayBeRefused = deadline.isOver();
+        boolean isUsable = false;
+        try {
+            Optional<RowHold> hold = super.acquire(deadline);
+            if (last() instanceof TooLate) {
+                throw new AcquireResult(name(), Optional.empty(), last(), deadline.elapsed()).refusal();
+            }
+            isUsable = hold.isPresent() || mayBeRefused;
+            return hold;
+        } finally {
+            if (!isUsable) {
+                transaction.setRollbackOnly();
+            }
+        }
     }
 
     @Override

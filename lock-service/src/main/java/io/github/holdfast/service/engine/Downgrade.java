@@ -6,6 +6,7 @@ import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.lock.WaiterInfo;
 import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.HolderRows;
 import io.github.holdfast.repository.HolderRows.Claim;
@@ -13,8 +14,6 @@ import io.github.holdfast.repository.HolderRows.HolderSnapshot;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.TransactionalLockRows;
-import io.github.holdfast.service.engine.AttemptResult.ShareGranted;
-import io.github.holdfast.service.engine.PendingAcquisitions.Pending;
 import java.time.Duration;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -23,13 +22,14 @@ import org.jspecify.annotations.Nullable;
  * The change of an exclusive hold to a share of the same lock. It is a release whose write also grants the share, so that nobody else
  * gets the lock exclusively in between. If the share is not granted, the lock is released. Not thread-safe.
  */
-final class Downgrade implements Successor {
+final class Downgrade implements Successor, PendingAcquisitions.Pending {
 
     private final HoldContext context;
     private final LockAccess access;
     private final LeaseHold hold;
     private final LockRequest request;
     private final Claim claim;
+    private final String holder;
     private final long begunAt;
     private final long reconciliations;
 
@@ -37,9 +37,9 @@ final class Downgrade implements Successor {
     private long version;
 
     /** Whether an attempt had no answer. Then the share may be granted already. */
-    private boolean isUnanswered;
+    private boolean isInDoubt;
 
-    private @Nullable ShareGranted granted;
+    private NewGrant.@Nullable OfShare granted;
 
     private @Nullable Throwable failure;
 
@@ -55,13 +55,14 @@ final class Downgrade implements Successor {
         if (node != null) {
             node.expectShares();
         }
+        this.holder = context.identity().current();
         this.claim = new Claim(
                 hold.name(),
                 context.identity().newOwner(),
                 node == null ? null : node.id(),
                 1,
                 request.lease().orElse(null),
-                context.identity().current());
+                holder);
     }
 
     /** The request of a share that lasts as long as the hold, and treats its thread and its transactions in the same way. */
@@ -87,11 +88,9 @@ final class Downgrade implements Successor {
      */
     LockHandle of(Handle handle) {
         context.phase().checkAccepting();
-        Pending pending =
-                new Pending(claim.name(), claim.owner(), context.identity().current(), access.ticker());
         // A reconciliation must not free the holder's row before the share is registered, and a closing service waits
         // for it.
-        context.pending().begin(pending);
+        context.pending().begin(this);
         SuspensionDetector suspension = new SuspensionDetector(access.ticker());
         try {
             hold.downgrade(handle, this::beginRelease, this);
@@ -106,8 +105,23 @@ final class Downgrade implements Successor {
             access.waiterNotifier().wakeNext(share.name());
             return share.handle();
         } finally {
-            context.pending().end(pending);
+            context.pending().end(this);
         }
+    }
+
+    @Override
+    public String name() {
+        return claim.name();
+    }
+
+    @Override
+    public String owner() {
+        return claim.owner();
+    }
+
+    @Override
+    public WaiterInfo info() {
+        return new WaiterInfo(name(), holder, Duration.ofNanos(access.ticker().nanoTime() - begunAt));
     }
 
     /** Begins the release of the hold, or says why it cannot be downgraded now. */
@@ -130,7 +144,7 @@ final class Downgrade implements Successor {
 
     /** The hold of the share. */
     private LeaseHold share() {
-        ShareGranted share = granted;
+        NewGrant.OfShare share = granted;
         if (share != null) {
             return Acquisition.stillValid(context.shares().hold(context.forHolds(), request, share), share.term());
         }
@@ -155,17 +169,17 @@ final class Downgrade implements Successor {
                     access.ticker(),
                     HoldRow.WRITE_LIMIT,
                     deadline -> deadline.repeat(() -> attempt(held, deadline), failed -> {
-                        isUnanswered |= failed.failure().isAmbiguous();
+                        isInDoubt |= failed.failure().isAmbiguous();
                         return failed.failure().isTransient();
                     }));
-            GrantTerm term = GrantTerm.sent(hold.node(), claim.lease(), begunAt, reconciliations);
-            granted = written.map(grant -> new ShareGranted(grant, term, 0, false))
+            NewGrant.Term term = NewGrant.Term.sent(hold.node(), claim.lease(), begunAt, reconciliations);
+            granted = written.map(grant -> new NewGrant.OfShare(grant, term, 0, false))
                     .orElse(null);
         } catch (StoreException failed) {
             failure = failed;
         } catch (RuntimeException | Error thrown) {
             // The database may have executed the commit, whatever the driver has thrown.
-            isUnanswered = true;
+            isInDoubt = true;
             failure = thrown;
         }
         if (isInDoubt()) {
@@ -176,7 +190,7 @@ final class Downgrade implements Successor {
 
     @Override
     public boolean isInDoubt() {
-        return granted == null && isUnanswered;
+        return granted == null && isInDoubt;
     }
 
     private Optional<Grant> attempt(LockEntity held, Deadline deadline) {
@@ -185,7 +199,7 @@ final class Downgrade implements Successor {
             if (written.isPresent()) {
                 return written;
             }
-            Optional<Grant> earlier = isUnanswered ? earlier() : Optional.empty();
+            Optional<Grant> earlier = isInDoubt ? earlier() : Optional.empty();
             return earlier.isPresent() ? earlier : afterLook(held, locks);
         });
     }

@@ -20,8 +20,7 @@ final class EngineComponents implements AutoCloseable {
     private final HoldContext context;
     private final RowLocks rowLocks;
     private final ExpiryMonitor monitor;
-    private final LeaseAcquirer leaseAcquirer;
-    private final RowAcquirer rowAcquirer;
+    private final Acquirer acquirer;
 
     /**
      * Starts the components.
@@ -98,8 +97,7 @@ final class EngineComponents implements AutoCloseable {
                 new TakeoverPolicy(settings.lockDelay(), settings.clockTolerance()),
                 identity,
                 new HoldRegistration(holds, transactions, monitor));
-        leaseAcquirer = new LeaseAcquirer(context, rowLocks);
-        rowAcquirer = new RowAcquirer(context, rowLocks);
+        acquirer = new Acquirer(context, rowLocks);
         if (transactionManager != null) {
             context.transactions().listenTo(transactionManager);
         }
@@ -113,16 +111,8 @@ final class EngineComponents implements AutoCloseable {
         return monitor;
     }
 
-    LeaseAcquirer leaseAcquirer() {
-        return leaseAcquirer;
-    }
-
-    RowAcquirer rowAcquirer() {
-        return rowAcquirer;
-    }
-
-    RowLocks rowLocks() {
-        return rowLocks;
+    Acquirer acquirer() {
+        return acquirer;
     }
 
     private LockAccess access() {

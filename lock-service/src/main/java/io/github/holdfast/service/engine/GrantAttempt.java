@@ -1,6 +1,7 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.repository.LockRows;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.LockStore;
@@ -21,23 +22,31 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One attempt to grant a lock: reads the lock's row, decides, and writes the grant. A hand-off between threads of this process
- * also uses an attempt. After any outcome of the write, {@link #sent()} returns the row on which the write was based. Methods
- * that use the database throw {@link StoreException} if it failed. Not thread-safe: while a thread waits for a hand-off, the
- * holder's thread uses the waiter's attempt.
+ * The attempts to grant a lock to one acquisition. Each reads the lock's row, decides, and writes the grant. A hand-off between threads of
+ * this process is an attempt too. Methods that use the database throw {@link StoreException} if it failed. Not thread-safe: while a thread
+ * waits for a hand-off, the holder's thread uses the waiter's attempt.
+ *
+ * <p>A grant without an answer is in doubt: it may have happened, or may still happen. The row settles the doubt. If it shows the owner that was
+ * generated for this acquisition, the next attempt adopts the grant. If it has a new version, the old grant is impossible.
  */
 final class GrantAttempt {
 
     private final LockAccess access;
     private final Heartbeat heartbeat;
     private final TakeoverPolicy policy;
-    private final LeaseClaim claim;
+    private final LockRequest request;
+    private final String owner;
+    private final String holder;
+    private final GrantStep step;
 
-    /** The row that an earlier unanswered grant was based on. */
-    private final @Nullable LockEntity unanswered;
+    /** The place of a fair request among those of all nodes; null if it is not fair. */
+    private final WaiterTickets.@Nullable Place fairPlace;
 
-    /** The greatest token that an unanswered grant may have given; 0 if there was none. */
-    private final long doubtfulToken;
+    /** The row that a grant in doubt was based on; null if none is in doubt. */
+    private @Nullable LockEntity inDoubt;
+
+    /** The greatest token that a grant in doubt may have given; 0 if there was none. */
+    private long tokenInDoubt;
 
     /** The number of reconciliations that had begun before the attempt. */
     private long reconciliations;
@@ -58,31 +67,54 @@ final class GrantAttempt {
     private boolean hasMovedOn;
 
     /**
-     * One attempt.
+     * Attempts for one acquisition.
      *
-     * @param unanswered the row that an earlier unanswered grant was based on
-     * @param doubtfulToken the greatest token that such a grant may have given; 0 if there was none
+     * @param owner the owner that acquires the lock
+     * @param holder a readable description of the holder
+     * @param step the additional step in the transaction of the grant
+     * @param fairPlace the place of a fair request among those of all nodes; null if it is not fair
      */
     GrantAttempt(
-            LockAccess access,
-            Heartbeat heartbeat,
-            TakeoverPolicy policy,
-            LeaseClaim claim,
-            @Nullable LockEntity unanswered,
-            long doubtfulToken) {
-        this.access = access;
-        this.heartbeat = heartbeat;
-        this.policy = policy;
-        this.claim = claim;
-        this.unanswered = unanswered;
-        this.doubtfulToken = doubtfulToken;
-        this.runsSince = access.ticker().nanoTime();
+            HoldContext context,
+            LockRequest request,
+            String owner,
+            String holder,
+            GrantStep step,
+            WaiterTickets.@Nullable Place fairPlace) {
+        this.access = context.access();
+        this.heartbeat = context.heartbeat();
+        this.policy = context.policy();
+        this.request = request;
+        this.owner = owner;
+        this.holder = holder;
+        this.step = step;
+        this.fairPlace = fairPlace;
+    }
+
+    /** Begins the next attempt. */
+    void begin() {
+        sent = null;
+        own = null;
+        hasAsked = false;
+        hasMovedOn = false;
+        runsSince = access.ticker().nanoTime();
+    }
+
+    /** The owner, if it was generated for this acquisition, so that no other acquisition uses it; null if the user chose it. */
+    @Nullable
+    String ownOwner() {
+        return request.owner().isPresent() ? null : owner;
+    }
+
+    /** The requested lease; null if the lock is to be held through the node. */
+    private @Nullable Duration lease() {
+        return request.lease().orElse(null);
     }
 
     /** Finds the node of this service. A request without a lease needs a live node: if there is none, one is registered. */
     void prepare(Deadline deadline) {
         reconciliations = heartbeat.reconciliations();
-        node = claim.lease() == null ? heartbeat.living(deadline.forOneStatement()) : heartbeat.current();
+        node = lease() == null ? heartbeat.living(deadline.forOneStatement()) : heartbeat.current();
     }
 
     /**
@@ -90,11 +122,10 @@ final class GrantAttempt {
      * the row first.
      */
     AttemptResult attempt(LockRows locks) {
-        Optional<FreeRowCache.Row> row = unanswered == null && !claim.request().isFair()
-                ? access.freeRows().take(claim.name())
-                : Optional.empty();
-        Optional<Granted> granted = row.isPresent() ? grantFromCache(locks, row.get()) : Optional.empty();
-        return granted.isPresent() ? granted.get() : attemptAfterRead(locks);
+        Optional<FreeRowCache.Row> row =
+                inDoubt == null && !request.isFair() ? access.freeRows().take(request.name()) : Optional.empty();
+        Optional<NewGrant.OfLock> granted = row.isPresent() ? grantFromCache(locks, row.get()) : Optional.empty();
+        return granted.isPresent() ? new Granted(granted.get()) : attemptAfterRead(locks);
     }
 
     /**
@@ -103,13 +134,13 @@ final class GrantAttempt {
      */
     AttemptResult attemptLocked(TransactionalLockRows locks) {
         hasAsked = true;
-        Optional<LockEntity> locked = locks.findForUpdate(claim.name());
+        Optional<LockEntity> locked = locks.findForUpdate(request.name());
         if (locked.isEmpty()) {
-            return new RowMissing();
+            return new RowMissing(request.name());
         }
         AttemptResult attempt = attemptAfterRead(locks);
         Node through = node;
-        return attempt instanceof LostRace && claim.lease() == null && through != null
+        return attempt instanceof LostRace && lease() == null && through != null
                 ? lostRaceThrough(through, access.store(), heartbeat)
                 : attempt;
     }
@@ -134,8 +165,8 @@ final class GrantAttempt {
      * @param row the row as the holder last wrote it
      * @return empty if the row has changed since, or if the lock needs a node and none is alive
      */
-    Optional<Granted> acquireByHandOff(LockRows locks, LockEntity row, long since) {
-        if (claim.lease() == null && (node == null || node.isOver())) {
+    Optional<NewGrant.OfLock> acquireByHandOff(LockRows locks, LockEntity row, long since) {
+        if (lease() == null && (node == null || node.isOver())) {
             return Optional.empty();
         }
         reconciliations = heartbeat.reconciliations();
@@ -143,13 +174,13 @@ final class GrantAttempt {
     }
 
     /** Grants the lock, based on the row as this process knows it; empty if the row has changed since. */
-    private Optional<Granted> grantFromCache(LockRows locks, FreeRowCache.Row row) {
+    private Optional<NewGrant.OfLock> grantFromCache(LockRows locks, FreeRowCache.Row row) {
         hasAsked = true;
         long now = runsSince;
         own = row;
         runsSince = row.runsSince();
         if (grant(locks, row.free()) instanceof Granted granted) {
-            return Optional.of(granted);
+            return Optional.of((NewGrant.OfLock) granted.grant());
         }
         access.freeRows().wasChanged(row);
         own = null;
@@ -161,22 +192,22 @@ final class GrantAttempt {
     AttemptResult attemptAfterRead(LockRows locks) {
         hasAsked = true;
         long readAt = access.ticker().nanoTime();
-        Optional<LockSnapshot> seen = locks.read(claim.name());
-        LockEntity open = unanswered;
+        Optional<LockSnapshot> seen = locks.read(request.name());
+        LockEntity open = inDoubt;
         if (open != null && (seen.isEmpty() || seen.get().row().version() > open.version())) {
-            // The row shows the unanswered grant or a later write. At an earlier version, that of the release that the
+            // The row shows the grant in doubt or a later write. At an earlier version, that of the release that the
             // grant expected is still to come. This read counts only if its transaction succeeds.
             hasMovedOn = true;
         }
         if (seen.isEmpty()) {
-            return new RowMissing();
+            return new RowMissing(request.name());
         }
         LockEntity row = seen.get().row();
         checkIsLock(row);
         if (row.isShared()) {
             return new Shared(seen.get());
         }
-        return switch (seen.get().availability(claim.owner(), nodeId(), policy.clockTolerance())) {
+        return switch (seen.get().availability(owner, nodeId(), policy.clockTolerance())) {
             case FREE -> take(locks, seen.get());
             case HELD_BY_CLAIMANT -> heldByClaimant(locks, seen.get(), readAt);
             case HOLDER_NODE_EXPIRED -> overdue(row);
@@ -200,7 +231,7 @@ final class GrantAttempt {
         return new Unavailable(
                 seen,
                 policy.clockTolerance(),
-                claim.ownOwner() == null ? WaitTiming.LONGEST_PAUSE_OF_CHOSEN_OWNER : WaitTiming.LONGEST_PAUSE);
+                ownOwner() == null ? WaitTiming.LONGEST_PAUSE_OF_CHOSEN_OWNER : WaitTiming.LONGEST_PAUSE);
     }
 
     private static AttemptResult overdue(LockEntity row) {
@@ -209,7 +240,7 @@ final class GrantAttempt {
 
     /** Takes the lock, which is free, or whose holders are dead, or which was shared and has no holder any more. */
     AttemptResult take(LockRows locks, LockSnapshot seen) {
-        if (!claim.step().isWanted(seen)) {
+        if (!step.isWanted(seen)) {
             return new NotDue();
         }
         if (needsDelay(seen.row())) {
@@ -226,12 +257,15 @@ final class GrantAttempt {
      * the row's version.
      */
     private boolean isItsTurn(LockRows locks) {
-        boolean isFirst = !claim.request().isFair()
-                || locks.firstInQueue(claim.name()).map(claim.place()::isFirst).orElse(true);
-        if (!isFirst && claim.place().claimWakeUp()) {
+        WaiterTickets.Place place = fairPlace;
+        if (place == null) {
+            return true;
+        }
+        boolean isFirst = locks.firstInQueue(request.name()).map(place::isFirst).orElse(true);
+        if (!isFirst && place.claimWakeUp()) {
             // The first may have missed its wake-up, or its process does not know of the place: the insert arrived
             // late.
-            access.waiterNotifier().wakeNext(claim.name());
+            access.waiterNotifier().wakeNext(request.name());
         }
         return isFirst;
     }
@@ -242,31 +276,31 @@ final class GrantAttempt {
     }
 
     private AttemptResult grant(LockRows locks, LockEntity row) {
-        Duration lease = claim.lease();
+        Duration lease = lease();
         // A failover may undo an earlier grant. A write based on that grant must not find its owner, token and version
         // again.
-        LockEntity after = row.granted(claim.owner(), lease == null ? nodeId() : null, claim.holder(), doubtfulToken);
+        LockEntity after = row.granted(owner, lease == null ? nodeId() : null, holder, tokenInDoubt);
         sent = row;
         long sentAt = access.ticker().nanoTime();
         Duration lasts = lease == null ? heartbeat.lease() : lease;
-        if (!locks.grant(row, after, lasts, claim.request().minimumHold().orElse(null))) {
+        if (!locks.grant(row, after, lasts, request.minimumHold().orElse(null))) {
             return new LostRace();
         }
-        claim.step().granted(after);
+        step.granted(after);
         return granted(after, sentAt);
     }
 
     /** Enters a chosen owner's hold, or adopts a grant in doubt. Without a doubt, a copy of this process has been granted the lock. */
     private AttemptResult heldByClaimant(LockRows locks, LockSnapshot seen, long readAt) {
-        if (claim.ownOwner() == null) {
+        if (ownOwner() == null) {
             return reenter(locks, seen);
         }
-        return unanswered == null ? unavailable(seen) : adopt(locks, seen, readAt);
+        return inDoubt == null ? unavailable(seen) : adopt(locks, seen, readAt);
     }
 
     /** Re-enters a lock whose owner the user chose. The owner already holds the lock, in this process or another. */
     private AttemptResult reenter(LockRows locks, LockSnapshot seen) {
-        if (!claim.request().isReentrant()) {
+        if (!request.isReentrant()) {
             return unavailable(seen);
         }
         LockEntity before = seen.row();
@@ -275,14 +309,14 @@ final class GrantAttempt {
         long sentAt = access.ticker().nanoTime();
         boolean entered = before.nodeId() != null
                 ? locks.recount(before, after)
-                : locks.extend(before, after, LeaseExpiry.required(claim.name(), claim.lease()));
+                : locks.extend(before, after, LeaseExpiry.required(request.name(), lease()));
         return entered ? granted(after, sentAt) : new LostRace();
     }
 
     private Granted granted(LockEntity row, long sentAt) {
         Node through = through(row);
-        GrantTerm term = GrantTerm.sent(through, claim.lease(), sentAt, reconciliations);
-        return new Granted(row, term, isFirst(), runsSince);
+        NewGrant.Term term = NewGrant.Term.sent(through, lease(), sentAt, reconciliations);
+        return new Granted(new NewGrant.OfLock(row, term, isFirst(), runsSince));
     }
 
     /** Whether the row that was sent shows that nobody has held the lock since the row was created. */
@@ -306,8 +340,8 @@ final class GrantAttempt {
             hasMovedOn = false;
             return new LostRace();
         }
-        GrantTerm term = new GrantTerm(through(after), readAt, seen.timeUntilOver(), reconciliations);
-        return new Granted(after, term, false, runsSince);
+        NewGrant.Term term = new NewGrant.Term(through(after), readAt, seen.timeUntilOver(), reconciliations);
+        return new Granted(new NewGrant.OfLock(after, term, false, runsSince));
     }
 
     /** The node of this service, if the lock is held through it; null if the lock has a lease. */
@@ -340,8 +374,27 @@ final class GrantAttempt {
         return hasAsked;
     }
 
-    /** Whether the attempt has settled the unanswered grant: the row shows it, or it can never happen. */
-    boolean hasMovedOn() {
-        return hasMovedOn;
+    /** Notes that the outcome of a write based on this row is unknown. */
+    void doubt(LockEntity decidedOn) {
+        inDoubt = decidedOn;
+        tokenInDoubt = Math.max(tokenInDoubt, decidedOn.fencingToken()) + 1;
+    }
+
+    /** Notes that no grant is in doubt any more. */
+    void settled() {
+        inDoubt = null;
+    }
+
+    /** Notes that the attempt was answered. The row that it has seen may have settled a grant in doubt: it shows the grant, or a later write. */
+    void answered() {
+        if (hasMovedOn) {
+            inDoubt = null;
+        }
+    }
+
+    /** The row that a grant in doubt was based on; null if none is in doubt. */
+    @Nullable
+    LockEntity inDoubt() {
+        return inDoubt;
     }
 }

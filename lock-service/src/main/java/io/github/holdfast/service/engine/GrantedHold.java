@@ -19,11 +19,11 @@ abstract class GrantedHold extends Hold implements GuardedHold.Granted {
     final LockRequest request;
     final HoldRow row;
     final Lifetime lifetime;
-    private final AttemptResult.Success granted;
+    private final NewGrant granted;
     private volatile @Nullable Thread acquiredBy;
 
     /** A hold that was just granted for this request, with the row that shows the grant. */
-    GrantedHold(HoldCollaborators collaborators, LockRequest request, AttemptResult.Success granted, HoldRow row) {
+    GrantedHold(HoldCollaborators collaborators, LockRequest request, NewGrant granted, HoldRow row) {
         super(collaborators.access().ticker());
         this.transactions = collaborators.transactions();
         this.request = request;
@@ -127,6 +127,11 @@ abstract class GrantedHold extends Hold implements GuardedHold.Granted {
     @Override
     long fencingToken() {
         return grant().fencingToken();
+    }
+
+    @Override
+    long tokenInRow() {
+        return fencingToken();
     }
 
     @Override

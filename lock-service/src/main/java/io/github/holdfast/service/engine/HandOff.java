@@ -2,7 +2,6 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.ReleaseOutcome;
-import io.github.holdfast.service.engine.AttemptResult.Granted;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.function.IntSupplier;
@@ -192,7 +191,7 @@ final class HandOff {
         LockEntity before = row.current();
         pending.beginGrant(name, next.owner());
         try {
-            Optional<Granted> granted = Optional.empty();
+            Optional<NewGrant.OfLock> granted = Optional.empty();
             boolean isThere = false;
             try {
                 granted = row.grantTo(next, runsSince);
@@ -211,7 +210,7 @@ final class HandOff {
     }
 
     /** Releases a grant again, because its thread left before the answer. */
-    private ReleaseOutcome takeBack(Granted granted) {
+    private ReleaseOutcome takeBack(NewGrant.OfLock granted) {
         LockRow left = new LockRow(access, granted.row(), false);
         ReleaseOutcome outcome;
         try {

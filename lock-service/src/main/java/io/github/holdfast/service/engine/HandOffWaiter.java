@@ -38,7 +38,7 @@ final class HandOffWaiter {
          * @return empty if the row has changed since, or a node is needed and none is alive
          * @throws io.github.holdfast.repository.StoreException if the database failed
          */
-        Optional<Granted> acquireByHandOff(LockRows locks, LockEntity row, long runsSince);
+        Optional<NewGrant.OfLock> acquireByHandOff(LockRows locks, LockEntity row, long runsSince);
     }
 
     private enum State {
@@ -58,7 +58,7 @@ final class HandOffWaiter {
     private final Candidate candidate;
     private final Thread thread = Thread.currentThread();
     private final AtomicReference<State> state = new AtomicReference<>(State.WAITING);
-    private volatile @Nullable Granted granted;
+    private volatile NewGrant.@Nullable OfLock granted;
 
     /** @param candidate the calling thread's acquisition, which the holder's thread uses while this one waits */
     HandOffWaiter(ServicePhase phase, Ticker ticker, Candidate candidate) {
@@ -97,7 +97,7 @@ final class HandOffWaiter {
         }
         return state.get() == State.ABANDONED
                 ? Optional.of(new HandOffUnanswered())
-                : granted().map(grant -> grant);
+                : granted().map(Granted::new);
     }
 
     /**
@@ -127,7 +127,7 @@ final class HandOffWaiter {
     }
 
     /** The grant in the answer; empty if there is none, or the answer came too late. */
-    private Optional<Granted> granted() {
+    private Optional<NewGrant.OfLock> granted() {
         return state.get() == State.ANSWERED ? Optional.ofNullable(granted) : Optional.empty();
     }
 
@@ -149,7 +149,7 @@ final class HandOffWaiter {
      * @return the grant; empty if the row has changed since, or the waiting thread could not keep the lock
      * @throws io.github.holdfast.repository.StoreException if the database failed
      */
-    Optional<Granted> write(LockRows locks, LockEntity row, long runsSince) {
+    Optional<NewGrant.OfLock> write(LockRows locks, LockEntity row, long runsSince) {
         return candidate.acquireByHandOff(locks, row, runsSince);
     }
 
@@ -158,7 +158,7 @@ final class HandOffWaiter {
      *
      * @return false if the waiter has left: the caller must release the grant, even if its outcome is unknown
      */
-    boolean answer(Optional<Granted> grant) {
+    boolean answer(Optional<NewGrant.OfLock> grant) {
         granted = grant.orElse(null);
         boolean isThere = state.compareAndSet(State.CHOSEN, State.ANSWERED);
         LockSupport.unpark(thread);

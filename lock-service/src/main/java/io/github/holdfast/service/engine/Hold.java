@@ -55,6 +55,9 @@ abstract class Hold {
 
     abstract long fencingToken();
 
+    /** The token that the row shows, for listeners. */
+    abstract long tokenInRow();
+
     abstract int holdCount();
 
     abstract LockState state();

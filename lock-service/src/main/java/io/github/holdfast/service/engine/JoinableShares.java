@@ -10,7 +10,6 @@ import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
-import io.github.holdfast.service.engine.AttemptResult.ShareGranted;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
@@ -30,7 +29,7 @@ final class JoinableShares implements HoldRegistry.SharedGrants {
     private final Map<Grant, JoinableShare> byGrant = new ConcurrentHashMap<>();
 
     /** The hold of a thread that a share of a lock was just granted to. Other threads can join the share, if it is possible. */
-    LeaseHold hold(HoldCollaborators collaborators, LockRequest request, ShareGranted granted) {
+    LeaseHold hold(HoldCollaborators collaborators, LockRequest request, NewGrant.OfShare granted) {
         return isPossible(collaborators.access().store(), request)
                 ? open(collaborators, request, granted)
                 : LeaseHold.ofShare(collaborators, request, granted);
@@ -45,7 +44,7 @@ final class JoinableShares implements HoldRegistry.SharedGrants {
     }
 
     /** Keeps a share until its last hold ends; returns the hold of the calling thread. */
-    private LeaseHold open(HoldCollaborators collaborators, LockRequest request, ShareGranted granted) {
+    private LeaseHold open(HoldCollaborators collaborators, LockRequest request, NewGrant.OfShare granted) {
         Grant grant = granted.grant();
         JoinableShare share = new JoinableShare(collaborators, request, granted, () -> remove(grant));
         byGrant.put(grant, share);
@@ -127,7 +126,7 @@ final class JoinableShares implements HoldRegistry.SharedGrants {
         private static final Duration FRESH = Duration.ofSeconds(1);
 
         private final HoldCollaborators collaborators;
-        private final ShareGranted granted;
+        private final NewGrant.OfShare granted;
         private final HolderRow row;
         private final Runnable whenGivenBack;
         private final LeaseHold first;
@@ -148,7 +147,10 @@ final class JoinableShares implements HoldRegistry.SharedGrants {
          * @param whenGivenBack called when the last hold has ended
          */
         JoinableShare(
-                HoldCollaborators collaborators, LockRequest request, ShareGranted granted, Runnable whenGivenBack) {
+                HoldCollaborators collaborators,
+                LockRequest request,
+                NewGrant.OfShare granted,
+                Runnable whenGivenBack) {
             this.collaborators = collaborators;
             this.granted = granted;
             this.row = new HolderRow(collaborators.access(), granted.grant());
@@ -186,8 +188,8 @@ final class JoinableShares implements HoldRegistry.SharedGrants {
                 return Optional.empty();
             }
             try {
-                GrantTerm term = new GrantTerm(granted.term().node(), now, remaining, reconciliations);
-                ShareGranted joined = new ShareGranted(granted.grant(), term, 0, false);
+                NewGrant.Term term = new NewGrant.Term(granted.term().node(), now, remaining, reconciliations);
+                NewGrant.OfShare joined = new NewGrant.OfShare(granted.grant(), term, 0, false);
                 return Optional.of(Acquisition.stillValid(hold(request, joined, part), term));
             } catch (RuntimeException | Error thrown) {
                 part.abandon();
@@ -195,7 +197,7 @@ final class JoinableShares implements HoldRegistry.SharedGrants {
             }
         }
 
-        private LeaseHold hold(LockRequest request, ShareGranted joined, Part part) {
+        private LeaseHold hold(LockRequest request, NewGrant.OfShare joined, Part part) {
             return new LeaseHold(collaborators, request, joined, part, null, LeaseHold.Downgrader.REFUSE);
         }
 

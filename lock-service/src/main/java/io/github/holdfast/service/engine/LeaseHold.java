@@ -47,7 +47,7 @@ final class LeaseHold extends GrantedHold {
     LeaseHold(
             HoldCollaborators collaborators,
             LockRequest request,
-            AttemptResult.Success granted,
+            NewGrant granted,
             HoldRow row,
             @Nullable HandOff handOff,
             Downgrader downgrader) {
@@ -61,7 +61,7 @@ final class LeaseHold extends GrantedHold {
     }
 
     /** The hold of a share that was just granted for this request, and that no other thread can join. */
-    static LeaseHold ofShare(HoldCollaborators collaborators, LockRequest request, AttemptResult.Success granted) {
+    static LeaseHold ofShare(HoldCollaborators collaborators, LockRequest request, NewGrant granted) {
         HolderRow row = new HolderRow(collaborators.access(), granted.grant());
         return new LeaseHold(collaborators, request, granted, row, null, Downgrader.REFUSE);
     }

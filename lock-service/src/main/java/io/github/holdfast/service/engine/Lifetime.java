@@ -47,7 +47,7 @@ final class Lifetime {
             LockAccess access,
             Heartbeat heartbeat,
             ListenerDispatcher listeners,
-            AttemptResult.Success granted,
+            NewGrant granted,
             HoldRow row,
             Runnable whenLost) {
         this.heartbeat = heartbeat;
@@ -61,7 +61,7 @@ final class Lifetime {
         this.validity = expiry(granted.term());
     }
 
-    private Expiry expiry(GrantTerm term) {
+    private Expiry expiry(NewGrant.Term term) {
         Node node = term.node();
         return node == null
                 ? new LeaseExpiry(ticker, term.validFrom(), term.validFor())

@@ -1,12 +1,9 @@
 package io.github.holdfast.service.engine;
 
-import io.github.holdfast.lock.LockDeadlockException;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockHandles;
 import io.github.holdfast.lock.LockInfo;
-import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockRequest;
-import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.Locks;
 import io.github.holdfast.lock.WaiterInfo;
 import io.github.holdfast.repository.CommitGuard;
@@ -89,52 +86,12 @@ public final class LockEngine implements AutoCloseable {
         return context().access();
     }
 
+    Acquirer acquirer() {
+        return components.acquirer();
+    }
+
     ExpiryMonitor monitor() {
         return components.monitor();
-    }
-
-    /**
-     * Acquires a lock within the deadline. {@link Locks} documents the exceptions.
-     *
-     * @param step an additional step in the transaction of the grant; ignored for a row lock and a re-entry
-     * @throws InterruptedException if the deadline is interruptible and the thread was interrupted; nothing is held then
-     */
-    AcquireResult acquire(LockRequest request, GrantStep step, Deadline deadline) throws InterruptedException {
-        context().phase().checkAccepting();
-        if (request.isRowLock()) {
-            components.rowLocks().checkSeenByAll(request.name());
-        }
-        context().transactions().checkFence(request);
-        Optional<LockHandle> entered = reenter(request, step, deadline);
-        if (entered.isPresent()) {
-            return new AcquireResult(request.name(), entered, null, deadline.elapsed());
-        }
-        ListenerDispatcher listeners = context().listeners();
-        listeners.tell(listener -> listener.acquiring(request));
-        try {
-            return request.isRowLock()
-                    ? components.rowAcquirer().acquire(request, deadline)
-                    : components
-                            .leaseAcquirer()
-                            .acquire(components.leaseAcquirer().acquisition(request, step), request, deadline);
-        } catch (LockStoreException | LockLostException | LockDeadlockException | InterruptedException failed) {
-            listeners.tell(listener -> listener.failed(request.name(), deadline.elapsed(), failed));
-            throw failed;
-        } finally {
-            listeners.tell(listener -> listener.acquisitionEnded(request));
-        }
-    }
-
-    /** Enters a hold of the calling thread. Without a grant, no step can be done. */
-    private Optional<LockHandle> reenter(LockRequest request, GrantStep step, Deadline deadline)
-            throws InterruptedException {
-        if (request.isRowLock()) {
-            return components.rowAcquirer().reenter(request);
-        }
-        Optional<LockHandle> entered = components.leaseAcquirer().reenter(request, deadline);
-        return entered.isPresent() || step != GrantStep.NONE
-                ? entered
-                : components.leaseAcquirer().resume(request, 0, deadline);
     }
 
     /** Acquires a lock, and waits for it as long as the request says. {@link Locks#acquire} documents the exceptions. */
@@ -143,14 +100,19 @@ public final class LockEngine implements AutoCloseable {
             throw new InterruptedException();
         }
         try (Deadline deadline = Deadline.interruptible(access().ticker(), waitTime(request))) {
-            return acquire(request, GrantStep.NONE, deadline).orElseThrow();
+            return components
+                    .acquirer()
+                    .acquire(request, GrantStep.NONE, deadline)
+                    .orElseThrow();
         }
     }
 
     /** As {@link #acquire(LockRequest)}, but not interruptible. */
     public LockHandle acquireUninterruptibly(LockRequest request) {
         return Deadline.uninterruptibly(
-                        access().ticker(), waitTime(request), deadline -> acquire(request, GrantStep.NONE, deadline))
+                        access().ticker(),
+                        waitTime(request),
+                        deadline -> acquirer().acquire(request, GrantStep.NONE, deadline))
                 .orElseThrow();
     }
 
@@ -187,39 +149,21 @@ public final class LockEngine implements AutoCloseable {
             throw new InterruptedException();
         }
         try (Deadline deadline = Deadline.interruptible(access().ticker(), waitTime(request.lock()))) {
-            return acquire(request, deadline).orElseThrow();
+            return acquirer().acquire(request, deadline).orElseThrow();
         }
     }
 
     /** Tries once to acquire permits. Not interruptible. */
     public Optional<LockHandle> tryAcquire(PermitRequest request) {
-        return Deadline.uninterruptibly(access().ticker(), Duration.ZERO, deadline -> acquire(request, deadline))
+        return Deadline.uninterruptibly(
+                        access().ticker(), Duration.ZERO, deadline -> acquirer().acquire(request, deadline))
                 .handle();
-    }
-
-    private AcquireResult acquire(PermitRequest request, Deadline deadline) throws InterruptedException {
-        LockRequest lock = request.lock();
-        context().phase().checkAccepting();
-        context().transactions().checkFence(lock);
-        Optional<LockHandle> entered = components.leaseAcquirer().resume(lock, request.permits(), deadline);
-        if (entered.isPresent()) {
-            return new AcquireResult(lock.name(), entered, null, deadline.elapsed());
-        }
-        ListenerDispatcher listeners = context().listeners();
-        listeners.tell(listener -> listener.acquiring(lock));
-        try {
-            return components.leaseAcquirer().acquire(components.leaseAcquirer().acquisition(request), lock, deadline);
-        } catch (LockStoreException | LockLostException | InterruptedException failed) {
-            listeners.tell(listener -> listener.failed(lock.name(), deadline.elapsed(), failed));
-            throw failed;
-        } finally {
-            listeners.tell(listener -> listener.acquisitionEnded(lock));
-        }
     }
 
     /** Tries once to acquire a lock, and runs the step in the transaction of the grant. Not interruptible. */
     public AcquireResult tryAcquire(LockRequest request, GrantStep step) {
-        return Deadline.uninterruptibly(access().ticker(), Duration.ZERO, deadline -> acquire(request, step, deadline));
+        return Deadline.uninterruptibly(
+                access().ticker(), Duration.ZERO, deadline -> acquirer().acquire(request, step, deadline));
     }
 
     /**

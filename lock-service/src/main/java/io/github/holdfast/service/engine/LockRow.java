@@ -7,7 +7,6 @@ import io.github.holdfast.repository.LockRows;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.TransactionalLockRows;
-import io.github.holdfast.service.engine.AttemptResult.Granted;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
@@ -80,7 +79,7 @@ final class LockRow implements HoldRow {
      * @param runsSince the local time from which this process has kept the lock to its own threads, while others may wait
      * @return empty if the lock must still be released
      */
-    Optional<Granted> grantTo(HandOffWaiter next, long runsSince) {
+    Optional<NewGrant.OfLock> grantTo(HandOffWaiter next, long runsSince) {
         try {
             return Deadline.uninterruptibly(
                     access.ticker(),

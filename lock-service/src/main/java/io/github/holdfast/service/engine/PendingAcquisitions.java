@@ -1,7 +1,6 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.lock.WaiterInfo;
-import java.time.Duration;
 import java.util.Collection;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -13,6 +12,19 @@ import java.util.stream.Stream;
  * Thread-safe.
  */
 final class PendingAcquisitions {
+
+    /** Matches no owner: an owner is never empty. */
+    static final String NOBODY = "";
+
+    /** An acquisition under way. Two acquisitions are never equal: threads may share an owner, and virtual threads a name. */
+    interface Pending {
+
+        String name();
+
+        String owner();
+
+        WaiterInfo info();
+    }
 
     /** The owner of a lock that is being acquired. */
     record NameAndOwner(String name, String owner) {}
@@ -56,39 +68,5 @@ final class PendingAcquisitions {
                         granting.stream(),
                         pending.stream().map(acquisition -> new NameAndOwner(acquisition.name(), acquisition.owner())))
                 .collect(Collectors.toSet());
-    }
-
-    /** An acquisition under way. Two acquisitions are never equal: threads may share an owner, and virtual threads a name. */
-    static final class Pending {
-
-        /** Matches no owner: an owner is never empty. */
-        static final String NOBODY = "";
-
-        private final String name;
-        private final String owner;
-        private final String holder;
-        private final Ticker ticker;
-        private final long since;
-
-        /** @param holder a readable description of the holder */
-        Pending(String name, String owner, String holder, Ticker ticker) {
-            this.name = name;
-            this.owner = owner;
-            this.holder = holder;
-            this.ticker = ticker;
-            this.since = ticker.nanoTime();
-        }
-
-        String name() {
-            return name;
-        }
-
-        String owner() {
-            return owner;
-        }
-
-        WaiterInfo info() {
-            return new WaiterInfo(name, holder, Duration.ofNanos(ticker.nanoTime() - since));
-        }
     }
 }

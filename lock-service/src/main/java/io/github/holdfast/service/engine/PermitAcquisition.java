@@ -3,11 +3,11 @@ package io.github.holdfast.service.engine;
 import io.github.holdfast.repository.HolderRows.HolderSnapshot;
 import io.github.holdfast.repository.HolderRows.Usage;
 import io.github.holdfast.repository.WaiterRows.WaitMode;
+import io.github.holdfast.service.engine.AttemptResult.Granted;
 import io.github.holdfast.service.engine.AttemptResult.LimitTooLow;
 import io.github.holdfast.service.engine.AttemptResult.Obstacle;
 import io.github.holdfast.service.engine.AttemptResult.PermitsUsed;
 import io.github.holdfast.service.engine.AttemptResult.SemaphoreMissing;
-import io.github.holdfast.service.engine.AttemptResult.ShareGranted;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -21,30 +21,25 @@ final class PermitAcquisition extends ShareAcquisition {
     /** How long a waiter leaves dead holders alone whose rows are protected. Other permits may be released meanwhile. */
     private static final Duration AFTER_PROTECTED = Duration.ofSeconds(10);
 
-    private final PermitRequest request;
+    private final PermitRequest permits;
     private final DeadHolders deadHolders;
     private final Ticker ticker;
 
     /** The local time of the next look for dead holders, unless a lease ends before. */
     private long nextLookForDead;
 
-    /**
-     * An acquisition that has not begun.
-     *
-     * @param owner generated for this acquisition
-     * @param holder a readable description of the holder
-     */
-    PermitAcquisition(HoldContext context, PermitRequest request, String owner, String holder) {
-        super(context, request.lock(), WaitMode.PERMITS, owner, holder);
-        this.request = request;
+    /** An acquisition that has not begun. */
+    PermitAcquisition(HoldContext context, PermitRequest permits) {
+        super(context, permits.lock(), WaitMode.PERMITS);
+        this.permits = permits;
         this.deadHolders = new DeadHolders(context, AFTER_PROTECTED);
-        this.ticker = context.access().ticker();
+        this.ticker = access().ticker();
         this.nextLookForDead = ticker.nanoTime();
     }
 
     @Override
     int wantedPermits() {
-        return request.permits();
+        return permits.permits();
     }
 
     @Override
@@ -55,15 +50,15 @@ final class PermitAcquisition extends ShareAcquisition {
             return missing(deadline);
         }
         Usage seen = usage.get();
-        if (seen.limit() > 0 && seen.limit() < request.permits()) {
-            return new LimitTooLow(request.permits(), seen.limit());
+        if (seen.limit() > 0 && seen.limit() < permits.permits()) {
+            return new LimitTooLow(permits.permits(), seen.limit());
         }
         long left = seen.limit() - seen.used();
-        if (left < request.permits()) {
+        if (left < permits.permits()) {
             return refused(seen, deadline);
         }
-        AttemptResult granted = grant(request.permits(), seen.version(), first -> true, permits()::grant, deadline);
-        if (granted instanceof ShareGranted && left > request.permits()) {
+        AttemptResult granted = grant(permits.permits(), seen.version(), first -> true, permits()::grant, deadline);
+        if (granted instanceof Granted && left > permits.permits()) {
             wakeNext();
         }
         return granted;
@@ -75,9 +70,7 @@ final class PermitAcquisition extends ShareAcquisition {
      * @throws IllegalStateException if it is the name of a lock
      */
     private AttemptResult missing(Deadline deadline) {
-        boolean isLock = context()
-                .access()
-                .autocommit(deadline.forOneStatement())
+        boolean isLock = access().autocommit(deadline.forOneStatement())
                 .read(name())
                 .filter(seen -> seen.row().permits() == null)
                 .isPresent();
@@ -85,7 +78,7 @@ final class PermitAcquisition extends ShareAcquisition {
             throw new IllegalStateException(
                     "'" + name() + "' is the name of a lock, so it cannot be a semaphore: choose another name");
         }
-        return new SemaphoreMissing(request.limit());
+        return new SemaphoreMissing(name(), permits.limit());
     }
 
     /** Looks from time to time whether dead holders have permits, and removes them. */

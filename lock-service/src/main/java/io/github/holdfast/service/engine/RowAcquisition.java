@@ -3,6 +3,7 @@ package io.github.holdfast.service.engine;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.HoldfastException;
 import io.github.holdfast.lock.LockDeadlockException;
+import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.LockStore;
@@ -11,7 +12,6 @@ import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.repository.TransactionalLockRows;
 import io.github.holdfast.repository.WaiterRows.WaitMode;
-import io.github.holdfast.service.engine.AcquireLoop.RowListener;
 import io.github.holdfast.service.engine.AttemptResult.Failed;
 import io.github.holdfast.service.engine.AttemptResult.Free;
 import io.github.holdfast.service.engine.AttemptResult.HolderNodeExpired;
@@ -22,7 +22,6 @@ import io.github.holdfast.service.engine.AttemptResult.RowMissing;
 import io.github.holdfast.service.engine.AttemptResult.Shared;
 import io.github.holdfast.service.engine.AttemptResult.SharedByOthers;
 import io.github.holdfast.service.engine.AttemptResult.Unavailable;
-import io.github.holdfast.service.engine.PendingAcquisitions.Pending;
 import java.time.Duration;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -35,34 +34,20 @@ import org.slf4j.LoggerFactory;
  * transaction first takes the lock from it. So the transaction that locks the row writes nothing. That transaction is one of its own, and
  * ends before each pause. Not thread-safe.
  */
-class RowAcquisition {
+class RowAcquisition extends Acquisition<RowHold> {
 
     private static final Logger LOG = LoggerFactory.getLogger(RowAcquisition.class);
 
     /** The shortest time that is worth a wait: the databases wait for whole seconds, which may be one second too long. */
     private static final Duration SHORTEST_WAIT = Duration.ofMillis(100);
 
-    private final LockStore store;
-    private final TakeoverPolicy policy;
-    private final String name;
-    private final AcquireLoop loop;
     private final SharedHolders sharedHolders;
     private final RowLocks rowLocks;
-    private @Nullable AttemptResult last;
 
-    RowAcquisition(HoldContext context, RowLocks rowLocks, String name) {
+    RowAcquisition(HoldContext context, RowLocks rowLocks, LockRequest request) {
+        super(context, request, WaitMode.EXCLUSIVE, PendingAcquisitions.NOBODY);
         this.rowLocks = rowLocks;
-        this.store = context.access().store();
-        this.policy = context.policy();
-        this.name = name;
-        this.sharedHolders = new SharedHolders(context, name);
-        this.loop = new AcquireLoop(
-                context.access(),
-                context.phase(),
-                context.listeners(),
-                policy,
-                context.access().waiterNotifier().place(name, WaitMode.EXCLUSIVE),
-                RowListener.NONE);
+        this.sharedHolders = new SharedHolders(context, request.name());
     }
 
     /** Locks the row of a lock that a read has shown as free. */
@@ -91,44 +76,42 @@ class RowAcquisition {
         return new LockStoreException(name(), "was not acquired, and no other holder was seen", why);
     }
 
-    LockStore store() {
-        return store;
-    }
-
-    String name() {
-        return name;
-    }
-
-    /** The result of the last attempt; null if there was none. */
+    /** The calling thread's transaction, if that locks the row; null if the hold gets a transaction of its own. */
     @Nullable
-    AttemptResult last() {
-        return last;
+    TransactionScope callers() {
+        return null;
+    }
+
+    final LockStore store() {
+        return access().store();
     }
 
     /**
-     * Tries until the row is locked or the deadline has passed.
+     * {@inheritDoc}
      *
-     * @return empty if the lock was not acquired
      * @throws LockDeadlockException if the caller's transaction and another one waited for each other
-     * @throws LockStoreException if the database refused, or failed until the deadline had passed
      * @throws IllegalStateException if there are too many row locks
-     * @throws InterruptedException if the deadline is interruptible and the thread was interrupted; nothing is locked then
      */
-    Optional<RowLockAcquired> acquire(Deadline deadline) throws InterruptedException {
+    @Override
+    Optional<RowHold> acquire(Deadline deadline) throws InterruptedException {
+        AttemptResult result = null;
         try {
-            last = loop.repeat(deadline, this::attempt);
+            result = repeat(deadline);
         } finally {
-            if (!(last instanceof RowLockAcquired)) {
+            if (!(result instanceof RowLockAcquired)) {
                 sharedHolders.giveUp();
             }
         }
-        if (last instanceof Failed failed) {
+        if (result instanceof Failed failed) {
             throw notLocked(failed.why());
         }
-        return last instanceof RowLockAcquired locked ? Optional.of(locked) : Optional.empty();
+        return result instanceof RowLockAcquired locked
+                ? Optional.of(new RowHold(context().forHolds(), rowLocks, locked, holder(), callers()))
+                : Optional.empty();
     }
 
-    private AttemptResult attempt(Deadline deadline) {
+    @Override
+    final AttemptResult attempt(Deadline deadline) {
         AttemptResult look = look(deadline);
         if (look instanceof SharedByOthers refused) {
             reserve(refused, deadline);
@@ -140,13 +123,13 @@ class RowAcquisition {
         try {
             sharedHolders.reserve(refused, deadline);
         } catch (StoreException failed) {
-            LOG.debug("Could not keep new shared holders of lock '{}' out", name, failed);
+            LOG.debug("Could not keep new shared holders of lock '{}' out", name(), failed);
         }
     }
 
     final AttemptResult look(Deadline deadline) {
         try {
-            AttemptResult seen = store.inTransaction(deadline.forOneStatement(), this::classify);
+            AttemptResult seen = store().inTransaction(deadline.forOneStatement(), this::classify);
             // A share in between would change the version, which is compared again when the row is locked.
             return seen instanceof Shared shared
                     ? sharedHolders
@@ -154,30 +137,33 @@ class RowAcquisition {
                             .orElseGet(() -> new Free(shared.seen().row()))
                     : seen;
         } catch (StoreException failed) {
-            return loop.failed(failed, deadline);
+            return failed(failed, deadline);
         }
     }
 
     private AttemptResult classify(TransactionalLockRows locks) {
-        Optional<LockSnapshot> seen = locks.read(name);
+        Optional<LockSnapshot> seen = locks.read(name());
         if (seen.isEmpty()) {
-            return new RowMissing();
+            return new RowMissing(name());
         }
         LockEntity row = seen.get().row();
         GrantAttempt.checkIsLock(row);
         if (row.isShared()) {
             return new Shared(seen.get());
         }
-        return switch (seen.get().availability(Pending.NOBODY, null, policy.clockTolerance())) {
+        return switch (seen.get()
+                .availability(
+                        PendingAcquisitions.NOBODY, null, context().policy().clockTolerance())) {
             case FREE -> row.owner() == null ? new Free(row) : takeFromHolder(locks, row);
             case HOLDER_NODE_EXPIRED -> HolderNodeExpired.of(row.nodeId());
             case HELD_BY_CLAIMANT, HELD_BY_OTHER, NOT_YET_AVAILABLE ->
-                new Unavailable(seen.get(), policy.clockTolerance(), WaitTiming.LONGEST_PAUSE);
+                new Unavailable(seen.get(), context().policy().clockTolerance(), WaitTiming.LONGEST_PAUSE);
         };
     }
 
     private AttemptResult takeFromHolder(TransactionalLockRows locks, LockEntity row) {
-        boolean unused = locks.takeFromHolder(row, row.takenFromHolder(), policy.lockDelay());
+        boolean unused = locks.takeFromHolder(
+                row, row.takenFromHolder(), context().policy().lockDelay());
         return new LostRace();
     }
 
@@ -189,15 +175,15 @@ class RowAcquisition {
     final AttemptResult lockIn(RowTransaction transaction, LockEntity free, Duration atMost, Deadline deadline) {
         return isWorthWaiting(deadline)
                 ? transaction
-                        .lock(name, atMost)
+                        .lock(name(), atMost)
                         .map(row -> compare(row, free, transaction))
-                        .orElseGet(RowMissing::new)
+                        .orElseGet(() -> new RowMissing(name()))
                 : lockIfFreeIn(transaction, free);
     }
 
     final AttemptResult lockIfFreeIn(RowTransaction transaction, LockEntity free) {
         return transaction
-                .lockIfFree(name)
+                .lockIfFree(name())
                 .map(row -> compare(row, free, transaction))
                 .orElseGet(RowLockedByOther::new);
     }

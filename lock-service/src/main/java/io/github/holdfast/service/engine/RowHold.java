@@ -129,6 +129,11 @@ final class RowHold extends Hold implements GuardedHold.OfRow {
     }
 
     @Override
+    long tokenInRow() {
+        return row().fencingToken();
+    }
+
+    @Override
     String tokenText() {
         return "row lock";
     }
@@ -362,6 +367,15 @@ final class RowHold extends Hold implements GuardedHold.OfRow {
         } finally {
             changing.unlock();
         }
+    }
+
+    /** Ends a hold that cannot be registered, and with it the caller's transaction. */
+    void abandon() {
+        if (callers != null) {
+            transaction().setRollbackOnly();
+        }
+        close();
+        detach();
     }
 
     /** Ends the hold, even if several handles are open, because the service is closed. */

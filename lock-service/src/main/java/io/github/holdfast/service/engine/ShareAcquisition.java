@@ -10,11 +10,10 @@ import io.github.holdfast.repository.HolderRows.HolderSnapshot;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.WaiterRows.WaitMode;
-import io.github.holdfast.service.engine.AcquireLoop.RowListener;
 import io.github.holdfast.service.engine.AttemptResult.Failed;
+import io.github.holdfast.service.engine.AttemptResult.Granted;
 import io.github.holdfast.service.engine.AttemptResult.LostRace;
 import io.github.holdfast.service.engine.AttemptResult.Refusal;
-import io.github.holdfast.service.engine.AttemptResult.ShareGranted;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
@@ -29,14 +28,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A grant without an answer may have happened, or may still happen. The next attempt makes it impossible, and then looks whether
  * it has happened. When the loop gives up, {@link InDoubtWrites} does the same.
  */
-abstract class ShareAcquisition implements Acquisition {
-
-    private final HoldContext context;
-    private final LockAccess access;
-    private final LockRequest request;
-    private final String owner;
-    private final String holder;
-    private final AcquireLoop loop;
+abstract class ShareAcquisition extends Acquisition<LeaseHold> {
 
     /** The node of the present attempt; null if the share gets a lease. */
     private @Nullable Node node;
@@ -44,8 +36,8 @@ abstract class ShareAcquisition implements Acquisition {
     /** The number of reconciliations that had begun before the present attempt. */
     private long reconciliations;
 
-    /** The version that an unanswered grant was based on; null if there is none. */
-    private @Nullable Long unanswered;
+    /** The version that a grant in doubt was based on; null if there is none. */
+    private @Nullable Long inDoubt;
 
     /** Whether no earlier holder can have committed what the holder of this grant must see. */
     private Predicate<Grant> isFirst = granted -> false;
@@ -54,94 +46,59 @@ abstract class ShareAcquisition implements Acquisition {
 
     private boolean hasWaited;
 
-    private @Nullable AttemptResult last;
-
-    /**
-     * An acquisition that has not begun.
-     *
-     * @param owner generated for this acquisition
-     * @param holder a readable description of the holder
-     */
-    ShareAcquisition(HoldContext context, LockRequest request, WaitMode mode, String owner, String holder) {
-        this.context = context;
-        this.access = context.access();
-        this.request = request;
-        this.owner = owner;
-        this.holder = holder;
-        this.loop = new AcquireLoop(
-                access,
-                context.phase(),
-                context.listeners(),
-                context.policy(),
-                access.waiterNotifier().place(request.name(), mode),
-                RowListener.NONE);
+    /** An acquisition that has not begun. Its owner is generated. */
+    ShareAcquisition(HoldContext context, LockRequest request, WaitMode mode) {
+        super(context, request, mode, context.identity().newOwner());
     }
 
     @Override
-    public String name() {
-        return request.name();
-    }
-
-    @Override
-    public String owner() {
-        return owner;
-    }
-
-    @Override
-    public String holder() {
-        return holder;
-    }
-
-    @Override
-    public @Nullable AttemptResult last() {
-        return last;
-    }
-
-    @Override
-    public Optional<LeaseHold> acquire(Deadline deadline) throws InterruptedException {
+    Optional<LeaseHold> acquire(Deadline deadline) throws InterruptedException {
+        AttemptResult result;
         try {
-            last = loop.repeat(deadline, this::attempt);
+            result = repeat(deadline);
         } finally {
-            Long version = unanswered;
+            Long version = inDoubt;
             if (version != null) {
-                access.inDoubtWrites().abandonShare(name(), owner, version);
+                access().inDoubtWrites().abandonShare(name(), owner(), version);
             }
         }
-        if (last instanceof ShareGranted granted) {
-            return Optional.of(Acquisition.stillValid(hold(granted), granted.term()));
+        if (result instanceof Granted granted) {
+            NewGrant.OfShare share = (NewGrant.OfShare) granted.grant();
+            return Optional.of(stillValid(hold(share), share.term()));
         }
-        if (last instanceof Failed failed) {
+        if (result instanceof Failed failed) {
             throw new LockStoreException(name(), "was not acquired, and no other holder was seen", failed.why());
         }
         return Optional.empty();
     }
 
     /** Makes the hold of a share that was just granted. */
-    LeaseHold hold(ShareGranted granted) {
-        return LeaseHold.ofShare(context.forHolds(), request, granted);
+    LeaseHold hold(NewGrant.OfShare granted) {
+        return LeaseHold.ofShare(context().forHolds(), request(), granted);
     }
 
-    private AttemptResult attempt(Deadline deadline) {
+    @Override
+    final AttemptResult attempt(Deadline deadline) {
         try {
             node = node(deadline);
-            reconciliations = context.heartbeat().reconciliations();
-            Optional<ShareGranted> settled = settle(deadline);
-            AttemptResult result = settled.isPresent() ? settled.get() : decide(deadline);
+            reconciliations = context().heartbeat().reconciliations();
+            Optional<NewGrant.OfShare> settled = settle(deadline);
+            AttemptResult result = settled.isPresent() ? new Granted(settled.get()) : decide(deadline);
             wasOvertaken = result instanceof LostRace;
             hasWaited |= result instanceof Refusal;
             return result;
         } catch (StoreException failed) {
-            // If a grant is unanswered, its own transaction may have locked the row.
-            return unanswered == null ? loop.failed(failed, deadline) : AttemptResult.failed(failed);
+            // If a grant is in doubt, its own transaction may have locked the row.
+            return inDoubt == null ? failed(failed, deadline) : AttemptResult.failed(failed);
         }
     }
 
     /** The node through which the share is to be held; null if it gets a lease. Registers one if there is none. */
     private @Nullable Node node(Deadline deadline) {
-        if (request.lease().isPresent()) {
+        if (request().lease().isPresent()) {
             return null;
         }
-        Node living = context.heartbeat().living(deadline.forOneStatement());
+        Node living = context().heartbeat().living(deadline.forOneStatement());
         living.expectShares();
         return living;
     }
@@ -167,37 +124,34 @@ abstract class ShareAcquisition implements Acquisition {
             BiFunction<Claim, Long, Optional<Grant>> write,
             Deadline deadline) {
         Node through = node;
-        Duration lease = request.lease().orElse(null);
-        Claim claim = new Claim(name(), owner, through == null ? null : through.id(), permits, lease, holder);
+        Duration lease = request().lease().orElse(null);
+        Claim claim = new Claim(name(), owner(), through == null ? null : through.id(), permits, lease, holder());
         isFirst = first;
-        long sentAt = access.ticker().nanoTime();
+        long sentAt = access().ticker().nanoTime();
         Optional<Grant> granted;
         try {
             granted = store().inTransaction(deadline.forOneStatement(), () -> write.apply(claim, version));
-        } catch (StoreException failed) {
-            if (failed.failure().isAmbiguous()) {
-                unanswered = version;
-            }
-            throw failed;
         } catch (RuntimeException | Error thrown) {
-            // The database may have executed the commit, whatever the driver has thrown.
-            unanswered = version;
+            if (StoreException.leavesDoubt(thrown)) {
+                inDoubt = version;
+            }
             throw thrown;
         }
         if (granted.isPresent()) {
-            return granted(granted.get(), GrantTerm.sent(through, lease, sentAt, reconciliations));
+            return new Granted(granted(granted.get(), NewGrant.Term.sent(through, lease, sentAt, reconciliations)));
         }
         return wasOvertaken && through != null
                 ? store().inTransaction(
                                 deadline.forOneStatement(),
-                                () -> GrantAttempt.lostRaceThrough(through, store(), context.heartbeat()))
+                                () -> GrantAttempt.lostRaceThrough(
+                                        through, store(), context().heartbeat()))
                 : new LostRace();
     }
 
     /** Wakes the next one, if this one has waited: a release may have made room for several, but wakes only one service. */
     final void wakeNext() {
         if (hasWaited) {
-            access.waiterNotifier().wakeNext(name());
+            access().waiterNotifier().wakeNext(name());
         }
     }
 
@@ -207,28 +161,28 @@ abstract class ShareAcquisition implements Acquisition {
      *
      * @return the grant; empty if it has not happened, or its holder is dead
      */
-    private Optional<ShareGranted> settle(Deadline deadline) {
-        Long version = unanswered;
+    private Optional<NewGrant.OfShare> settle(Deadline deadline) {
+        Long version = inDoubt;
         if (version == null) {
             return Optional.empty();
         }
-        long askedAt = access.ticker().nanoTime();
+        long askedAt = access().ticker().nanoTime();
         Optional<HolderSnapshot> granted = store().inTransaction(deadline.forOneStatement(), () -> {
             permits().supersede(name(), version);
-            Optional<HolderSnapshot> mine = permits().holder(name(), owner);
+            Optional<HolderSnapshot> mine = permits().holder(name(), owner());
             if (mine.isPresent() && !isUsable(mine.get())) {
                 permits().release(mine.get().grant());
                 return Optional.<HolderSnapshot>empty();
             }
             return mine.filter(seen -> permits().touch(seen.grant()));
         });
-        unanswered = null;
+        inDoubt = null;
         return granted.map(
-                seen -> granted(seen.grant(), new GrantTerm(node, askedAt, seen.timeUntilOver(), reconciliations)));
+                seen -> granted(seen.grant(), new NewGrant.Term(node, askedAt, seen.timeUntilOver(), reconciliations)));
     }
 
-    private ShareGranted granted(Grant grant, GrantTerm term) {
-        return new ShareGranted(grant, term, wantedPermits(), isFirst.test(grant));
+    private NewGrant.OfShare granted(Grant grant, NewGrant.Term term) {
+        return new NewGrant.OfShare(grant, term, wantedPermits(), isFirst.test(grant));
     }
 
     private boolean isUsable(HolderSnapshot seen) {
@@ -237,15 +191,11 @@ abstract class ShareAcquisition implements Acquisition {
                 && Objects.equals(seen.holder().nodeId(), through == null ? null : through.id());
     }
 
-    final HoldContext context() {
-        return context;
-    }
-
     final LockStore store() {
-        return access.store();
+        return access().store();
     }
 
     final HolderRows permits() {
-        return access.store().permits();
+        return access().store().permits();
     }
 }

@@ -4,44 +4,34 @@ import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.WaiterRows.WaitMode;
+import io.github.holdfast.service.engine.AttemptResult.Granted;
 import io.github.holdfast.service.engine.AttemptResult.HolderNodeExpired;
 import io.github.holdfast.service.engine.AttemptResult.LeftByDeadHolder;
 import io.github.holdfast.service.engine.AttemptResult.ReservedByWriter;
 import io.github.holdfast.service.engine.AttemptResult.RowMissing;
-import io.github.holdfast.service.engine.AttemptResult.ShareGranted;
 import io.github.holdfast.service.engine.AttemptResult.Unavailable;
 import java.util.Optional;
 
 /** One outermost acquisition of a shared lock. Each attempt looks whether the lock is free or shared. Not thread-safe. */
 final class SharedAcquisition extends ShareAcquisition {
 
-    private final TakeoverPolicy policy;
-    private final LockRequest request;
-
-    /**
-     * An acquisition that has not begun.
-     *
-     * @param owner generated for this acquisition
-     * @param holder a readable description of the holder
-     */
-    SharedAcquisition(HoldContext context, LockRequest request, String owner, String holder) {
-        super(context, request, WaitMode.SHARED, owner, holder);
-        this.policy = context.policy();
-        this.request = request;
+    /** An acquisition that has not begun. */
+    SharedAcquisition(HoldContext context, LockRequest request) {
+        super(context, request, WaitMode.SHARED);
     }
 
     /** {@inheritDoc} A share that this process has already is joined. Nobody joins a share with a lease: it ends with the lease. */
     @Override
-    public Optional<LeaseHold> acquire(Deadline deadline) throws InterruptedException {
-        Optional<LeaseHold> joined = JoinableShares.isPossible(store(), request)
-                ? context().shares().join(request, deadline)
+    Optional<LeaseHold> acquire(Deadline deadline) throws InterruptedException {
+        Optional<LeaseHold> joined = JoinableShares.isPossible(store(), request())
+                ? context().shares().join(request(), deadline)
                 : Optional.empty();
         return joined.isPresent() ? joined : super.acquire(deadline);
     }
 
     @Override
-    LeaseHold hold(ShareGranted granted) {
-        return context().shares().hold(context().forHolds(), request, granted);
+    LeaseHold hold(NewGrant.OfShare granted) {
+        return context().shares().hold(context().forHolds(), request(), granted);
     }
 
     @Override
@@ -52,9 +42,9 @@ final class SharedAcquisition extends ShareAcquisition {
     @Override
     AttemptResult decide(Deadline deadline) {
         Optional<LockSnapshot> look =
-                context().access().autocommit(deadline.forOneStatement()).read(name());
+                access().autocommit(deadline.forOneStatement()).read(name());
         if (look.isEmpty()) {
-            return new RowMissing();
+            return new RowMissing(name());
         }
         LockSnapshot seen = look.get();
         LockEntity row = seen.row();
@@ -65,12 +55,12 @@ final class SharedAcquisition extends ShareAcquisition {
         if (row.isShared()) {
             return share(row, deadline);
         }
-        return switch (seen.availability(owner(), null, policy.clockTolerance())) {
+        return switch (seen.availability(owner(), null, context().policy().clockTolerance())) {
             // A lock that a dead holder left is freed first, in a statement that waits for the holder's transactions.
             case FREE -> row.owner() == null ? share(row, deadline) : new LeftByDeadHolder(row);
             case HOLDER_NODE_EXPIRED -> HolderNodeExpired.of(row.nodeId());
             case HELD_BY_CLAIMANT, HELD_BY_OTHER, NOT_YET_AVAILABLE ->
-                new Unavailable(seen, policy.clockTolerance(), WaitTiming.LONGEST_PAUSE);
+                new Unavailable(seen, context().policy().clockTolerance(), WaitTiming.LONGEST_PAUSE);
         };
     }
 
@@ -83,7 +73,7 @@ final class SharedAcquisition extends ShareAcquisition {
                 grant -> isNew && grant.fencingToken() == row.fencingToken() + 1,
                 permits()::share,
                 deadline);
-        if (granted instanceof ShareGranted) {
+        if (granted instanceof Granted) {
             wakeNext();
         }
         return granted;

@@ -1,8 +1,5 @@
 package io.github.holdfast.service.engine;
 
-import io.github.holdfast.service.engine.AttemptResult.Refusal;
-import io.github.holdfast.service.engine.AttemptResult.ShareGranted;
-import io.github.holdfast.service.engine.AttemptResult.Success;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -94,8 +91,8 @@ final class Waiter implements AutoCloseable {
      * Notes that the lock or a share was granted. If a notification has arrived during the attempt, more shares may be free than the
      * attempt has seen, so the next one is woken.
      */
-    void granted(Success success) {
-        if (isNotified && success instanceof ShareGranted) {
+    void granted(NewGrant grant) {
+        if (isNotified && grant instanceof NewGrant.OfShare) {
             announcer.wakeNext(name());
         }
         isGranted = true;
@@ -104,21 +101,32 @@ final class Waiter implements AutoCloseable {
     }
 
     /**
-     * Pauses before the next attempt. The first pauses are those of {@link Deadline#pause}: most waits are short, and not worth a
-     * write. Later, the waiter announces itself to the other nodes. Then it attempts only after somebody has noticed that the lock
-     * may be available. A fair waiter announces itself at once.
+     * Pauses before the next attempt, after one that has decided nothing.
      *
-     * @param refused the result of the last attempt, if the lock was unavailable; null if that attempt has decided nothing
+     * @throws InterruptedException if the deadline is interruptible and the thread was interrupted
      */
-    void pause(Deadline deadline, @Nullable Refusal refused) throws InterruptedException {
+    void pause(Deadline deadline) throws InterruptedException {
         mustRetry = false;
-        if (refused == null) {
-            deadline.pause(null);
-        } else if ((deadline.isLong() || place.isFair())
-                && announcer.announce(this, refused.seenAt(), deadline.forOneStatement())) {
-            pauseUntilWoken(deadline, refused);
+        deadline.pause(null);
+    }
+
+    /**
+     * Pauses before the next attempt, because the lock was unavailable. The first pauses are those of {@link Deadline#pause}: most waits are
+     * short, and not worth a write. Later, the waiter announces itself to the other nodes. Then it attempts only after a sign that the lock may
+     * be available. A fair waiter announces itself at once.
+     *
+     * @param seenAt the database's clock when that was seen
+     * @param recheckAfter after how much time to attempt again without a sign
+     * @param untilFree how long the lock stays unavailable, according to its row; null if that is unknown
+     * @throws InterruptedException if the deadline is interruptible and the thread was interrupted
+     */
+    void pause(Deadline deadline, Instant seenAt, Duration recheckAfter, @Nullable Duration untilFree)
+            throws InterruptedException {
+        mustRetry = false;
+        if ((deadline.isLong() || place.isFair()) && announcer.announce(this, seenAt, deadline.forOneStatement())) {
+            pauseUntilWoken(deadline, recheckAfter, untilFree);
         } else {
-            deadline.pause(refused.timeUntilFree());
+            deadline.pause(untilFree);
         }
     }
 
@@ -128,15 +136,15 @@ final class Waiter implements AutoCloseable {
      * the first pause is no longer than that of a poll: a release that was already under way has not seen the waiter. For a fair
      * waiter, there is none.
      */
-    private void pauseUntilWoken(Deadline deadline, Refusal refused) throws InterruptedException {
+    private void pauseUntilWoken(Deadline deadline, Duration recheckAfter, @Nullable Duration untilFree)
+            throws InterruptedException {
         boolean isNew = timesTaken != place.timesTaken();
         timesTaken = place.timesTaken();
         if (place.isFair() && isNew) {
             return;
         }
         boolean isDeaf = inVain >= MOST_IN_VAIN;
-        Duration longest = isDeaf || isNew ? Deadline.LONGEST_PAUSE : refused.recheckAfter();
-        Duration untilFree = refused.timeUntilFree();
+        Duration longest = isDeaf || isNew ? Deadline.LONGEST_PAUSE : recheckAfter;
         Duration end =
                 deadline.elapsed().plus(untilFree == null || untilFree.compareTo(longest) > 0 ? longest : untilFree);
         BooleanSupplier shouldEnd = () -> isWoken || (isNotified && !isDeaf);

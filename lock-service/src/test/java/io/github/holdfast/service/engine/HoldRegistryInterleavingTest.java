@@ -9,6 +9,7 @@ import static io.github.holdfast.service.engine.Interleavings.tryOut;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.lock.WaiterInfo;
 import io.github.holdfast.repository.Grant;
 import io.github.holdfast.service.engine.HoldRegistry.Reentry;
 import io.github.holdfast.service.engine.PendingAcquisitions.Pending;
@@ -164,14 +165,33 @@ class HoldRegistryInterleavingTest {
             return unknown;
         }
 
-        private static AttemptResult.Granted granted(LockEntity row) {
-            return new AttemptResult.Granted(row, new GrantTerm(null, 0, Duration.ZERO, 0), false, 0);
+        private static NewGrant.OfLock granted(LockEntity row) {
+            return new NewGrant.OfLock(row, new NewGrant.Term(null, 0, Duration.ZERO, 0), false, 0);
         }
     }
 
     /** A scenario, of a registry that is new. */
     private static void holdsFor(Supplier<Registry> registry, Scenario scenario) {
         tryOut(() -> scenario.run(registry.get(), context()));
+    }
+
+    private static Pending pending() {
+        return new Pending() {
+            @Override
+            public String name() {
+                return NAME;
+            }
+
+            @Override
+            public String owner() {
+                return "me";
+            }
+
+            @Override
+            public WaiterInfo info() {
+                return new WaiterInfo(NAME, "me", Duration.ZERO);
+            }
+        };
     }
 
     private interface Scenario {
@@ -218,7 +238,7 @@ class HoldRegistryInterleavingTest {
     };
 
     private static final Scenario RECONCILED_WHILE_ACQUIRED = (registry, context) -> {
-        Pending acquisition = new Pending(NAME, "me", "me", Interleavings.STANDSTILL);
+        Pending acquisition = pending();
         LeaseHold hold = hold(context, NAME, "me");
         registry.begin(acquisition);
         List<LockEntity> unknown = new ArrayList<>();

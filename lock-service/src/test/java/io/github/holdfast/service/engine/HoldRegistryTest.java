@@ -40,8 +40,8 @@ class HoldRegistryTest {
         return LeaseAcquisition.hold(
                 engine.context(),
                 LockRequest.of(name).lease(LEASE),
-                new AttemptResult.Granted(
-                        row, new GrantTerm(null, ticker.nanoTime(), LEASE, 0), false, ticker.nanoTime()));
+                new NewGrant.OfLock(
+                        row, new NewGrant.Term(null, ticker.nanoTime(), LEASE, 0), false, ticker.nanoTime()));
     }
 
     private LeaseHold added(String name, Thread thread) {

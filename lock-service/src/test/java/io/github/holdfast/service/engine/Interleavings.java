@@ -108,9 +108,9 @@ final class Interleavings {
                 null);
     }
 
-    static AttemptResult.Granted granted(String name, String owner) {
+    static NewGrant.OfLock granted(String name, String owner) {
         LockEntity row = new LockEntity(name, 7).granted(owner, null, null);
-        return new AttemptResult.Granted(row, new GrantTerm(null, 0, Duration.ofSeconds(30), 0), false, 0);
+        return new NewGrant.OfLock(row, new NewGrant.Term(null, 0, Duration.ofSeconds(30), 0), false, 0);
     }
 
     static LeaseHold hold(HoldContext context, String name, String owner) {

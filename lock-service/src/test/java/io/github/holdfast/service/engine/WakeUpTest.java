@@ -411,7 +411,9 @@ class WakeUpTest {
         Future<LockHandle> granted = threads.submit(() -> Deadline.uninterruptibly(
                 pauses,
                 SOON,
-                deadline -> engine.acquire(REQUEST, GrantStep.NONE, deadline).orElseThrow()));
+                deadline -> engine.acquirer()
+                        .acquire(REQUEST, GrantStep.NONE, deadline)
+                        .orElseThrow()));
         awaitPausing(1);
         assertThat(engine.access().waiterNotifier().size()).isEqualTo(1);
         held.release();
@@ -420,7 +422,7 @@ class WakeUpTest {
         theirs.acquire(REQUEST);
         FakeTicker ticker = new FakeTicker();
         Future<?> refused = threads.submit(() -> Deadline.uninterruptibly(
-                ticker, ofHours(1), deadline -> engine.acquire(REQUEST, GrantStep.NONE, deadline)));
+                ticker, ofHours(1), deadline -> engine.acquirer().acquire(REQUEST, GrantStep.NONE, deadline)));
         soon().until(() -> {
             ticker.advance(ofMillis(5));
             return engine.access().waiterNotifier().size() == 1;
@@ -638,7 +640,7 @@ class WakeUpTest {
             AcquireResult unused = Deadline.uninterruptibly(
                     Ticker.SYSTEM,
                     ofMillis(100),
-                    deadline -> engine.acquire(LockRequest.of("to wait for"), GrantStep.NONE, deadline));
+                    deadline -> engine.acquirer().acquire(LockRequest.of("to wait for"), GrantStep.NONE, deadline));
             return engine.access().waiterNotifier().isListening();
         });
         held.release();

@@ -1,0 +1,71 @@
+package io.github.holdfast.service.engine;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.Grant;
+import java.time.Duration;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** A grant that this process has just got. */
+sealed interface NewGrant {
+
+    Grant grant();
+
+    Term term();
+
+    /** How many permits of a semaphore; 0 if it is a lock. */
+    int permits();
+
+    /** Whether no earlier holder can have committed what a transaction under the grant must see. */
+    boolean isFirst();
+
+    /**
+     * The grant of a lock.
+     *
+     * @param row the row as it was last written
+     * @param isFirst whether this is the first grant since the row was created
+     * @param runsSince the local time from which this process has kept the lock to its own threads, while others may wait
+     */
+    record OfLock(LockEntity row, Term term, boolean isFirst, long runsSince) implements NewGrant {
+
+        @Override
+        public Grant grant() {
+            return Grant.of(row);
+        }
+
+        @Override
+        public int permits() {
+            return 0;
+        }
+    }
+
+    /**
+     * The grant of a share: permits, or a shared lock.
+     *
+     * @param isFirst always true for permits: other holders have some at the same time, so a holder need not see what they commit
+     */
+    record OfShare(Grant grant, Term term, int permits, boolean isFirst) implements NewGrant {}
+
+    /**
+     * How long a new grant lasts, if nothing prolongs it.
+     *
+     * @param node the node through which it is held; null if it has a lease
+     * @param validFrom the local time from which its lease, or the node's lease, counts
+     * @param validFor how long that lease lasts from then
+     * @param reconciliations the number of reconciliations that had begun before the attempt
+     */
+    record Term(@Nullable Node node, long validFrom, Duration validFor, long reconciliations) {
+
+        /**
+         * The term of a grant that this process has just sent.
+         *
+         * @param lease null if the grant is held through the node
+         * @param sentAt the local time before the statement was sent
+         */
+        static Term sent(@Nullable Node node, @Nullable Duration lease, long sentAt, long reconciliations) {
+            Duration validFor =
+                    Objects.requireNonNull(node == null ? lease : node.lease(), "a grant has a node or a lease");
+            return new Term(node, sentAt, validFor, reconciliations);
+        }
+    }
+}
