@@ -47,7 +47,8 @@ class ModuleTest {
 
     @Test
     void noOtherModuleBringsIt() throws Exception {
-        for (String module : List.of("lock-service", "spring/lock-spring-boot-starter", "spring/lock-console")) {
+        for (String module : List.of(
+                "lock-service", "spring/lock-spring", "spring/lock-spring-boot-starter", "spring/lock-console")) {
             assertThat(Files.readString(ProjectDirectory.resolve(module + "/pom.xml")))
                     .as(module)
                     .doesNotContain("spring-integration");

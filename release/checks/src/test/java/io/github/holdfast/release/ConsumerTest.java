@@ -58,7 +58,7 @@ class ConsumerTest {
                 "package");
 
         Path jar = consumer.resolve("target/consumer.jar");
-        assertThat(libraries(jar)).contains("lock-service", "lock-spring-boot-starter", "lock-console");
+        assertThat(libraries(jar)).contains("lock-service", "lock-spring", "lock-spring-boot-starter", "lock-console");
         runsOnBoth(JAVA, "-jar", jar.toString());
     }
 

@@ -1,7 +1,6 @@
 package io.github.holdfast.autoconfigure;
 
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.annotation.NodeUnit;
 import io.github.holdfast.lock.LockListener;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
@@ -10,9 +9,11 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
+import org.hibernate.jpa.HibernatePersistenceProvider;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
 
 /** A lock service with all listeners that there are, and a registry. */
 @Configuration(proxyBeanMethods = false)
@@ -30,7 +31,13 @@ class ObservedService {
 
     @Bean
     EntityManagerFactory entityManagerFactory(HikariDataSource dataSource) {
-        return NodeUnit.on(dataSource);
+        LocalContainerEntityManagerFactoryBean unit = new LocalContainerEntityManagerFactoryBean();
+        unit.setPersistenceUnitName("locks");
+        unit.setPersistenceProviderClass(HibernatePersistenceProvider.class);
+        unit.setMappingResources("META-INF/holdfast-orm.xml");
+        unit.setDataSource(dataSource);
+        unit.afterPropertiesSet();
+        return unit.getNativeEntityManagerFactory();
     }
 
     @Bean

@@ -33,8 +33,8 @@ import org.springframework.asm.Type;
  */
 record Linkage(Set<Call> calls) {
 
-    private static final List<String> OTHERS =
-            List.of("org/hibernate/", "org/springframework/", "jakarta/persistence/", "org/aopalliance/");
+    private static final List<String> OTHERS = List.of(
+            "org/hibernate/", "org/springframework/", "jakarta/persistence/", "org/aopalliance/", "io/micrometer/");
 
     /**
      * A reference to a member.

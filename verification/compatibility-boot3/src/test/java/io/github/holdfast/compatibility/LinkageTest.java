@@ -2,6 +2,7 @@ package io.github.holdfast.compatibility;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.holdfast.annotation.Locked;
 import io.github.holdfast.console.LockConsole;
 import io.github.holdfast.contract.LockContract;
 import io.github.holdfast.repository.LockStore;
@@ -19,10 +20,11 @@ class LinkageTest {
     /** What is called only with Hibernate 7 and Spring Data 4. */
     private static final List<String> ONLY_ON_7 = List.of(
             "io/github/holdfast/repository/HibernateSessions$Since7",
-            "io/github/holdfast/repository/StoreTransactions$SpringData4");
+            "io/github/holdfast/repository/StoreTransactions$SpringData4",
+            "io/github/holdfast/annotation/NullableResult$Since7");
 
     @ParameterizedTest
-    @ValueSource(classes = {LockStore.class, LockService.class, LockContract.class, LockConsole.class})
+    @ValueSource(classes = {LockStore.class, LockService.class, Locked.class, LockContract.class, LockConsole.class})
     void everyMethodAndFieldIsThere(Class<?> ofJar) throws IOException {
         Linkage linkage = Linkage.of(jar(ofJar));
         assertThat(linkage.calls()).isNotEmpty();
@@ -34,6 +36,9 @@ class LinkageTest {
         assertThat(Linkage.of(jar(LockStore.class)).missing(List.of()))
                 .anySatisfy(missing -> assertThat(missing).contains("setQueryEnhancerSelector"))
                 .anySatisfy(missing -> assertThat(missing).contains("statelessWithOptions"))
+                .allSatisfy(missing -> assertThat(ONLY_ON_7).anyMatch(missing::startsWith));
+        assertThat(Linkage.of(jar(Locked.class)).missing(List.of()))
+                .anySatisfy(missing -> assertThat(missing).contains("forMethodReturnType"))
                 .allSatisfy(missing -> assertThat(ONLY_ON_7).anyMatch(missing::startsWith));
     }
 

@@ -96,6 +96,9 @@ class PresentAnnotationsTest {
         @Limited(value = "other", limit = "2")
         @Deprecated
         void other() {}
+
+        @LeaderOnly("other")
+        void another() {}
     }
 
     @ParameterizedTest
