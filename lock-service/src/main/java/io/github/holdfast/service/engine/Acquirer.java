@@ -18,11 +18,11 @@ import java.util.function.BiConsumer;
 final class Acquirer {
 
     private final HoldContext context;
-    private final RowLocks rowLocks;
+    private final RowTransactions rowTransactions;
 
-    Acquirer(HoldContext context, RowLocks rowLocks) {
+    Acquirer(HoldContext context, RowTransactions rowTransactions) {
         this.context = context;
-        this.rowLocks = rowLocks;
+        this.rowTransactions = rowTransactions;
     }
 
     /**
@@ -34,7 +34,7 @@ final class Acquirer {
     AcquireResult acquire(LockRequest request, GrantStep step, Deadline deadline) throws InterruptedException {
         context.phase().checkAccepting();
         if (request.isRowLock()) {
-            rowLocks.checkSeenByAll(request.name());
+            rowTransactions.checkSeenByAll(request.name());
         }
         context.transactions().checkFence(request);
         Optional<LockHandle> entered = request.isRowLock() ? reenterRowLock(request) : reenter(request, step, deadline);
@@ -162,7 +162,7 @@ final class Acquirer {
      * @throws LockUpgradeException if the calling thread shares the lock, and the request is exclusive
      */
     private Acquisition<LeaseHold> acquisition(LockRequest request, GrantStep step) {
-        rowLocks.checkNotHeldByCurrentThread(request.name());
+        rowTransactions.checkNotHeldByCurrentThread(request.name());
         if (request.mode() == LockMode.SHARED) {
             return new SharedAcquisition(context, request);
         }
@@ -178,7 +178,8 @@ final class Acquirer {
     // Row locks
 
     private Optional<LockHandle> reenterRowLock(LockRequest request) {
-        return rowLocks.ofCurrentThread(request.name())
+        return rowTransactions
+                .ofCurrentThread(request.name())
                 .filter(hold -> hold.reenter(request))
                 .map(RowHold::handle);
     }
@@ -190,13 +191,13 @@ final class Acquirer {
         context.transactions().checkNotLost(request.name());
         Optional<TransactionScope> callers = context.transactions().scopeForRowLock(request);
         return callers.isPresent()
-                ? new CallersRowAcquisition(context, rowLocks, request, callers.get())
-                : new RowAcquisition(context, rowLocks, request);
+                ? new CallersRowAcquisition(context, rowTransactions, request, callers.get())
+                : new RowAcquisition(context, rowTransactions, request);
     }
 
     private void registerRowLock(RowHold hold, SuspensionDetector suspension) {
         try {
-            rowLocks.add(hold);
+            rowTransactions.add(hold);
             context.transactions().join(hold);
             context.phase().checkOpen();
         } catch (RuntimeException | Error thrown) {

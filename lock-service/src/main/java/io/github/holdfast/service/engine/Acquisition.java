@@ -283,7 +283,7 @@ abstract class Acquisition<H extends Hold> implements PendingAcquisitions.Pendin
      * @throws LockLostException if its lease is over already; it is released then
      */
     static LeaseHold stillValid(LeaseHold hold, NewGrant.Term term) {
-        if (hold.lifetime().expireIfOver()) {
+        if (hold.expireIfOver()) {
             ReleaseOutcome unused = hold.handle().release();
             throw new LockLostException(
                     hold.name(),

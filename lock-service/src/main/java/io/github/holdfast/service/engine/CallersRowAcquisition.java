@@ -32,8 +32,9 @@ final class CallersRowAcquisition extends RowAcquisition {
     private final TransactionScope scope;
     private final RowTransaction transaction;
 
-    CallersRowAcquisition(HoldContext context, RowLocks rowLocks, LockRequest request, TransactionScope scope) {
-        super(context, rowLocks, request);
+    CallersRowAcquisition(
+            HoldContext context, RowTransactions rowTransactions, LockRequest request, TransactionScope scope) {
+        super(context, rowTransactions, request);
         this.guard = context.transactions().guard();
         this.scope = scope;
         this.transaction = store().joinRowTransaction(guard);

@@ -18,7 +18,7 @@ import org.springframework.transaction.ConfigurableTransactionManager;
 final class EngineComponents implements AutoCloseable {
 
     private final HoldContext context;
-    private final RowLocks rowLocks;
+    private final RowTransactions rowTransactions;
     private final ExpiryMonitor monitor;
     private final Acquirer acquirer;
 
@@ -85,10 +85,13 @@ final class EngineComponents implements AutoCloseable {
                 queue,
                 new WaiterNotifier(channel, waiterThread, settings, store, heartbeat, inDoubtWrites, queue),
                 ticker);
-        rowLocks = new RowLocks(store, settings.maxRowLocks(), settings.writers());
+        rowTransactions = new RowTransactions(store, holds, settings.maxRowLocks(), settings.writers());
         monitor = new ExpiryMonitor(holds.all(), ticker, heartbeat, inDoubtWrites, settings.leakDetection());
-        TransactionGuard transactions =
-                new TransactionGuard(guard, holds::ofCurrentThread, rowLocks::ofCurrentThread, listeners);
+        TransactionGuard transactions = new TransactionGuard(
+                guard,
+                () -> holds.ofCurrentThread(LeaseHold.class),
+                () -> holds.ofCurrentThread(RowHold.class),
+                listeners);
         context = new HoldContext(
                 new HoldCollaborators(access, heartbeat, holds, transactions, listeners),
                 phase,
@@ -97,7 +100,7 @@ final class EngineComponents implements AutoCloseable {
                 new TakeoverPolicy(settings.lockDelay(), settings.clockTolerance()),
                 identity,
                 new HoldRegistration(holds, transactions, monitor));
-        acquirer = new Acquirer(context, rowLocks);
+        acquirer = new Acquirer(context, rowTransactions);
         if (transactionManager != null) {
             context.transactions().listenTo(transactionManager);
         }
@@ -120,8 +123,7 @@ final class EngineComponents implements AutoCloseable {
     }
 
     private boolean isHeldByCurrentThread() {
-        return context.holds().ofCurrentThread().stream().anyMatch(hold -> !hold.isForgotten())
-                || rowLocks.ofCurrentThread().stream().anyMatch(hold -> !hold.isForgotten());
+        return context.holds().isHeldByCurrentThread();
     }
 
     /**
@@ -153,7 +155,7 @@ final class EngineComponents implements AutoCloseable {
         return Stream.of(
                         context.pending().all().stream().map(Pending::name),
                         context.holds().left().map(LeaseHold::name),
-                        rowLocks.left().map(RowHold::name))
+                        rowTransactions.left().map(RowHold::name))
                 .flatMap(names -> names);
     }
 
@@ -164,9 +166,8 @@ final class EngineComponents implements AutoCloseable {
         access().waiterNotifier().beginClosing();
         boolean isAnyLeft = !holds.isEmpty()
                 || context.holds().isAnyBound()
-                || rowLocks.left().findAny().isPresent()
-                || rowLocks.isAnyBound();
-        rowLocks.close();
+                || rowTransactions.left().findAny().isPresent();
+        rowTransactions.close();
         holds.forEach(hold -> hold.lifetime().lose(LossCause.SERVICE_CLOSED));
         if (!context.policy().lockDelay().isZero()) {
             // Locks that are still held through an ended node count as left by a dead holder, and get the lock delay.
@@ -192,7 +193,7 @@ final class EngineComponents implements AutoCloseable {
      */
     boolean retire() {
         context.holds().replaced();
-        boolean isBound = context.holds().isAnyBound() || rowLocks.isAnyBound();
+        boolean isBound = context.holds().isAnyBound();
         if (!isBound) {
             context.transactions().listenNoMore();
         }

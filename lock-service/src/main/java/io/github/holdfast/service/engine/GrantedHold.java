@@ -180,6 +180,11 @@ abstract class GrantedHold extends Hold implements GuardedHold.Granted {
     }
 
     @Override
+    boolean expireIfOver() {
+        return lifetime.expireIfOver();
+    }
+
+    @Override
     public boolean isLost() {
         return lifetime.isLost();
     }

@@ -93,6 +93,9 @@ abstract class Hold {
 
     public abstract boolean isLost();
 
+    /** Reports the loss of a hold that is over by the local clock; returns whether it is lost. */
+    abstract boolean expireIfOver();
+
     public abstract @Nullable Thread acquiredBy();
 
     /** Whether nothing can release the hold any more, because its handles are garbage. */

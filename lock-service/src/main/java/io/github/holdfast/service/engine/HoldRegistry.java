@@ -41,7 +41,9 @@ final class HoldRegistry {
     }
 
     private final Map<ThreadAndName, LeaseHold> byThread = new ConcurrentHashMap<>();
-    private final Map<Thread, Set<LeaseHold>> ofThread = new ConcurrentHashMap<>();
+
+    /** The holds of each thread, row locks too. Lost ones are kept while they keep transactions of the thread from committing. */
+    private final Map<Thread, Set<Hold>> ofThread = new ConcurrentHashMap<>();
 
     /** The last hold of each name whose owner the user did not choose. Other threads of this process wait for it. */
     private final Map<String, LeaseHold> byName = new ConcurrentHashMap<>();
@@ -77,7 +79,7 @@ final class HoldRegistry {
         if (hold.isExclusive() && !hold.isOwnerChosen()) {
             byName.put(hold.name(), hold);
         }
-        bind(hold, thread, reentry);
+        bindForReentry(hold, thread, reentry);
         if (holds.size() > sweepAt) {
             sweep();
         }
@@ -85,34 +87,40 @@ final class HoldRegistry {
         phase.checkOpen();
     }
 
-    private void bind(LeaseHold hold, Thread thread, Reentry reentry) {
+    private void bindForReentry(LeaseHold hold, Thread thread, Reentry reentry) {
         hold.acquiredBy(thread);
-        // Inside the function: a thread that releases another hold could otherwise remove the set first.
-        ofThread.compute(thread, (key, existing) -> {
-            Set<LeaseHold> ofKey = existing == null ? ConcurrentHashMap.newKeySet() : existing;
-            ofKey.stream()
-                    .filter(other ->
-                            other.name().equals(hold.name()) && other.lifetime().expireIfOver())
-                    .forEach(LeaseHold::replaced);
-            ofKey.removeIf(LeaseHold::isOutOfFence);
-            ofKey.add(hold);
-            return ofKey;
-        });
+        bind(hold, thread);
         if (reentry == Reentry.BY_THREAD) {
             byThread.put(new ThreadAndName(thread, hold.name()), hold);
         }
     }
 
+    /** Keeps a hold in the fence of the thread that acquired it. A lost one that the thread has acquired in the same way is replaced. */
+    void bind(Hold hold, Thread thread) {
+        // Inside the function: a thread that releases another hold could otherwise remove the set first.
+        ofThread.compute(thread, (key, existing) -> {
+            Set<Hold> ofKey = existing == null ? ConcurrentHashMap.newKeySet() : existing;
+            ofKey.stream()
+                    .filter(other -> other.getClass() == hold.getClass()
+                            && other.name().equals(hold.name())
+                            && other.expireIfOver())
+                    .forEach(Hold::replaced);
+            ofKey.removeIf(Hold::isOutOfFence);
+            ofKey.add(hold);
+            return ofKey;
+        });
+    }
+
     /** Binds a hold that goes on to the current thread. */
     void rebind(LeaseHold hold, Reentry reentry) {
         detach(hold);
-        bind(hold, Thread.currentThread(), reentry);
+        bindForReentry(hold, Thread.currentThread(), reentry);
     }
 
     /** Removes the holds that are lost, and that nobody can release any more. They stay in the fence of their threads. */
     private void sweep() {
         List<LeaseHold> forgotten = holds.stream()
-                .filter(hold -> hold.isForgotten() && hold.lifetime().expireIfOver())
+                .filter(hold -> hold.isForgotten() && hold.expireIfOver())
                 .toList();
         for (LeaseHold hold : forgotten) {
             holds.remove(hold);
@@ -120,10 +128,15 @@ final class HoldRegistry {
             byName.remove(hold.name(), hold);
             unbind(hold);
         }
-        ofThread.keySet().removeIf(thread -> !thread.isAlive());
-        ofThread.values().forEach(ofKey -> ofKey.removeIf(LeaseHold::isOutOfFence));
+        forgetDeadThreads();
+        ofThread.values().forEach(ofKey -> ofKey.removeIf(Hold::isOutOfFence));
         shares.removeLost();
         sweepAt = Math.max(FIRST_SWEEP, 2 * holds.size());
+    }
+
+    /** Forgets the holds of threads that have ended without a release. */
+    void forgetDeadThreads() {
+        ofThread.keySet().removeIf(thread -> !thread.isAlive());
     }
 
     /**
@@ -135,7 +148,7 @@ final class HoldRegistry {
      */
     <T> List<T> unknown(List<T> rows, Function<T, Grant> shown, Set<NameAndOwner> pending) {
         Set<Grant> known = holds.stream()
-                .filter(hold -> !hold.lifetime().expireIfOver())
+                .filter(hold -> !hold.expireIfOver())
                 .map(LeaseHold::grant)
                 .collect(Collectors.toSet());
         known.addAll(shares.grants());
@@ -150,7 +163,7 @@ final class HoldRegistry {
     /** Returns the valid holds through this node. */
     List<LeaseHold> through(Node node) {
         return holds.stream()
-                .filter(hold -> hold.node() == node && !hold.lifetime().expireIfOver())
+                .filter(hold -> hold.node() == node && !hold.expireIfOver())
                 .toList();
     }
 
@@ -170,19 +183,27 @@ final class HoldRegistry {
     }
 
     /**
-     * Returns the holds that the current thread has acquired and not released. Lost holds are included until they are {@linkplain
-     * LeaseHold#isOutOfFence out of the fence}: a transaction that begins under a lost hold must not commit.
+     * Returns the holds of one kind that the current thread has acquired and not released. Lost holds are included until they are {@linkplain
+     * Hold#isOutOfFence out of the fence}: a transaction that begins under a lost hold must not commit.
      */
-    List<LeaseHold> ofCurrentThread() {
-        Set<LeaseHold> bound = ofThread.get(Thread.currentThread());
+    <H extends Hold> List<H> ofCurrentThread(Class<H> kind) {
+        Set<Hold> bound = ofThread.get(Thread.currentThread());
         return bound == null
                 ? List.of()
-                : bound.stream().filter(hold -> !hold.isOutOfFence()).toList();
+                : bound.stream()
+                        .filter(hold -> kind.isInstance(hold) && !hold.isOutOfFence())
+                        .map(kind::cast)
+                        .toList();
+    }
+
+    /** Whether the current thread has a hold that it can still release. */
+    boolean isHeldByCurrentThread() {
+        return ofCurrentThread(Hold.class).stream().anyMatch(hold -> !hold.isForgotten());
     }
 
     /** Lets transactions of threads that have dropped their handles begin without a check, because the service is opened again. */
     void replaced() {
-        ofThread.values().forEach(bound -> bound.forEach(LeaseHold::replaced));
+        ofThread.values().forEach(bound -> bound.forEach(Hold::replaced));
     }
 
     /** Whether a living thread may begin transactions under a hold, valid or lost. */
@@ -219,7 +240,7 @@ final class HoldRegistry {
 
     /** The holds of this name that end only by a release of the current thread, or with its transactions. */
     private Stream<LeaseHold> inUseByCurrentThread(String name) {
-        return ofCurrentThread().stream()
+        return ofCurrentThread(LeaseHold.class).stream()
                 .filter(hold -> hold.name().equals(name)
                         && !hold.isLost()
                         && (hold.isOpen() || hold.holdTransactions().isUnfinished()));
@@ -248,6 +269,11 @@ final class HoldRegistry {
     /** Detaches the hold from the thread that acquired it. */
     void detach(LeaseHold hold) {
         unbind(hold);
+        unbindFence(hold);
+    }
+
+    /** Removes the hold from the fence of the thread that acquired it. */
+    void unbindFence(Hold hold) {
         Thread thread = hold.acquiredBy();
         if (thread != null) {
             ofThread.computeIfPresent(thread, (key, ofKey) -> {

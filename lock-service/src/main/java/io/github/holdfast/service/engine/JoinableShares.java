@@ -207,7 +207,7 @@ final class JoinableShares implements HoldRegistry.SharedGrants {
         }
 
         boolean expireIfOver() {
-            return first.lifetime().expireIfOver();
+            return first.expireIfOver();
         }
 
         private boolean isFresh() {

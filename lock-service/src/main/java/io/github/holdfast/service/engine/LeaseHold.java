@@ -117,7 +117,7 @@ final class LeaseHold extends GrantedHold {
             }
             // A request for another kind of hold does not reopen a hold that is about to be released.
             boolean isAnotherKind = open == 0 && !holdTransactions().isUnfinished() && isByLease() && atLeast == null;
-            if (lifetime.expireIfOver() || isAnotherKind) {
+            if (expireIfOver() || isAnotherKind) {
                 return false;
             }
             lifetime.checkReentry(atLeast);
@@ -165,7 +165,7 @@ final class LeaseHold extends GrantedHold {
         }
         lockWriting(deadline);
         try {
-            if (!canResume(next) || lifetime.expireIfOver()) {
+            if (!canResume(next) || expireIfOver()) {
                 return false;
             }
             lifetime.checkReentry(next.lease().orElse(null));
@@ -246,7 +246,7 @@ final class LeaseHold extends GrantedHold {
         TransactionGuard.checkNotLocked(this);
         writing.lock();
         try {
-            boolean renewed = isOpen() && !lifetime.expireIfOver() && lifetime.renew(this::sameTimesHeld, atLeast);
+            boolean renewed = isOpen() && !expireIfOver() && lifetime.renew(this::sameTimesHeld, atLeast);
             if (!renewed) {
                 throw lossException();
             }
@@ -260,7 +260,7 @@ final class LeaseHold extends GrantedHold {
     /** Makes sure that the hold is valid for this long. Throws what {@link #renew} throws, also if it is valid for less. */
     @Override
     void ensureValidFor(Duration wanted) {
-        if (!lifetime.expireIfOver() && lifetime.remaining().compareTo(wanted) < 0) {
+        if (!expireIfOver() && lifetime.remaining().compareTo(wanted) < 0) {
             Optional<Duration> usual = isByLease() ? request.lease() : Optional.empty();
             renew(usual.map(lease -> ClockDriftMargin.leaseFor(wanted, lease)).orElse(wanted));
         }
@@ -333,7 +333,7 @@ final class LeaseHold extends GrantedHold {
             handle.checkNotReleased();
             // Refuses a transaction of another thread too: it may have read what was before the lock.
             transactions.join(this);
-            if (lifetime.expireIfOver()) {
+            if (expireIfOver()) {
                 throw lossException();
             }
             check.run();
@@ -369,7 +369,7 @@ final class LeaseHold extends GrantedHold {
         if (open == 1 && deferRelease()) {
             return ReleaseOutcome.DEFERRED;
         }
-        boolean wasLost = lifetime.expireIfOver();
+        boolean wasLost = expireIfOver();
         handles = open - 1;
         return open == 1 ? free(wasLost) : release.giveBack(open - 1, wasLost);
     }
@@ -381,7 +381,7 @@ final class LeaseHold extends GrantedHold {
     private boolean deferRelease() {
         transactions.joinForRelease(this);
         // Even a lost lock stays while transactions may still check whether it was granted to others.
-        if (lifetime.expireIfOver() && !holdTransactions().willBeChecked()) {
+        if (expireIfOver() && !holdTransactions().willBeChecked()) {
             holdTransactions().forceRelease();
             return false;
         }

@@ -42,11 +42,11 @@ class RowAcquisition extends Acquisition<RowHold> {
     private static final Duration SHORTEST_WAIT = Duration.ofMillis(100);
 
     private final SharedHolders sharedHolders;
-    private final RowLocks rowLocks;
+    private final RowTransactions rowTransactions;
 
-    RowAcquisition(HoldContext context, RowLocks rowLocks, LockRequest request) {
+    RowAcquisition(HoldContext context, RowTransactions rowTransactions, LockRequest request) {
         super(context, request, WaitMode.EXCLUSIVE, PendingAcquisitions.NOBODY);
-        this.rowLocks = rowLocks;
+        this.rowTransactions = rowTransactions;
         this.sharedHolders = new SharedHolders(context, request.name());
     }
 
@@ -54,7 +54,7 @@ class RowAcquisition extends Acquisition<RowHold> {
     AttemptResult lock(LockEntity free, Deadline deadline) {
         RowTransaction own;
         try {
-            own = rowLocks.begin(name());
+            own = rowTransactions.begin(name());
         } catch (StoreException failed) {
             return AttemptResult.failed(failed);
         }
@@ -65,7 +65,7 @@ class RowAcquisition extends Acquisition<RowHold> {
             attempt = failed.failure() == Failure.BUSY ? new RowLockedByOther() : AttemptResult.failed(failed);
         } finally {
             if (!(attempt instanceof RowLockAcquired)) {
-                rowLocks.end(own);
+                rowTransactions.end(own);
             }
         }
         return attempt;
@@ -106,7 +106,7 @@ class RowAcquisition extends Acquisition<RowHold> {
             throw notLocked(failed.why());
         }
         return result instanceof RowLockAcquired locked
-                ? Optional.of(new RowHold(context().forHolds(), rowLocks, locked, holder(), callers()))
+                ? Optional.of(new RowHold(context().forHolds(), rowTransactions, locked, holder(), callers()))
                 : Optional.empty();
     }
 

@@ -34,7 +34,8 @@ final class RowHold extends Hold implements GuardedHold.OfRow {
     private final LockAccess access;
     private final TransactionGuard transactions;
     private final ListenerDispatcher listeners;
-    private final RowLocks rowLocks;
+    private final HoldRegistry holds;
+    private final RowTransactions rowTransactions;
     private final RowLockAcquired locked;
     private final String owner;
     private final @Nullable TransactionScope callers;
@@ -55,7 +56,7 @@ final class RowHold extends Hold implements GuardedHold.OfRow {
      */
     RowHold(
             HoldCollaborators collaborators,
-            RowLocks rowLocks,
+            RowTransactions rowTransactions,
             RowLockAcquired locked,
             String owner,
             @Nullable TransactionScope callers) {
@@ -63,7 +64,8 @@ final class RowHold extends Hold implements GuardedHold.OfRow {
         this.access = collaborators.access();
         this.transactions = collaborators.transactions();
         this.listeners = collaborators.listeners();
-        this.rowLocks = rowLocks;
+        this.rowTransactions = rowTransactions;
+        this.holds = collaborators.holds();
         this.locked = locked;
         this.owner = owner;
         this.callers = callers;
@@ -95,6 +97,12 @@ final class RowHold extends Hold implements GuardedHold.OfRow {
     @Override
     public boolean isLockedBy(TransactionScope scope) {
         return callers == scope;
+    }
+
+    /** {@inheritDoc} Its end is always reported at once. */
+    @Override
+    boolean expireIfOver() {
+        return isLost();
     }
 
     @Override
@@ -259,7 +267,7 @@ final class RowHold extends Hold implements GuardedHold.OfRow {
     /** {@inheritDoc} Its thread cannot re-enter it any more. */
     @Override
     void detach() {
-        rowLocks.unbind(this);
+        holds.unbindFence(this);
     }
 
     /**
@@ -341,7 +349,7 @@ final class RowHold extends Hold implements GuardedHold.OfRow {
         handles = Math.max(0, handles - 1);
         if (state != LockState.HELD) {
             if (handles == 0) {
-                rowLocks.unbind(this);
+                holds.unbindFence(this);
             }
             return outcome();
         }
@@ -362,7 +370,7 @@ final class RowHold extends Hold implements GuardedHold.OfRow {
                 ReleaseOutcome unused = end(LockState.RELEASED);
             }
             if (scope == callers) {
-                rowLocks.unbind(this);
+                holds.unbindFence(this);
             }
         } finally {
             changing.unlock();
@@ -405,9 +413,9 @@ final class RowHold extends Hold implements GuardedHold.OfRow {
         } finally {
             // Transactions that begin under a lost hold must not commit, until its handles are released.
             if (state == LockState.LOST && handles > 0) {
-                rowLocks.lost(this);
+                rowTransactions.lost(this);
             } else {
-                rowLocks.remove(this);
+                rowTransactions.remove(this);
             }
             access.lockReleased(name());
         }

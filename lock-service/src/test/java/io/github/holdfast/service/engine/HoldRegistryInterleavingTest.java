@@ -71,7 +71,7 @@ class HoldRegistryInterleavingTest {
 
         @Override
         public List<LeaseHold> ofCurrentThread() {
-            return held.ofCurrentThread();
+            return held.ofCurrentThread(LeaseHold.class);
         }
 
         @Override

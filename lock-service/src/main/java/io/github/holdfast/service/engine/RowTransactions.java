@@ -4,8 +4,6 @@ import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.RowTransaction;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.ServiceSettings.Writers;
-import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -14,29 +12,28 @@ import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * Keeps the row locks of one service, and finds the one that a thread re-enters. Limits the number of row locks with transactions
- * of their own. Thread-safe.
- */
-final class RowLocks {
+/** Begins the transactions of row locks, keeps the holds that end with them, and limits the number of those of their own. Thread-safe. */
+final class RowTransactions {
 
-    private static final Logger LOG = LoggerFactory.getLogger(RowLocks.class);
+    private static final Logger LOG = LoggerFactory.getLogger(RowTransactions.class);
 
     private final LockStore store;
+    private final HoldRegistry holds;
     private final int atMost;
     private final Writers writers;
     private final Semaphore ownTransactions;
     private final Set<RowHold> all = ConcurrentHashMap.newKeySet();
-    private final Map<Thread, Set<RowHold>> ofThread = new ConcurrentHashMap<>();
 
     /**
      * Creates an object without row locks.
      *
+     * @param holds finds the row locks of a thread
      * @param atMost how many row locks may have a transaction of their own at a time
      * @param writers what the application says about the servers that it writes to
      */
-    RowLocks(LockStore store, int atMost, Writers writers) {
+    RowTransactions(LockStore store, HoldRegistry holds, int atMost, Writers writers) {
         this.store = store;
+        this.holds = holds;
         this.atMost = atMost;
         this.writers = writers;
         this.ownTransactions = new Semaphore(atMost);
@@ -97,28 +94,19 @@ final class RowLocks {
     /** Keeps a hold until it ends. */
     void add(RowHold hold) {
         all.add(hold);
-        // Inside the function: a thread that releases another hold could otherwise remove the map first.
-        ofThread.compute(hold.acquiredBy(), (thread, existing) -> {
-            Set<RowHold> holds = existing == null ? ConcurrentHashMap.newKeySet() : existing;
-            holds.stream()
-                    .filter(other -> other.name().equals(hold.name()) && other.isLost())
-                    .forEach(RowHold::replaced);
-            holds.removeIf(RowHold::isOutOfFence);
-            holds.add(hold);
-            return holds;
-        });
+        holds.bind(hold, hold.acquiredBy());
     }
 
     void remove(RowHold hold) {
         forget(hold);
-        unbind(hold);
+        holds.unbindFence(hold);
     }
 
     /** Forgets a hold that is lost, but for the transactions of its thread. */
     void lost(RowHold hold) {
         forget(hold);
         // Threads that end without a release would stay here.
-        ofThread.keySet().removeIf(thread -> !thread.isAlive());
+        holds.forgetDeadThreads();
     }
 
     private void forget(RowHold hold) {
@@ -127,33 +115,11 @@ final class RowLocks {
         }
     }
 
-    /** Stops the acquiring thread from re-entering the hold, and from beginning transactions under it. */
-    void unbind(RowHold hold) {
-        ofThread.computeIfPresent(hold.acquiredBy(), (thread, holds) -> {
-            holds.remove(hold);
-            return holds.isEmpty() ? null : holds;
-        });
-    }
-
     /** Returns the row lock that the current thread holds under this name. */
     Optional<RowHold> ofCurrentThread(String name) {
-        for (RowHold hold : ofThread.getOrDefault(Thread.currentThread(), Set.of())) {
-            if (hold.name().equals(name) && hold.isHeld()) {
-                return Optional.of(hold);
-            }
-        }
-        return Optional.empty();
-    }
-
-    /**
-     * Returns the row locks that the current thread has acquired and not released, and those that are lost: as {@link
-     * HoldRegistry#ofCurrentThread()}.
-     */
-    List<RowHold> ofCurrentThread() {
-        Set<RowHold> bound = ofThread.get(Thread.currentThread());
-        return bound == null
-                ? List.of()
-                : bound.stream().filter(hold -> !hold.isOutOfFence()).toList();
+        return holds.ofCurrentThread(RowHold.class).stream()
+                .filter(hold -> hold.name().equals(name) && hold.isHeld())
+                .findFirst();
     }
 
     /**
@@ -171,14 +137,6 @@ final class RowLocks {
     /** Returns the row locks that are not released. */
     Stream<RowHold> left() {
         return all.stream();
-    }
-
-    /** Whether a thread may begin transactions under a row lock, held or lost. */
-    boolean isAnyBound() {
-        return ofThread.entrySet().stream()
-                .filter(bound -> bound.getKey().isAlive())
-                .flatMap(bound -> bound.getValue().stream())
-                .anyMatch(hold -> !hold.isOutOfFence());
     }
 
     /** Ends the row locks that have a transaction of their own. */
