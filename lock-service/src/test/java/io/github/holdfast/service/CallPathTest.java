@@ -9,6 +9,7 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
+import java.lang.management.ManagementFactory;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
@@ -16,7 +17,12 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import javax.management.ObjectName;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -115,6 +121,39 @@ class CallPathTest {
         await().until(() -> !paths.isEmpty());
         assertShort(paths.get(0), 3, 9);
         lock.close();
+    }
+
+    /** Counts the objects of the engine by the JVM's histogram of classes, which includes garbage that was not collected yet. */
+    @Test
+    void objectsOfAnAcquisition() throws Exception {
+        LockRequest request = LockRequest.of("order").lease(Duration.ofMinutes(1));
+        locks.acquire(request).close();
+        Map<String, Integer> before = objects();
+        LockHandle lock = locks.acquire(request);
+        Map<String, Integer> after = objects();
+        before.forEach((type, count) -> after.merge(type, -count, Integer::sum));
+        after.values().removeIf(count -> count == 0);
+        assertThat(after.values().stream().mapToInt(Integer::intValue).sum())
+                .as(after.toString())
+                .isBetween(10, 17);
+        lock.close();
+    }
+
+    /** How many objects there are of each type of the engine. */
+    private static Map<String, Integer> objects() throws Exception {
+        String histogram = (String) ManagementFactory.getPlatformMBeanServer()
+                .invoke(
+                        new ObjectName("com.sun.management:type=DiagnosticCommand"),
+                        "gcClassHistogram",
+                        new Object[] {new String[] {"-all"}},
+                        new String[] {String[].class.getName()});
+        Pattern line = Pattern.compile("\\d+:\\s+(\\d+)\\s+\\d+\\s+(io\\.github\\.holdfast\\.service\\.engine\\.\\S+)");
+        return histogram
+                .lines()
+                .map(line::matcher)
+                .filter(Matcher::find)
+                .filter(found -> !found.group(2).contains("$$Lambda"))
+                .collect(Collectors.toMap(found -> found.group(2), found -> Integer.parseInt(found.group(1))));
     }
 
     private final class Watched extends DelegatingDataSource {

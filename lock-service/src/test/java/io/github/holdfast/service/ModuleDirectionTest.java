@@ -356,7 +356,7 @@ class ModuleDirectionTest {
                                 .or(simpleName("Term"))
                                 .or(simpleName("Handle"))
                                 .or(simpleName("Hold"))
-                                .or(simpleName("LeaseHold"))
+                                .or(simpleName("GrantedHold"))
                                 .or(simpleName("RowHold"))
                                 .or(simpleName("TransactionGuard")))))
                 .should()

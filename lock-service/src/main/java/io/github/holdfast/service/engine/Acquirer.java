@@ -41,12 +41,9 @@ final class Acquirer {
         if (entered.isPresent()) {
             return new AcquireResult(request.name(), entered, null, deadline.elapsed());
         }
-        return reported(
-                request,
-                deadline,
-                () -> request.isRowLock()
-                        ? acquire(rowAcquisition(request), this::registerRowLock, deadline)
-                        : acquire(acquisition(request, step), registration(request), deadline));
+        return request.isRowLock()
+                ? acquire(rowAcquisition(request), this::registerRowLock, deadline)
+                : acquire(acquisition(request, step), registration(request), deadline);
     }
 
     /** As {@link #acquire(LockRequest, GrantStep, Deadline)}, for permits. */
@@ -58,51 +55,37 @@ final class Acquirer {
         if (entered.isPresent()) {
             return new AcquireResult(lock.name(), entered, null, deadline.elapsed());
         }
-        return reported(
-                lock, deadline, () -> acquire(new PermitAcquisition(context, request), registration(lock), deadline));
-    }
-
-    private interface Attempts {
-        AcquireResult result() throws InterruptedException;
-    }
-
-    /** Tells the listeners that an acquisition begins, fails and ends. */
-    private AcquireResult reported(LockRequest request, Deadline deadline, Attempts attempts)
-            throws InterruptedException {
-        ListenerDispatcher listeners = context.listeners();
-        listeners.tell(listener -> listener.acquiring(request));
-        try {
-            return attempts.result();
-        } catch (LockStoreException | LockLostException | LockDeadlockException | InterruptedException failed) {
-            listeners.tell(listener -> listener.failed(request.name(), deadline.elapsed(), failed));
-            throw failed;
-        } finally {
-            listeners.tell(listener -> listener.acquisitionEnded(request));
-        }
+        return acquire(new PermitAcquisition(context, request), registration(lock), deadline);
     }
 
     private <H extends Hold> AcquireResult acquire(
             Acquisition<H> acquisition, BiConsumer<H, SuspensionDetector> registration, Deadline deadline)
             throws InterruptedException {
-        context.transactions().checkNotLost(acquisition.name());
+        String name = acquisition.name();
+        ListenerDispatcher listeners = context.listeners();
+        listeners.tell(listener -> listener.acquiring(acquisition.request()));
         // A reconciliation frees no row of a pending acquisition. Later, the hold protects the row.
         context.pending().begin(acquisition);
         // The place is kept until the hold is registered, so that the next thread can wait for that hold.
         try (LocalQueue.Place place = acquisition.isQueued() && !deadline.isOver()
-                ? context.access().queue().enter(acquisition.name())
+                ? context.access().queue().enter(name)
                 : null) {
+            context.transactions().checkNotLost(name);
             boolean isItsTurn = place == null || place.awaitTurn(deadline);
             SuspensionDetector suspension =
                     new SuspensionDetector(context.access().ticker());
             Optional<H> hold = isItsTurn ? acquisition.acquire(deadline) : Optional.empty();
             if (!(acquisition.last() instanceof NotDue)) {
-                context.listeners().acquired(acquisition.name(), hold.map(Hold::tokenInRow), deadline.elapsed());
+                listeners.acquired(name, hold.map(Hold::tokenInRow), deadline.elapsed());
             }
             hold.ifPresent(granted -> registration.accept(granted, suspension));
-            return new AcquireResult(
-                    acquisition.name(), hold.map(Hold::handle), acquisition.last(), deadline.elapsed());
+            return new AcquireResult(name, hold.map(Hold::handle), acquisition.last(), deadline.elapsed());
+        } catch (LockStoreException | LockLostException | LockDeadlockException | InterruptedException failed) {
+            listeners.tell(listener -> listener.failed(name, deadline.elapsed(), failed));
+            throw failed;
         } finally {
             context.pending().end(acquisition);
+            listeners.tell(listener -> listener.acquisitionEnded(acquisition.request()));
         }
     }
 
@@ -188,7 +171,6 @@ final class Acquirer {
     private RowAcquisition rowAcquisition(LockRequest request) {
         context.holds().checkNotSharedByCurrentThread(request.name());
         context.holds().checkNotHeldByCurrentThread(request.name());
-        context.transactions().checkNotLost(request.name());
         Optional<TransactionScope> callers = context.transactions().scopeForRowLock(request);
         return callers.isPresent()
                 ? new CallersRowAcquisition(context, rowTransactions, request, callers.get())

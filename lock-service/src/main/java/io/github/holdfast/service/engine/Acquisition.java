@@ -152,53 +152,48 @@ abstract class Acquisition<H extends Hold> implements PendingAcquisitions.Pendin
      */
     final AttemptResult repeat(Deadline deadline) throws InterruptedException {
         try {
-            AttemptResult result = attemptUntilLast(deadline);
-            last = result;
-            return result;
+            boolean wasCleared = false;
+            boolean isLastAttempt = false;
+            while (true) {
+                context.phase().checkAccepting();
+                List<DueRelease> due =
+                        isLastAttempt ? List.of() : access.inDoubtWrites().due(name());
+                if (!request.isFair()) {
+                    awaitOffer(deadline);
+                }
+                AttemptResult attempt = clearObstacle(attempt(deadline), deadline);
+                if (attempt instanceof TransientFailure && deadline.takeInterrupt()) {
+                    continue;
+                }
+                tellQueue(attempt);
+                if (attempt instanceof LostRace) {
+                    context.listeners().tell(listener -> listener.overtaken(name()));
+                }
+                boolean isOver = attempt.isDecision() ? deadline.isOver() : deadline.isOverForDecision();
+                if (attempt instanceof Granted granted && waiter != null) {
+                    waiter.granted(granted.grant());
+                }
+                boolean isRefused = isOver && (due.isEmpty() || attempt instanceof TransientFailure);
+                if (isRefused || attempt.isLast()) {
+                    last = attempt;
+                    return attempt;
+                }
+                if (isOver) {
+                    finish(due);
+                    isLastAttempt = true;
+                    continue;
+                }
+                // After an obstacle was cleared, the next attempt follows at once. After a second obstacle in a row,
+                // the loop pauses first.
+                boolean isCleared = attempt instanceof Obstacle && !wasCleared;
+                wasCleared = isCleared;
+                if (!isCleared) {
+                    pause(attempt, deadline);
+                }
+            }
         } finally {
             if (waiter != null) {
                 waiter.close();
-            }
-        }
-    }
-
-    private AttemptResult attemptUntilLast(Deadline deadline) throws InterruptedException {
-        boolean wasCleared = false;
-        boolean isLastAttempt = false;
-        while (true) {
-            context.phase().checkAccepting();
-            List<DueRelease> due =
-                    isLastAttempt ? List.of() : access.inDoubtWrites().due(name());
-            if (!request.isFair()) {
-                awaitOffer(deadline);
-            }
-            AttemptResult attempt = clearObstacle(attempt(deadline), deadline);
-            if (attempt instanceof TransientFailure && deadline.takeInterrupt()) {
-                continue;
-            }
-            tellQueue(attempt);
-            if (attempt instanceof LostRace) {
-                context.listeners().tell(listener -> listener.overtaken(name()));
-            }
-            boolean isOver = attempt.isDecision() ? deadline.isOver() : deadline.isOverForDecision();
-            if (attempt instanceof Granted granted && waiter != null) {
-                waiter.granted(granted.grant());
-            }
-            boolean isRefused = isOver && (due.isEmpty() || attempt instanceof TransientFailure);
-            if (isRefused || attempt.isLast()) {
-                return attempt;
-            }
-            if (isOver) {
-                finish(due);
-                isLastAttempt = true;
-                continue;
-            }
-            // After an obstacle was cleared, the next attempt follows at once. After a second obstacle in a row,
-            // the loop pauses first.
-            boolean isCleared = attempt instanceof Obstacle && !wasCleared;
-            wasCleared = isCleared;
-            if (!isCleared) {
-                pause(attempt, deadline);
             }
         }
     }
@@ -282,13 +277,13 @@ abstract class Acquisition<H extends Hold> implements PendingAcquisitions.Pendin
      * @return the hold
      * @throws LockLostException if its lease is over already; it is released then
      */
-    static LeaseHold stillValid(LeaseHold hold, NewGrant.Term term) {
+    static LeaseHold stillValid(LeaseHold hold, NewGrant granted) {
         if (hold.expireIfOver()) {
             ReleaseOutcome unused = hold.handle().release();
             throw new LockLostException(
                     hold.name(),
                     LossCause.EXPIRED,
-                    "its lease of " + term.validFor() + " ended before the database answered");
+                    "its lease of " + granted.validFor() + " ended before the database answered");
         }
         return hold;
     }

@@ -233,7 +233,7 @@ sealed interface AttemptResult {
     }
 
     /** This thread stopped waiting while the holder was writing its grant. The holder's thread settles that write. */
-    record HandOffUnanswered() implements AttemptResult {
+    record HandOffInDoubt() implements AttemptResult {
 
         @Override
         public String reason() {

@@ -146,7 +146,7 @@ final class Downgrade implements Successor, PendingAcquisitions.Pending {
     private LeaseHold share() {
         NewGrant.OfShare share = granted;
         if (share != null) {
-            return Acquisition.stillValid(context.shares().hold(context.forHolds(), request, share), share.term());
+            return Acquisition.stillValid(context.shares().hold(context.forHolds(), request, share), share);
         }
         if (failure instanceof StoreException failed) {
             throw new LockStoreException(claim.name(), "was not downgraded, but released", failed);
@@ -172,8 +172,14 @@ final class Downgrade implements Successor, PendingAcquisitions.Pending {
                         isInDoubt |= failed.failure().isAmbiguous();
                         return failed.failure().isTransient();
                     }));
-            NewGrant.Term term = NewGrant.Term.sent(hold.node(), claim.lease(), begunAt, reconciliations);
-            granted = written.map(grant -> new NewGrant.OfShare(grant, term, 0, false))
+            granted = written.map(grant -> new NewGrant.OfShare(
+                            grant,
+                            hold.node(),
+                            begunAt,
+                            NewGrant.lease(hold.node(), claim.lease()),
+                            reconciliations,
+                            0,
+                            false))
                     .orElse(null);
         } catch (StoreException failed) {
             failure = failed;

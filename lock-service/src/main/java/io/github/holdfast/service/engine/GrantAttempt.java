@@ -124,8 +124,8 @@ final class GrantAttempt {
     AttemptResult attempt(LockRows locks) {
         Optional<FreeRowCache.Row> row =
                 inDoubt == null && !request.isFair() ? access.freeRows().take(request.name()) : Optional.empty();
-        Optional<NewGrant.OfLock> granted = row.isPresent() ? grantFromCache(locks, row.get()) : Optional.empty();
-        return granted.isPresent() ? new Granted(granted.get()) : attemptAfterRead(locks);
+        Optional<Granted> granted = row.isPresent() ? grantFromCache(locks, row.get()) : Optional.empty();
+        return granted.isPresent() ? granted.get() : attemptAfterRead(locks);
     }
 
     /**
@@ -170,17 +170,18 @@ final class GrantAttempt {
             return Optional.empty();
         }
         reconciliations = heartbeat.reconciliations();
-        return grantFromCache(locks, new FreeRowCache.Row(row, Origin.RELEASED, since));
+        return grantFromCache(locks, new FreeRowCache.Row(row, Origin.RELEASED, since))
+                .map(granted -> (NewGrant.OfLock) granted.grant());
     }
 
     /** Grants the lock, based on the row as this process knows it; empty if the row has changed since. */
-    private Optional<NewGrant.OfLock> grantFromCache(LockRows locks, FreeRowCache.Row row) {
+    private Optional<Granted> grantFromCache(LockRows locks, FreeRowCache.Row row) {
         hasAsked = true;
         long now = runsSince;
         own = row;
         runsSince = row.runsSince();
         if (grant(locks, row.free()) instanceof Granted granted) {
-            return Optional.of((NewGrant.OfLock) granted.grant());
+            return Optional.of(granted);
         }
         access.freeRows().wasChanged(row);
         own = null;
@@ -315,8 +316,8 @@ final class GrantAttempt {
 
     private Granted granted(LockEntity row, long sentAt) {
         Node through = through(row);
-        NewGrant.Term term = NewGrant.Term.sent(through, lease(), sentAt, reconciliations);
-        return new Granted(new NewGrant.OfLock(row, term, isFirst(), runsSince));
+        return new Granted(new NewGrant.OfLock(
+                row, through, sentAt, NewGrant.lease(through, lease()), reconciliations, isFirst(), runsSince));
     }
 
     /** Whether the row that was sent shows that nobody has held the lock since the row was created. */
@@ -340,8 +341,8 @@ final class GrantAttempt {
             hasMovedOn = false;
             return new LostRace();
         }
-        NewGrant.Term term = new NewGrant.Term(through(after), readAt, seen.timeUntilOver(), reconciliations);
-        return new Granted(new NewGrant.OfLock(after, term, false, runsSince));
+        return new Granted(new NewGrant.OfLock(
+                after, through(after), readAt, seen.timeUntilOver(), reconciliations, false, runsSince));
     }
 
     /** The node of this service, if the lock is held through it; null if the lock has a lease. */

@@ -85,7 +85,7 @@ abstract class GrantedHold extends Hold implements GuardedHold.Granted {
     /** The node that keeps the hold alive; null if it has a lease. */
     @Nullable
     Node node() {
-        return granted.term().node();
+        return granted.node();
     }
 
     void acquiredBy(Thread thread) {
@@ -95,6 +95,11 @@ abstract class GrantedHold extends Hold implements GuardedHold.Granted {
     @Override
     public @Nullable Thread acquiredBy() {
         return acquiredBy;
+    }
+
+    /** Whether it is held and fenced, but its handles were dropped, and so nothing will release it. */
+    boolean isDropped() {
+        return isOpen() && requiresFence() && !isLost() && areHandlesDropped();
     }
 
     @Override

@@ -8,14 +8,14 @@ import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides who gets a lock after a hold. If a thread of this process waits for the lock, the releasing thread grants the lock to
- * it. Otherwise, the first attempt gets the lock. Thread-safe.
+ * The release of a lock, which decides who gets it next. If a thread of this process waits for the lock, the releasing thread grants the lock
+ * to it. Otherwise, the first attempt gets the lock. Thread-safe.
  *
  * <p>Other processes never see a lock free that is handed off. As long as threads wait in the queue, the lock would stay in this
  * process. So after a while, the lock is released for other processes, if they have announced waiters. The threads in the queue
  * wait, so that the other processes have time to acquire it.
  */
-final class HandOff {
+final class HandOff extends GrantRelease {
 
     /** How long this process may keep the lock while it polls, and others wait. */
     private static final Duration LONGEST_RUN = Duration.ofSeconds(1);
@@ -67,6 +67,7 @@ final class HandOff {
      * @param runsSince the local time from which this process has kept the lock to its own threads, while others may wait
      */
     HandOff(LockAccess access, PendingAcquisitions pending, ServicePhase phase, LockRow row, long runsSince) {
+        super(access, row);
         this.row = row;
         this.access = access;
         this.pending = pending;
@@ -75,34 +76,27 @@ final class HandOff {
         this.runsSince = runsSince;
     }
 
-    /** See {@link GrantRelease#expect(HandOffWaiter)}. */
+    @Override
     void expect(HandOffWaiter next) {
         waiter = next;
     }
 
-    /** See {@link GrantRelease#expect(Successor)}. */
+    @Override
     void expect(Successor next) {
         successor = next;
     }
 
+    @Override
     boolean hasBegun() {
         return hasBegun;
     }
 
-    /**
-     * Begins a release without a hand-off: the first attempt gets the lock. If the lock is released for others, the threads in the queue
-     * must know that before they attempt.
-     */
+    @Override
     void beginWithoutNext() {
         begin(HandOff::assumeOneWaiter);
     }
 
-    /**
-     * Begins the release of the hold, and grants the lock to the waiting thread, if there is one.
-     *
-     * @return the outcome; empty if the caller must release the row, because no thread waits here, others are to get the lock, or the grant
-     *     was not written
-     */
+    @Override
     Optional<ReleaseOutcome> begin() {
         Successor grant = successor;
         if (grant != null) {
@@ -169,7 +163,13 @@ final class HandOff {
                 : access.waiterNotifier().countOthers(name);
     }
 
-    /** Notes that the row was released. */
+    /** {@inheritDoc} The release of a lock writes the row, and so waits for them. */
+    @Override
+    boolean awaitEnd(GrantedHold hold) {
+        return true;
+    }
+
+    @Override
     void released() {
         leave(row.current());
     }

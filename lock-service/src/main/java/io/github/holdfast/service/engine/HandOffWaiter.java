@@ -3,7 +3,7 @@ package io.github.holdfast.service.engine;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockRows;
 import io.github.holdfast.service.engine.AttemptResult.Granted;
-import io.github.holdfast.service.engine.AttemptResult.HandOffUnanswered;
+import io.github.holdfast.service.engine.AttemptResult.HandOffInDoubt;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
@@ -71,7 +71,7 @@ final class HandOffWaiter {
      * Waits until the holder has released or lost the lock, or the deadline has passed.
      *
      * @param isHeld whether the holder has neither released nor lost the lock; the holder must expect this waiter
-     * @return the grant, or {@link HandOffUnanswered} if its write was under way at the deadline; empty if the caller must
+     * @return the grant, or {@link HandOffInDoubt} if its write was under way at the deadline; empty if the caller must
      *     acquire the lock from the database
      * @throws IllegalStateException if the service is closed, or if it is closing and the thread holds no lock
      * @throws InterruptedException if the deadline is interruptible and the thread was interrupted, and nothing was granted
@@ -96,7 +96,7 @@ final class HandOffWaiter {
             }
         }
         return state.get() == State.ABANDONED
-                ? Optional.of(new HandOffUnanswered())
+                ? Optional.of(new HandOffInDoubt())
                 : granted().map(Granted::new);
     }
 

@@ -174,7 +174,11 @@ final class HoldRegistry {
 
     /** Returns the hold of this lock that the current thread re-enters; it may be lost. */
     Optional<LeaseHold> ofCurrentThread(String name) {
-        return Optional.ofNullable(byThread.get(new ThreadAndName(Thread.currentThread(), name)));
+        Thread thread = Thread.currentThread();
+        // Mostly, the thread holds nothing.
+        return ofThread.containsKey(thread)
+                ? Optional.ofNullable(byThread.get(new ThreadAndName(thread, name)))
+                : Optional.empty();
     }
 
     /** Returns the hold of this lock that other threads of this process wait for; it may be lost. */

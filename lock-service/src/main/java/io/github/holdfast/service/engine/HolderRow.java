@@ -49,19 +49,19 @@ final class HolderRow implements HoldRow {
         if (left > 0) {
             return ReleaseOutcome.STILL_HELD;
         }
-        boolean[] isUnanswered = new boolean[1];
+        boolean[] isInDoubt = new boolean[1];
         try {
             boolean isDeleted = Deadline.uninterruptibly(
                     access.ticker(),
                     WRITE_LIMIT,
                     deadline -> deadline.repeat(() -> write(deadline, permits -> permits.release(grant)), failed -> {
-                        isUnanswered[0] |= failed.failure().isAmbiguous();
+                        isInDoubt[0] |= failed.failure().isAmbiguous();
                         return failed.failure().isTransient();
                     }));
             isReleased = true;
             access.waiterNotifier().wakeNext(grant.name());
             // After an attempt without an answer, the row is gone because of that attempt.
-            return isDeleted || isUnanswered[0] ? ReleaseOutcome.RELEASED : ReleaseOutcome.LOST;
+            return isDeleted || isInDoubt[0] ? ReleaseOutcome.RELEASED : ReleaseOutcome.LOST;
         } catch (StoreException failed) {
             abandon();
             return ReleaseOutcome.UNRESOLVED;

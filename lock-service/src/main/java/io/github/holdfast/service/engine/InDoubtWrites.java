@@ -57,15 +57,15 @@ final class InDoubtWrites implements AutoCloseable {
     private static final class Task {
         private final String name;
         private final Predicate<LockRows> work;
-        private final IfUnanswered ifUnanswered;
+        private final IfInDoubt ifInDoubt;
 
         /** When the task was last refused, by local time; null if it never was. */
         private @Nullable Long refusedAt;
 
-        Task(String name, Predicate<LockRows> work, IfUnanswered ifUnanswered) {
+        Task(String name, Predicate<LockRows> work, IfInDoubt ifInDoubt) {
             this.name = name;
             this.work = work;
-            this.ifUnanswered = ifUnanswered;
+            this.ifInDoubt = ifInDoubt;
         }
 
         boolean isDue(long now) {
@@ -87,7 +87,7 @@ final class InDoubtWrites implements AutoCloseable {
         }
     }
 
-    private enum IfUnanswered {
+    private enum IfInDoubt {
         REPEAT,
         LEAVE
     }
@@ -121,7 +121,7 @@ final class InDoubtWrites implements AutoCloseable {
      * @param owner an owner that nobody else uses; null if the row must not be freed
      */
     void abandon(String name, @Nullable String owner, long version) {
-        settle(new Task(name, locks -> releaseOrSupersede(locks, name, owner, version), IfUnanswered.REPEAT));
+        settle(new Task(name, locks -> releaseOrSupersede(locks, name, owner, version), IfInDoubt.REPEAT));
     }
 
     private static boolean releaseOrSupersede(LockRows locks, String name, @Nullable String owner, long version) {
@@ -141,7 +141,7 @@ final class InDoubtWrites implements AutoCloseable {
 
     /** Releases one hold of a grant. Other processes may use the same owner. */
     void giveBack(LockEntity grant) {
-        settle(new Task(grant.name(), locks -> releaseGrant(locks, grant), IfUnanswered.LEAVE));
+        settle(new Task(grant.name(), locks -> releaseGrant(locks, grant), IfInDoubt.LEAVE));
     }
 
     private static boolean releaseGrant(LockRows locks, LockEntity grant) {
@@ -184,7 +184,7 @@ final class InDoubtWrites implements AutoCloseable {
                     writes.accept(store.permits());
                     return true;
                 },
-                IfUnanswered.REPEAT));
+                IfInDoubt.REPEAT));
     }
 
     /** Frees a lock without a holder, unless its row has changed. */
@@ -199,7 +199,7 @@ final class InDoubtWrites implements AutoCloseable {
                     }
                     return true;
                 },
-                IfUnanswered.LEAVE));
+                IfInDoubt.LEAVE));
     }
 
     /** Runs other work on the same thread, and logs its exceptions. */
@@ -301,13 +301,13 @@ final class InDoubtWrites implements AutoCloseable {
             if (failure.isOfConnection() || failure == Failure.READ_ONLY) {
                 return Progress.NO_DATABASE;
             }
-            return unanswered(task, failure.isAmbiguous());
+            return inDoubt(task, failure.isAmbiguous());
         } catch (RuntimeException failed) {
             return refused(task, LOG.atError().setCause(failed), failed);
         } catch (Error failed) {
             // The thread must survive for the other tasks. The error may have replaced the answer to a commit.
             Progress unused = refused(task, LOG.atError().setCause(failed), failed);
-            return unanswered(task, true);
+            return inDoubt(task, true);
         }
     }
 
@@ -325,8 +325,8 @@ final class InDoubtWrites implements AutoCloseable {
         return Progress.NOT_DONE;
     }
 
-    private static Progress unanswered(Task task, boolean isAmbiguous) {
-        return isAmbiguous && task.ifUnanswered == IfUnanswered.LEAVE ? Progress.DONE : Progress.NOT_DONE;
+    private static Progress inDoubt(Task task, boolean isAmbiguous) {
+        return isAmbiguous && task.ifInDoubt == IfInDoubt.LEAVE ? Progress.DONE : Progress.NOT_DONE;
     }
 
     /**

@@ -156,8 +156,8 @@ final class JoinableShares implements HoldRegistry.SharedGrants {
             this.row = new HolderRow(collaborators.access(), granted.grant());
             this.whenGivenBack = whenGivenBack;
             this.first = hold(request, granted, enter(request));
-            this.lookedAt = granted.term().validFrom();
-            this.reconciliations = granted.term().reconciliations();
+            this.lookedAt = granted.validFrom();
+            this.reconciliations = granted.reconciliations();
         }
 
         /** The hold of the thread that the share was granted to. */
@@ -188,9 +188,9 @@ final class JoinableShares implements HoldRegistry.SharedGrants {
                 return Optional.empty();
             }
             try {
-                NewGrant.Term term = new NewGrant.Term(granted.term().node(), now, remaining, reconciliations);
-                NewGrant.OfShare joined = new NewGrant.OfShare(granted.grant(), term, 0, false);
-                return Optional.of(Acquisition.stillValid(hold(request, joined, part), term));
+                NewGrant.OfShare joined = new NewGrant.OfShare(
+                        granted.grant(), granted.node(), now, remaining, reconciliations, 0, false);
+                return Optional.of(Acquisition.stillValid(hold(request, joined, part), joined));
             } catch (RuntimeException | Error thrown) {
                 part.abandon();
                 throw thrown;
@@ -198,7 +198,13 @@ final class JoinableShares implements HoldRegistry.SharedGrants {
         }
 
         private LeaseHold hold(LockRequest request, NewGrant.OfShare joined, Part part) {
-            return new LeaseHold(collaborators, request, joined, part, null, LeaseHold.Downgrader.REFUSE);
+            return new LeaseHold(
+                    collaborators,
+                    request,
+                    joined,
+                    part,
+                    new GrantRelease(collaborators.access(), part),
+                    LeaseHold.Downgrader.REFUSE);
         }
 
         /** Whether the first hold is valid, or would be without its release. */

@@ -76,7 +76,7 @@ final class LeaseAcquisition extends Acquisition<LeaseHold> implements HandOffWa
     /**
      * Waits for a hand-off, if another thread of this process holds the lock.
      *
-     * @return the grant, or {@link AttemptResult.HandOffUnanswered} if that thread is still writing it; empty if the lock must be
+     * @return the grant, or {@link AttemptResult.HandOffInDoubt} if that thread is still writing it; empty if the lock must be
      *     acquired from the database
      */
     private Optional<AttemptResult> awaitHandOff(Deadline deadline) throws InterruptedException {
@@ -211,7 +211,7 @@ final class LeaseAcquisition extends Acquisition<LeaseHold> implements HandOffWa
     }
 
     private LeaseHold hold(NewGrant.OfLock granted) {
-        LeaseHold hold = stillValid(hold(context(), request(), granted), granted.term());
+        LeaseHold hold = stillValid(hold(context(), request(), granted), granted);
         tellIfTakenOver(hold.grant());
         return hold;
     }

@@ -49,21 +49,21 @@ final class LeaseHold extends GrantedHold {
             LockRequest request,
             NewGrant granted,
             HoldRow row,
-            @Nullable HandOff handOff,
+            GrantRelease release,
             Downgrader downgrader) {
         super(collaborators, request, granted, row);
         this.access = collaborators.access();
         this.holds = collaborators.holds();
         this.listeners = collaborators.listeners();
         this.downgrader = downgrader;
-        this.release =
-                new GrantRelease(access, row, lifetime, holdTransactions(), request, handOff, () -> holds.remove(this));
+        this.release = release;
     }
 
     /** The hold of a share that was just granted for this request, and that no other thread can join. */
     static LeaseHold ofShare(HoldCollaborators collaborators, LockRequest request, NewGrant granted) {
         HolderRow row = new HolderRow(collaborators.access(), granted.grant());
-        return new LeaseHold(collaborators, request, granted, row, null, Downgrader.REFUSE);
+        return new LeaseHold(
+                collaborators, request, granted, row, new GrantRelease(collaborators.access(), row), Downgrader.REFUSE);
     }
 
     @Override
@@ -91,11 +91,6 @@ final class LeaseHold extends GrantedHold {
         detached();
         holds.detach(this);
         lifetime.spare();
-    }
-
-    /** Whether it is held and fenced, but its handles were dropped, and so nobody will release it. */
-    boolean isDropped() {
-        return isOpen() && requiresFence() && !isLost() && areHandlesDropped();
     }
 
     /**
@@ -246,7 +241,9 @@ final class LeaseHold extends GrantedHold {
         TransactionGuard.checkNotLocked(this);
         writing.lock();
         try {
-            boolean renewed = isOpen() && !expireIfOver() && lifetime.renew(this::sameTimesHeld, atLeast);
+            boolean renewed = isOpen()
+                    && !expireIfOver()
+                    && lifetime.renew(counted -> isOwnerChosen() ? counted : handles, atLeast);
             if (!renewed) {
                 throw lossException();
             }
@@ -265,11 +262,6 @@ final class LeaseHold extends GrantedHold {
             renew(usual.map(lease -> ClockDriftMargin.leaseFor(wanted, lease)).orElse(wanted));
         }
         lifetime.checkRemaining(wanted);
-    }
-
-    /** The row's count after a write that changes no count. */
-    private int sameTimesHeld(int counted) {
-        return isOwnerChosen() ? counted : handles;
     }
 
     @Override
@@ -341,7 +333,7 @@ final class LeaseHold extends GrantedHold {
             release.expect(share);
             handles = 0;
             try {
-                handle.released(free(false));
+                handle.released(reported(release.free(this, false, this::ended)));
             } catch (RuntimeException | Error thrown) {
                 handle.released(ReleaseOutcome.LOST);
                 throw thrown;
@@ -371,7 +363,9 @@ final class LeaseHold extends GrantedHold {
         }
         boolean wasLost = expireIfOver();
         handles = open - 1;
-        return open == 1 ? free(wasLost) : release.giveBack(open - 1, wasLost);
+        return open == 1
+                ? reported(release.free(this, wasLost, this::ended))
+                : release.giveBack(this, open - 1, wasLost);
     }
 
     /**
@@ -405,7 +399,7 @@ final class LeaseHold extends GrantedHold {
             }
             holdTransactions().forceRelease();
             handles = 0;
-            return free(false);
+            return reported(release.free(this, false, this::ended));
         } finally {
             writing.unlock();
         }
@@ -438,15 +432,18 @@ final class LeaseHold extends GrantedHold {
         writing.lock();
         try {
             if (holdTransactions().takeRelease()) {
-                ReleaseOutcome unused = free(isLost());
+                ReleaseOutcome unused = reported(release.free(this, isLost(), this::ended));
             }
         } finally {
             writing.unlock();
         }
     }
 
-    private ReleaseOutcome free(boolean wasLost) {
-        ReleaseOutcome outcome = release.free(wasLost);
+    private void ended() {
+        holds.remove(this);
+    }
+
+    private ReleaseOutcome reported(ReleaseOutcome outcome) {
         Duration heldFor = heldFor();
         listeners.tell(listener -> listener.released(name(), grant().fencingToken(), heldFor, outcome));
         return outcome;

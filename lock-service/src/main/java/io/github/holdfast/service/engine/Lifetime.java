@@ -55,17 +55,17 @@ final class Lifetime {
         this.ticker = access.ticker();
         this.row = row;
         this.whenLost = whenLost;
-        this.reconciliations = granted.term().reconciliations();
+        this.reconciliations = granted.reconciliations();
         this.grant = granted.grant();
         this.listeners = listeners;
-        this.validity = expiry(granted.term());
+        this.validity = expiry(granted);
     }
 
-    private Expiry expiry(NewGrant.Term term) {
-        Node node = term.node();
+    private Expiry expiry(NewGrant granted) {
+        Node node = granted.node();
         return node == null
-                ? new LeaseExpiry(ticker, term.validFrom(), term.validFor())
-                : new NodeExpiry(heartbeat, node, term.validFrom(), term.validFor());
+                ? new LeaseExpiry(ticker, granted.validFrom(), granted.validFor())
+                : new NodeExpiry(heartbeat, node, granted.validFrom(), granted.validFor());
     }
 
     /**

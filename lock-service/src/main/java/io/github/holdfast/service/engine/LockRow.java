@@ -32,8 +32,8 @@ final class LockRow implements HoldRow {
     /** Whether the grant to the next owner, or of a share to this one, had no answer. */
     private boolean isHandOffInDoubt;
 
-    /** Whether an attempt of the last write had no answer. Then the row may already show that attempt. */
-    private boolean unanswered;
+    /** Whether an attempt of the last write is in doubt. Then the row may already show that attempt. */
+    private boolean isInDoubt;
 
     LockRow(LockAccess access, LockEntity granted, boolean ownerIsChosen) {
         this.access = access;
@@ -111,8 +111,8 @@ final class LockRow implements HoldRow {
         try {
             boolean done = writeUninterruptibly(
                     row -> ownerIsChosen ? row.released() : row.withHoldCount(left), access.waiterNotifier()::release);
-            if (!done && (unanswered || isHandOffInDoubt) && left == 0) {
-                return releasedWithoutAnswer();
+            if (!done && (isInDoubt || isHandOffInDoubt) && left == 0) {
+                return settleRelease();
             }
             return done ? outcome(current) : ReleaseOutcome.LOST;
         } catch (StoreException failed) {
@@ -127,13 +127,13 @@ final class LockRow implements HoldRow {
     }
 
     /**
-     * Finds the outcome when the row no longer shows this grant. Either an unanswered attempt has freed the lock or granted it to
+     * Finds the outcome when the row no longer shows this grant. Either an attempt in doubt has freed the lock or granted it to
      * the next owner, or somebody had already released the lock by force. A failover could undo what the row shows, until a later
      * write is answered.
      *
      * @throws StoreException if the database failed
      */
-    private ReleaseOutcome releasedWithoutAnswer() {
+    private ReleaseOutcome settleRelease() {
         LockEntity last = current;
         return Deadline.untilDecided(
                 access.ticker(),
@@ -246,7 +246,7 @@ final class LockRow implements HoldRow {
     private boolean write(
             UnaryOperator<LockEntity> next, CompareAndSet change, Predicate<LockSnapshot> fit, Deadline deadline)
             throws InterruptedException {
-        unanswered = false;
+        isInDoubt = false;
         while (true) {
             try {
                 Duration atMost = deadline.forOneStatement();
@@ -258,7 +258,7 @@ final class LockRow implements HoldRow {
                 written.ifPresent(after -> current = after);
                 return written.isPresent();
             } catch (StoreException failed) {
-                unanswered |= failed.failure().isAmbiguous();
+                isInDoubt |= failed.failure().isAmbiguous();
                 deadline.awaitRetry(failed, this::isRepeatable);
             }
         }

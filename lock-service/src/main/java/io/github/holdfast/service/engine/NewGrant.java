@@ -11,7 +11,18 @@ sealed interface NewGrant {
 
     Grant grant();
 
-    Term term();
+    /** The node through which it is held; null if it has a lease. */
+    @Nullable
+    Node node();
+
+    /** The local time from which its lease, or the node's lease, counts. */
+    long validFrom();
+
+    /** How long that lease lasts from then, if nothing prolongs it. */
+    Duration validFor();
+
+    /** The number of reconciliations that had begun before the attempt. */
+    long reconciliations();
 
     /** How many permits of a semaphore; 0 if it is a lock. */
     int permits();
@@ -26,7 +37,15 @@ sealed interface NewGrant {
      * @param isFirst whether this is the first grant since the row was created
      * @param runsSince the local time from which this process has kept the lock to its own threads, while others may wait
      */
-    record OfLock(LockEntity row, Term term, boolean isFirst, long runsSince) implements NewGrant {
+    record OfLock(
+            LockEntity row,
+            @Nullable Node node,
+            long validFrom,
+            Duration validFor,
+            long reconciliations,
+            boolean isFirst,
+            long runsSince)
+            implements NewGrant {
 
         @Override
         public Grant grant() {
@@ -44,28 +63,23 @@ sealed interface NewGrant {
      *
      * @param isFirst always true for permits: other holders have some at the same time, so a holder need not see what they commit
      */
-    record OfShare(Grant grant, Term term, int permits, boolean isFirst) implements NewGrant {}
+    record OfShare(
+            Grant grant,
+            @Nullable Node node,
+            long validFrom,
+            Duration validFor,
+            long reconciliations,
+            int permits,
+            boolean isFirst)
+            implements NewGrant {}
 
     /**
-     * How long a new grant lasts, if nothing prolongs it.
+     * How long a grant lasts that this process has just sent.
      *
      * @param node the node through which it is held; null if it has a lease
-     * @param validFrom the local time from which its lease, or the node's lease, counts
-     * @param validFor how long that lease lasts from then
-     * @param reconciliations the number of reconciliations that had begun before the attempt
+     * @param lease its lease; null if it is held through the node
      */
-    record Term(@Nullable Node node, long validFrom, Duration validFor, long reconciliations) {
-
-        /**
-         * The term of a grant that this process has just sent.
-         *
-         * @param lease null if the grant is held through the node
-         * @param sentAt the local time before the statement was sent
-         */
-        static Term sent(@Nullable Node node, @Nullable Duration lease, long sentAt, long reconciliations) {
-            Duration validFor =
-                    Objects.requireNonNull(node == null ? lease : node.lease(), "a grant has a node or a lease");
-            return new Term(node, sentAt, validFor, reconciliations);
-        }
+    static Duration lease(@Nullable Node node, @Nullable Duration lease) {
+        return Objects.requireNonNull(node == null ? lease : node.lease(), "a grant has a node or a lease");
     }
 }

@@ -64,7 +64,7 @@ abstract class ShareAcquisition extends Acquisition<LeaseHold> {
         }
         if (result instanceof Granted granted) {
             NewGrant.OfShare share = (NewGrant.OfShare) granted.grant();
-            return Optional.of(stillValid(hold(share), share.term()));
+            return Optional.of(stillValid(hold(share), share));
         }
         if (result instanceof Failed failed) {
             throw new LockStoreException(name(), "was not acquired, and no other holder was seen", failed.why());
@@ -138,7 +138,7 @@ abstract class ShareAcquisition extends Acquisition<LeaseHold> {
             throw thrown;
         }
         if (granted.isPresent()) {
-            return new Granted(granted(granted.get(), NewGrant.Term.sent(through, lease, sentAt, reconciliations)));
+            return new Granted(granted(granted.get(), sentAt, NewGrant.lease(through, lease)));
         }
         return wasOvertaken && through != null
                 ? store().inTransaction(
@@ -177,12 +177,12 @@ abstract class ShareAcquisition extends Acquisition<LeaseHold> {
             return mine.filter(seen -> permits().touch(seen.grant()));
         });
         inDoubt = null;
-        return granted.map(
-                seen -> granted(seen.grant(), new NewGrant.Term(node, askedAt, seen.timeUntilOver(), reconciliations)));
+        return granted.map(seen -> granted(seen.grant(), askedAt, seen.timeUntilOver()));
     }
 
-    private NewGrant.OfShare granted(Grant grant, NewGrant.Term term) {
-        return new NewGrant.OfShare(grant, term, wantedPermits(), isFirst.test(grant));
+    private NewGrant.OfShare granted(Grant grant, long validFrom, Duration validFor) {
+        return new NewGrant.OfShare(
+                grant, node, validFrom, validFor, reconciliations, wantedPermits(), isFirst.test(grant));
     }
 
     private boolean isUsable(HolderSnapshot seen) {

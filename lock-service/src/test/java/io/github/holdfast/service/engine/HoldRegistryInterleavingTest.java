@@ -166,7 +166,7 @@ class HoldRegistryInterleavingTest {
         }
 
         private static NewGrant.OfLock granted(LockEntity row) {
-            return new NewGrant.OfLock(row, new NewGrant.Term(null, 0, Duration.ZERO, 0), false, 0);
+            return new NewGrant.OfLock(row, null, 0, Duration.ZERO, 0, false, 0);
         }
     }
 

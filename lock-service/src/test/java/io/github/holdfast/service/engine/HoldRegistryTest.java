@@ -40,8 +40,7 @@ class HoldRegistryTest {
         return LeaseAcquisition.hold(
                 engine.context(),
                 LockRequest.of(name).lease(LEASE),
-                new NewGrant.OfLock(
-                        row, new NewGrant.Term(null, ticker.nanoTime(), LEASE, 0), false, ticker.nanoTime()));
+                new NewGrant.OfLock(row, null, ticker.nanoTime(), LEASE, 0, false, ticker.nanoTime()));
     }
 
     private LeaseHold added(String name, Thread thread) {

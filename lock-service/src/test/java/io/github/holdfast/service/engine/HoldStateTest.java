@@ -73,7 +73,7 @@ class HoldStateTest {
         return LeaseAcquisition.hold(
                 engine.context(),
                 LockRequest.of(name),
-                new NewGrant.OfLock(row, new NewGrant.Term(node, sentAt, LEASE, 0), false, ticker.nanoTime()));
+                new NewGrant.OfLock(row, node, sentAt, LEASE, 0, false, ticker.nanoTime()));
     }
 
     private LockHandle handle(LeaseHold hold) {
@@ -338,8 +338,7 @@ class HoldStateTest {
         LeaseHold hold = LeaseAcquisition.hold(
                 engine.context(),
                 LockRequest.of("order").lease(LEASE),
-                new NewGrant.OfLock(
-                        row, new NewGrant.Term(null, ticker.nanoTime(), LEASE, 0), false, ticker.nanoTime()));
+                new NewGrant.OfLock(row, null, ticker.nanoTime(), LEASE, 0, false, ticker.nanoTime()));
         ticker.advance(VALID.minus(NANO));
         assertThat(handle(hold).state()).isEqualTo(LockState.HELD);
         assertThat(hold.lifetime().look()).isEqualTo(1);
@@ -383,8 +382,7 @@ class HoldStateTest {
         LeaseHold early = LeaseAcquisition.hold(
                 engine.context(),
                 LockRequest.of("early").lease(lease),
-                new NewGrant.OfLock(
-                        row, new NewGrant.Term(null, ticker.nanoTime(), lease, 0), false, ticker.nanoTime()));
+                new NewGrant.OfLock(row, null, ticker.nanoTime(), lease, 0, false, ticker.nanoTime()));
         engine.context().holds().add(early, Thread.currentThread(), Reentry.NONE);
         engine.monitor().expect(early);
         ticker.advance(lease);

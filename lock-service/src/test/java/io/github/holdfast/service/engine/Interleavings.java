@@ -110,7 +110,7 @@ final class Interleavings {
 
     static NewGrant.OfLock granted(String name, String owner) {
         LockEntity row = new LockEntity(name, 7).granted(owner, null, null);
-        return new NewGrant.OfLock(row, new NewGrant.Term(null, 0, Duration.ofSeconds(30), 0), false, 0);
+        return new NewGrant.OfLock(row, null, 0, Duration.ofSeconds(30), 0, false, 0);
     }
 
     static LeaseHold hold(HoldContext context, String name, String owner) {
