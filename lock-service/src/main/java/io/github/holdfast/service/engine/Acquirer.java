@@ -127,7 +127,7 @@ final class Acquirer {
                     && !hold.isOwnerChosen()
                     && request.owner().isEmpty();
             if (isWanted && hold.resume(request, deadline)) {
-                context.registration().registerAgain(hold, request);
+                context.registerAgain(hold, request);
                 return Optional.of(hold.handle());
             }
         }
@@ -155,7 +155,7 @@ final class Acquirer {
     }
 
     private BiConsumer<LeaseHold, SuspensionDetector> registration(LockRequest request) {
-        return (hold, suspension) -> context.registration().register(hold, request, suspension);
+        return (hold, suspension) -> context.register(hold, request, suspension);
     }
 
     // Row locks

@@ -100,7 +100,7 @@ final class Downgrade implements Successor, PendingAcquisitions.Pending {
                             share.name(),
                             Optional.of(share.grant().fencingToken()),
                             Duration.ofNanos(access.ticker().nanoTime() - begunAt));
-            context.registration().register(share, request, suspension);
+            context.register(share, request, suspension);
             access.lockReleased(share.name());
             access.waiterNotifier().wakeNext(share.name());
             return share.handle();

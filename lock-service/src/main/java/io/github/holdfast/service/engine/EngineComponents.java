@@ -19,7 +19,6 @@ final class EngineComponents implements AutoCloseable {
 
     private final HoldContext context;
     private final RowTransactions rowTransactions;
-    private final ExpiryMonitor monitor;
     private final Acquirer acquirer;
 
     /**
@@ -86,7 +85,8 @@ final class EngineComponents implements AutoCloseable {
                 new WaiterNotifier(channel, waiterThread, settings, store, heartbeat, inDoubtWrites, queue),
                 ticker);
         rowTransactions = new RowTransactions(store, holds, settings.maxRowLocks(), settings.writers());
-        monitor = new ExpiryMonitor(holds.all(), ticker, heartbeat, inDoubtWrites, settings.leakDetection());
+        ExpiryMonitor monitor =
+                new ExpiryMonitor(holds.all(), ticker, heartbeat, inDoubtWrites, settings.leakDetection());
         TransactionGuard transactions = new TransactionGuard(
                 guard,
                 () -> holds.ofCurrentThread(LeaseHold.class),
@@ -99,7 +99,7 @@ final class EngineComponents implements AutoCloseable {
                 shares,
                 new TakeoverPolicy(settings.lockDelay(), settings.clockTolerance()),
                 identity,
-                new HoldRegistration(holds, transactions, monitor));
+                monitor);
         acquirer = new Acquirer(context, rowTransactions);
         if (transactionManager != null) {
             context.transactions().listenTo(transactionManager);
@@ -108,10 +108,6 @@ final class EngineComponents implements AutoCloseable {
 
     HoldContext context() {
         return context;
-    }
-
-    ExpiryMonitor monitor() {
-        return monitor;
     }
 
     Acquirer acquirer() {
@@ -181,7 +177,7 @@ final class EngineComponents implements AutoCloseable {
             context.transactions().listenNoMore();
         }
         access().inDoubtWrites().close();
-        monitor.close();
+        context.monitor().close();
         access().store().close();
         context.listeners().close();
     }

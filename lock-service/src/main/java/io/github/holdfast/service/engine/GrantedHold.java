@@ -23,15 +23,21 @@ abstract class GrantedHold extends Hold implements GuardedHold.Granted {
     private volatile @Nullable Thread acquiredBy;
 
     /** A hold that was just granted for this request, with the row that shows the grant. */
-    GrantedHold(HoldCollaborators collaborators, LockRequest request, NewGrant granted, HoldRow row) {
-        super(collaborators.access().ticker());
-        this.transactions = collaborators.transactions();
+    GrantedHold(
+            LockAccess access,
+            Heartbeat heartbeat,
+            TransactionGuard transactions,
+            ListenerDispatcher listeners,
+            LockRequest request,
+            NewGrant granted,
+            HoldRow row) {
+        super(access.ticker());
+        this.transactions = transactions;
         this.request = request;
         this.granted = granted;
         this.row = row;
         holdTransactions().fence(request);
-        this.lifetime = new Lifetime(
-                collaborators.access(), collaborators.heartbeat(), collaborators.listeners(), granted, row, this::lost);
+        this.lifetime = new Lifetime(access, heartbeat, listeners, granted, row, this::lost);
     }
 
     /** Notes that the loss of the hold was reported; returns quickly. */

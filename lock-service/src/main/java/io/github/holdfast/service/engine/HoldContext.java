@@ -1,5 +1,8 @@
 package io.github.holdfast.service.engine;
 
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.service.engine.HoldRegistry.Reentry;
+
 /**
  * What the acquisitions of one service share.
  *
@@ -9,7 +12,7 @@ package io.github.holdfast.service.engine;
  * @param shares the shares that several threads hold together
  * @param policy the rules for a takeover
  * @param identity says who acquires
- * @param registration registers new holds
+ * @param monitor reports the losses of holds on time
  */
 record HoldContext(
         HoldCollaborators forHolds,
@@ -18,7 +21,7 @@ record HoldContext(
         JoinableShares shares,
         TakeoverPolicy policy,
         ProcessIdentity identity,
-        HoldRegistration registration) {
+        ExpiryMonitor monitor) {
 
     LockAccess access() {
         return forHolds.access();
@@ -38,5 +41,40 @@ record HoldContext(
 
     ListenerDispatcher listeners() {
         return forHolds.listeners();
+    }
+
+    /**
+     * Registers the calling thread's hold until its release. If that fails, releases the hold, because nothing else would.
+     *
+     * @param request what it was granted for
+     * @param suspension begun before the grant: the lease counts from there, but the monitor detects only what happens from now on
+     */
+    void register(LeaseHold hold, LockRequest request, SuspensionDetector suspension) {
+        try {
+            transactions().checkSnapshot(hold);
+            holds().add(hold, Thread.currentThread(), reentry(request));
+            hold.lifetime().confirmOnceKept();
+            if (request.isInterruptedOnLoss()) {
+                hold.lifetime().interruptOnLoss(Thread.currentThread());
+            }
+            transactions().join(hold);
+            monitor.expect(hold);
+            if (suspension.detect()) {
+                monitor.recheck();
+            }
+        } catch (RuntimeException | Error thrown) {
+            hold.releaseAll();
+            throw thrown;
+        }
+    }
+
+    /** Notes that the hold goes on for another request of its thread. */
+    void registerAgain(LeaseHold hold, LockRequest request) {
+        holds().rebind(hold, reentry(request));
+        monitor.expect(hold);
+    }
+
+    private static Reentry reentry(LockRequest request) {
+        return request.isReentrant() && request.owner().isEmpty() ? Reentry.BY_THREAD : Reentry.NONE;
     }
 }

@@ -25,7 +25,7 @@ final class LeaseExpiry implements Expiry {
      */
     LeaseExpiry(Ticker ticker, long validFrom, Duration lease) {
         this.ticker = ticker;
-        this.until = new AtomicLong(ClockDriftMargin.end(validFrom, lease));
+        this.until = new AtomicLong(Ticker.endOfLease(validFrom, lease));
     }
 
     @Override
@@ -53,7 +53,7 @@ final class LeaseExpiry implements Expiry {
         long believed = until.get();
         long askedAt = ticker.nanoTime();
         Optional<Duration> seen = left.get();
-        seen.map(lasts -> ClockDriftMargin.end(askedAt, lasts))
+        seen.map(lasts -> Ticker.endOfLease(askedAt, lasts))
                 .filter(end -> end - believed < 0)
                 // A concurrent renewal is more recent, and must not be overwritten.
                 .ifPresent(end -> until.compareAndSet(believed, end));
@@ -101,7 +101,7 @@ final class LeaseExpiry implements Expiry {
         };
         boolean extended = row.extend(count, atLeast, sending, deadline);
         // The database's clock went on during a suspension, but the local clock did not.
-        long extendedUntil = ClockDriftMargin.end(sentAt[0] - suspension.suspendedNanos(), atLeast);
+        long extendedUntil = Ticker.endOfLease(sentAt[0] - suspension.suspendedNanos(), atLeast);
         if (extended && left(ticker.nanoTime()) > 0 && extendedUntil - until.get() > 0) {
             long before = until.getAndSet(extendedUntil);
             // After the change: a hold whose end another thread has just seen must not come back.

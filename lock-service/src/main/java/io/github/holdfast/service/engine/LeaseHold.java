@@ -51,7 +51,14 @@ final class LeaseHold extends GrantedHold {
             HoldRow row,
             GrantRelease release,
             Downgrader downgrader) {
-        super(collaborators, request, granted, row);
+        super(
+                collaborators.access(),
+                collaborators.heartbeat(),
+                collaborators.transactions(),
+                collaborators.listeners(),
+                request,
+                granted,
+                row);
         this.access = collaborators.access();
         this.holds = collaborators.holds();
         this.listeners = collaborators.listeners();
@@ -228,14 +235,6 @@ final class LeaseHold extends GrantedHold {
         }
     }
 
-    /**
-     * Makes the hold valid for at least this long from now.
-     *
-     * @throws IllegalArgumentException if the hold lasts as long as its node, and the node's lease is shorter
-     * @throws IllegalStateException if the renewal must write the row, and a transaction of this thread has locked it
-     * @throws LockLostException if the hold is lost
-     * @throws LockStoreException if the database failed; the hold then ends when it would have ended without the renewal
-     */
     @Override
     void renew(Duration atLeast) {
         TransactionGuard.checkNotLocked(this);
@@ -259,7 +258,7 @@ final class LeaseHold extends GrantedHold {
     void ensureValidFor(Duration wanted) {
         if (!expireIfOver() && lifetime.remaining().compareTo(wanted) < 0) {
             Optional<Duration> usual = isByLease() ? request.lease() : Optional.empty();
-            renew(usual.map(lease -> ClockDriftMargin.leaseFor(wanted, lease)).orElse(wanted));
+            renew(usual.map(lease -> Ticker.leaseFor(wanted, lease)).orElse(wanted));
         }
         lifetime.checkRemaining(wanted);
     }

@@ -91,7 +91,7 @@ public final class LockEngine implements AutoCloseable {
     }
 
     ExpiryMonitor monitor() {
-        return components.monitor();
+        return context().monitor();
     }
 
     /** Acquires a lock, and waits for it as long as the request says. {@link Locks#acquire} documents the exceptions. */

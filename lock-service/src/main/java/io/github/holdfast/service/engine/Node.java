@@ -95,7 +95,7 @@ final class Node {
 
     /** The nanoseconds that the node lives from this local time without another beat; zero or less if it is over. */
     long left(long now) {
-        return end != null ? 0 : ClockDriftMargin.end(beatAt, timing.lease()) - now;
+        return end != null ? 0 : Ticker.endOfLease(beatAt, timing.lease()) - now;
     }
 
     /** The nanoseconds from this local time until a beat is overdue; zero or less if it is overdue. */
@@ -180,7 +180,7 @@ final class Node {
             end(cause);
             return false;
         }
-        long until = ClockDriftMargin.end(beatAt, timing.lease());
+        long until = Ticker.endOfLease(beatAt, timing.lease());
         beatAt = sentAt;
         // After the change: a node whose end another thread has just seen must not come back.
         if (ticker.nanoTime() - until >= 0) {

@@ -28,7 +28,7 @@ final class NodeExpiry implements Expiry {
     NodeExpiry(Heartbeat heartbeat, Node node, long validFrom, Duration validFor) {
         this.heartbeat = heartbeat;
         this.node = node;
-        this.until = ClockDriftMargin.end(validFrom, validFor);
+        this.until = Ticker.endOfLease(validFrom, validFor);
     }
 
     @Override
