@@ -18,10 +18,12 @@ import java.util.function.BiConsumer;
 final class Acquirer {
 
     private final HoldContext context;
+    private final JoinableShares shares;
     private final RowTransactions rowTransactions;
 
-    Acquirer(HoldContext context, RowTransactions rowTransactions) {
+    Acquirer(HoldContext context, JoinableShares shares, RowTransactions rowTransactions) {
         this.context = context;
+        this.shares = shares;
         this.rowTransactions = rowTransactions;
     }
 
@@ -147,7 +149,7 @@ final class Acquirer {
     private Acquisition<LeaseHold> acquisition(LockRequest request, GrantStep step) {
         rowTransactions.checkNotHeldByCurrentThread(request.name());
         if (request.mode() == LockMode.SHARED) {
-            return new SharedAcquisition(context, request);
+            return new SharedAcquisition(context, shares, request);
         }
         context.holds().checkNotSharedByCurrentThread(request.name());
         String owner = request.owner().orElseGet(context.identity()::newOwner);

@@ -170,8 +170,8 @@ abstract class Acquisition<H extends Hold> implements PendingAcquisitions.Pendin
                     context.listeners().tell(listener -> listener.overtaken(name()));
                 }
                 boolean isOver = attempt.isDecision() ? deadline.isOver() : deadline.isOverForDecision();
-                if (attempt instanceof Granted granted && waiter != null) {
-                    waiter.granted(granted.grant());
+                if (attempt instanceof Granted granted) {
+                    tellWaiter(granted.grant());
                 }
                 boolean isRefused = isOver && (due.isEmpty() || attempt instanceof TransientFailure);
                 if (isRefused || attempt.isLast()) {
@@ -195,6 +195,15 @@ abstract class Acquisition<H extends Hold> implements PendingAcquisitions.Pendin
             if (waiter != null) {
                 waiter.close();
             }
+        }
+    }
+
+    private void tellWaiter(NewGrant grant) {
+        Waiter paused = waiter;
+        if (paused != null && grant instanceof NewGrant.OfShare) {
+            paused.shareGranted();
+        } else if (paused != null) {
+            paused.granted();
         }
     }
 

@@ -25,6 +25,7 @@ import org.jspecify.annotations.Nullable;
 final class Downgrade implements Successor, PendingAcquisitions.Pending {
 
     private final HoldContext context;
+    private final JoinableShares shares;
     private final LockAccess access;
     private final LeaseHold hold;
     private final LockRequest request;
@@ -44,8 +45,9 @@ final class Downgrade implements Successor, PendingAcquisitions.Pending {
     private @Nullable Throwable failure;
 
     /** A change that has not begun. */
-    Downgrade(HoldContext context, LeaseHold hold) {
+    Downgrade(HoldContext context, JoinableShares shares, LeaseHold hold) {
         this.context = context;
+        this.shares = shares;
         this.access = context.access();
         this.hold = hold;
         this.request = shareOf(hold);
@@ -146,7 +148,7 @@ final class Downgrade implements Successor, PendingAcquisitions.Pending {
     private LeaseHold share() {
         NewGrant.OfShare share = granted;
         if (share != null) {
-            return Acquisition.stillValid(context.shares().hold(context.forHolds(), request, share), share);
+            return Acquisition.stillValid(shares.hold(context.forHolds(), request, share), share);
         }
         if (failure instanceof StoreException failed) {
             throw new LockStoreException(claim.name(), "was not downgraded, but released", failed);

@@ -96,11 +96,12 @@ final class EngineComponents implements AutoCloseable {
                 new HoldCollaborators(access, heartbeat, holds, transactions, listeners),
                 phase,
                 pending,
-                shares,
+                shares::close,
                 new TakeoverPolicy(settings.lockDelay(), settings.clockTolerance()),
                 identity,
-                monitor);
-        acquirer = new Acquirer(context, rowTransactions);
+                monitor,
+                (hold, handle) -> new Downgrade(context(), shares, hold).of(handle));
+        acquirer = new Acquirer(context, shares, rowTransactions);
         if (transactionManager != null) {
             context.transactions().listenTo(transactionManager);
         }

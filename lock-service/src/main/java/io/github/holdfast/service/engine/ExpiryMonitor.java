@@ -24,7 +24,7 @@ final class ExpiryMonitor implements AutoCloseable {
     private final Collection<LeaseHold> holds;
     private final Ticker ticker;
     private final Heartbeat heartbeat;
-    private final InDoubtWrites inDoubtWrites;
+    private final Background background;
     private final @Nullable Duration leakThreshold;
     private final SuspensionDetector suspension;
     private final Object starting = new Object();
@@ -41,19 +41,19 @@ final class ExpiryMonitor implements AutoCloseable {
      *
      * @param ticker the local time
      * @param heartbeat keeps the holds without a lease
-     * @param inDoubtWrites does work on another thread
+     * @param background does work on another thread
      * @param leakThreshold how long locks may be held without a warning; null for any time
      */
     ExpiryMonitor(
             Collection<LeaseHold> holds,
             Ticker ticker,
             Heartbeat heartbeat,
-            InDoubtWrites inDoubtWrites,
+            Background background,
             @Nullable Duration leakThreshold) {
         this.holds = holds;
         this.ticker = ticker;
         this.heartbeat = heartbeat;
-        this.inDoubtWrites = inDoubtWrites;
+        this.background = background;
         this.leakThreshold = leakThreshold;
         this.suspension = new SuspensionDetector(ticker);
     }
@@ -133,7 +133,7 @@ final class ExpiryMonitor implements AutoCloseable {
             heartbeat.beatSoon();
             Queue<LeaseHold> leases =
                     holds.stream().filter(LeaseHold::isByLease).collect(Collectors.toCollection(ArrayDeque::new));
-            inDoubtWrites.soon(() -> recheck(leases));
+            background.soon(() -> recheck(leases));
         } catch (RuntimeException | Error failed) {
             LogEvent.INTERNAL_FAILED
                     .in(LOG.atError())
@@ -148,7 +148,7 @@ final class ExpiryMonitor implements AutoCloseable {
             try {
                 hold.lifetime().recheckLease();
             } catch (StoreException failed) {
-                inDoubtWrites.later(() -> recheck(leases));
+                background.later(() -> recheck(leases));
                 return;
             }
             leases.remove();

@@ -194,7 +194,7 @@ final class HandOff extends GrantRelease {
             Optional<NewGrant.OfLock> granted = Optional.empty();
             boolean isThere = false;
             try {
-                granted = row.grantTo(next, runsSince);
+                granted = row.grantTo((locks, held) -> next.write(locks, held, runsSince));
             } finally {
                 isThere = next.answer(granted);
                 if (!isThere && granted.isEmpty()) {

@@ -2,8 +2,6 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockRows;
-import io.github.holdfast.service.engine.AttemptResult.Granted;
-import io.github.holdfast.service.engine.AttemptResult.HandOffInDoubt;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
@@ -71,12 +69,12 @@ final class HandOffWaiter {
      * Waits until the holder has released or lost the lock, or the deadline has passed.
      *
      * @param isHeld whether the holder has neither released nor lost the lock; the holder must expect this waiter
-     * @return the grant, or {@link HandOffInDoubt} if its write was under way at the deadline; empty if the caller must
-     *     acquire the lock from the database
+     * @return the grant; empty if the caller must acquire the lock from the database, unless the grant {@linkplain #isAbandoned is
+     *     abandoned}
      * @throws IllegalStateException if the service is closed, or if it is closing and the thread holds no lock
      * @throws InterruptedException if the deadline is interruptible and the thread was interrupted, and nothing was granted
      */
-    Optional<AttemptResult> await(BooleanSupplier isHeld, Deadline deadline) throws InterruptedException {
+    Optional<NewGrant.OfLock> await(BooleanSupplier isHeld, Deadline deadline) throws InterruptedException {
         try {
             while (isWaitingWhile(isHeld) && !deadline.isOver()) {
                 phase.checkAccepting();
@@ -95,9 +93,12 @@ final class HandOffWaiter {
                 Thread.currentThread().interrupt();
             }
         }
-        return state.get() == State.ABANDONED
-                ? Optional.of(new HandOffInDoubt())
-                : granted().map(Granted::new);
+        return granted();
+    }
+
+    /** Whether the waiter left while its grant was being written. The thread that writes it releases the lock again. */
+    boolean isAbandoned() {
+        return state.get() == State.ABANDONED;
     }
 
     /**

@@ -2,6 +2,7 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.service.engine.HoldRegistry.Reentry;
+import java.util.function.Consumer;
 
 /**
  * What the acquisitions of one service share.
@@ -9,19 +10,21 @@ import io.github.holdfast.service.engine.HoldRegistry.Reentry;
  * @param forHolds what their holds use
  * @param phase whether the service is open
  * @param pending the acquisitions under way
- * @param shares the shares that several threads hold together
+ * @param closeShares stops threads from joining the shares of a lock
  * @param policy the rules for a takeover
  * @param identity says who acquires
  * @param monitor reports the losses of holds on time
+ * @param downgrader changes a hold to a share
  */
 record HoldContext(
         HoldCollaborators forHolds,
         ServicePhase phase,
         PendingAcquisitions pending,
-        JoinableShares shares,
+        Consumer<String> closeShares,
         TakeoverPolicy policy,
         ProcessIdentity identity,
-        ExpiryMonitor monitor) {
+        ExpiryMonitor monitor,
+        LeaseHold.Downgrader downgrader) {
 
     LockAccess access() {
         return forHolds.access();

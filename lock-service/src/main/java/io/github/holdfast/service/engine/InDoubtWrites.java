@@ -40,7 +40,7 @@ import org.slf4j.spi.LoggingEventBuilder;
  * <p>A read of the row can prove that a write has happened, but never that it will not happen later. So this class makes
  * unanswered writes impossible: it changes the version on which they were based.
  */
-final class InDoubtWrites implements AutoCloseable {
+final class InDoubtWrites implements Background, AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(InDoubtWrites.class);
 
@@ -202,13 +202,14 @@ final class InDoubtWrites implements AutoCloseable {
                 IfInDoubt.LEAVE));
     }
 
-    /** Runs other work on the same thread, and logs its exceptions. */
-    void soon(Runnable work) {
+    /** {@inheritDoc} It is done on the thread that settles writes. */
+    @Override
+    public void soon(Runnable work) {
         execute(thread, work);
     }
 
-    /** As {@link #soon}, after a pause. */
-    void later(Runnable work) {
+    @Override
+    public void later(Runnable work) {
         execute(
                 task -> {
                     Future<?> unused = thread.schedule(task, PAUSE.toMillis(), TimeUnit.MILLISECONDS);

@@ -10,6 +10,7 @@ import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.WaiterRows.WaitMode;
 import io.github.holdfast.service.engine.AttemptResult.Failed;
 import io.github.holdfast.service.engine.AttemptResult.Granted;
+import io.github.holdfast.service.engine.AttemptResult.HandOffInDoubt;
 import io.github.holdfast.service.engine.AttemptResult.LostRace;
 import io.github.holdfast.service.engine.AttemptResult.PermanentFailure;
 import io.github.holdfast.service.engine.AttemptResult.Shared;
@@ -76,7 +77,7 @@ final class LeaseAcquisition extends Acquisition<LeaseHold> implements HandOffWa
     /**
      * Waits for a hand-off, if another thread of this process holds the lock.
      *
-     * @return the grant, or {@link AttemptResult.HandOffInDoubt} if that thread is still writing it; empty if the lock must be
+     * @return the grant, or {@link HandOffInDoubt} if that thread is still writing it; empty if the lock must be
      *     acquired from the database
      */
     private Optional<AttemptResult> awaitHandOff(Deadline deadline) throws InterruptedException {
@@ -93,7 +94,8 @@ final class LeaseAcquisition extends Acquisition<LeaseHold> implements HandOffWa
         }
         HandOffWaiter waiter = new HandOffWaiter(context().phase(), access().ticker(), this);
         holder.get().expect(waiter);
-        return waiter.await(holder.get()::isHeld, deadline);
+        Optional<NewGrant.OfLock> granted = waiter.await(holder.get()::isHeld, deadline);
+        return waiter.isAbandoned() ? Optional.of(new HandOffInDoubt()) : granted.map(Granted::new);
     }
 
     @Override
@@ -221,13 +223,7 @@ final class LeaseAcquisition extends Acquisition<LeaseHold> implements HandOffWa
         LockRow row =
                 new LockRow(context.access(), granted.row(), request.owner().isPresent());
         HandOff handOff = new HandOff(context.access(), context.pending(), context.phase(), row, granted.runsSince());
-        return new LeaseHold(
-                context.forHolds(),
-                request,
-                granted,
-                row,
-                handOff,
-                (hold, handle) -> new Downgrade(context, hold).of(handle));
+        return new LeaseHold(context.forHolds(), request, granted, row, handOff, context.downgrader());
     }
 
     private void tellIfTakenOver(Grant grant) {

@@ -10,6 +10,7 @@ import io.github.holdfast.repository.TransactionalLockRows;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.BiFunction;
 import java.util.function.IntUnaryOperator;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
@@ -76,15 +77,15 @@ final class LockRow implements HoldRow {
     /**
      * Grants the lock to the waiting thread instead of releasing it.
      *
-     * @param runsSince the local time from which this process has kept the lock to its own threads, while others may wait
+     * @param write writes the grant, based on the row as it was last written
      * @return empty if the lock must still be released
      */
-    Optional<NewGrant.OfLock> grantTo(HandOffWaiter next, long runsSince) {
+    Optional<NewGrant.OfLock> grantTo(BiFunction<LockRows, LockEntity, Optional<NewGrant.OfLock>> write) {
         try {
             return Deadline.uninterruptibly(
                     access.ticker(),
                     Duration.ZERO,
-                    deadline -> next.write(access.autocommit(deadline.forOneStatement()), current, runsSince));
+                    deadline -> write.apply(access.autocommit(deadline.forOneStatement()), current));
         } catch (StoreException failed) {
             isHandOffInDoubt = failed.failure().isAmbiguous();
             return Optional.empty();

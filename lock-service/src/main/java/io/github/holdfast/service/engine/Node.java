@@ -217,9 +217,6 @@ final class Node {
      */
     record Timing(Duration lease, Duration suspectAfter, Duration period) {
 
-        static final Duration SHORTEST_LEASE = Duration.ofSeconds(1);
-        static final Duration LONGEST_LEASE = Duration.ofDays(1);
-
         Timing {
             if (lease.compareTo(suspectAfter) <= 0 || suspectAfter.compareTo(period) <= 0 || period.isNegative()) {
                 throw new IllegalArgumentException("The node lease (" + lease
@@ -234,11 +231,8 @@ final class Node {
          * @throws IllegalArgumentException if the lease is shorter than 1 second or longer than a day
          */
         static Timing ofLease(Duration lease) {
-            if (lease.compareTo(SHORTEST_LEASE) < 0 || lease.compareTo(LONGEST_LEASE) > 0) {
-                throw new IllegalArgumentException("The lease of the node must be from " + SHORTEST_LEASE + " to "
-                        + LONGEST_LEASE + ", but is " + lease);
-            }
-            return new Timing(lease, lease.multipliedBy(2).dividedBy(3), lease.dividedBy(3));
+            Duration checked = ServiceSettings.checkedNodeLease(lease);
+            return new Timing(checked, lease.multipliedBy(2).dividedBy(3), lease.dividedBy(3));
         }
 
         /** How often to check whether a beat is due, or a failed beat must be repeated. */

@@ -1,7 +1,6 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.lock.LockListener;
-import io.github.holdfast.service.engine.Node.Timing;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -39,6 +38,9 @@ public record ServiceSettings(
     /** The default of {@link #nodeLease}. */
     public static final Duration DEFAULT_NODE_LEASE = Duration.ofSeconds(30);
 
+    private static final Duration SHORTEST_NODE_LEASE = Duration.ofSeconds(1);
+    private static final Duration LONGEST_NODE_LEASE = Duration.ofDays(1);
+
     /** The settings, with the real local clocks. */
     public ServiceSettings(
             String application,
@@ -73,7 +75,11 @@ public record ServiceSettings(
      * @throws IllegalArgumentException if it is shorter than 1 second or longer than a day
      */
     public static Duration checkedNodeLease(Duration nodeLease) {
-        return Timing.ofLease(nodeLease).lease();
+        if (nodeLease.compareTo(SHORTEST_NODE_LEASE) < 0 || nodeLease.compareTo(LONGEST_NODE_LEASE) > 0) {
+            throw new IllegalArgumentException("The lease of the node must be from " + SHORTEST_NODE_LEASE + " to "
+                    + LONGEST_NODE_LEASE + ", but is " + nodeLease);
+        }
+        return nodeLease;
     }
 
     /** Returns these settings with other local clocks, for tests. */

@@ -15,23 +15,25 @@ import java.util.Optional;
 /** One outermost acquisition of a shared lock. Each attempt looks whether the lock is free or shared. Not thread-safe. */
 final class SharedAcquisition extends ShareAcquisition {
 
+    private final JoinableShares shares;
+
     /** An acquisition that has not begun. */
-    SharedAcquisition(HoldContext context, LockRequest request) {
+    SharedAcquisition(HoldContext context, JoinableShares shares, LockRequest request) {
         super(context, request, WaitMode.SHARED);
+        this.shares = shares;
     }
 
     /** {@inheritDoc} A share that this process has already is joined. Nobody joins a share with a lease: it ends with the lease. */
     @Override
     Optional<LeaseHold> acquire(Deadline deadline) throws InterruptedException {
-        Optional<LeaseHold> joined = JoinableShares.isPossible(store(), request())
-                ? context().shares().join(request(), deadline)
-                : Optional.empty();
+        Optional<LeaseHold> joined =
+                JoinableShares.isPossible(store(), request()) ? shares.join(request(), deadline) : Optional.empty();
         return joined.isPresent() ? joined : super.acquire(deadline);
     }
 
     @Override
     LeaseHold hold(NewGrant.OfShare granted) {
-        return context().shares().hold(context().forHolds(), request(), granted);
+        return shares.hold(context().forHolds(), request(), granted);
     }
 
     @Override

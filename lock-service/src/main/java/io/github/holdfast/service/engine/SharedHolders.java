@@ -37,7 +37,7 @@ final class SharedHolders {
 
     SharedHolders(HoldContext context, String name) {
         this.access = context.access();
-        this.closeShares = context.shares()::close;
+        this.closeShares = context.closeShares();
         this.tolerance = context.policy().clockTolerance();
         this.deadHolders = new DeadHolders(context, AFTER_PROTECTED);
         this.name = name;

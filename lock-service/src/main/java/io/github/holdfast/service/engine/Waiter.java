@@ -87,17 +87,22 @@ final class Waiter implements AutoCloseable {
         return isNotified || mustRetry;
     }
 
-    /**
-     * Notes that the lock or a share was granted. If a notification has arrived during the attempt, more shares may be free than the
-     * attempt has seen, so the next one is woken.
-     */
-    void granted(NewGrant grant) {
-        if (isNotified && grant instanceof NewGrant.OfShare) {
-            announcer.wakeNext(name());
-        }
+    /** Notes that the lock was granted. */
+    void granted() {
         isGranted = true;
         isNotified = false;
         mustRetry = false;
+    }
+
+    /**
+     * Notes that a share was granted. If a notification has arrived during the attempt, more shares may be free than the attempt has seen, so
+     * the next one is woken.
+     */
+    void shareGranted() {
+        if (isNotified) {
+            announcer.wakeNext(name());
+        }
+        granted();
     }
 
     /**

@@ -68,7 +68,7 @@ final class WaiterNotifier implements Waiter.Announcer, NotificationListener.Aud
             ServiceSettings settings,
             LockStore store,
             Heartbeat heartbeat,
-            InDoubtWrites inDoubtWrites,
+            Background background,
             LocalQueue queue) {
         Ticker ticker = settings.ticker();
         this.channel = channel;
@@ -77,7 +77,7 @@ final class WaiterNotifier implements Waiter.Announcer, NotificationListener.Aud
                 ? new NotificationListener(channel, this)
                 : null;
         this.mark = new Mark(store, heartbeat, ticker);
-        this.tickets = new WaiterTickets(store, heartbeat, inDoubtWrites, thread, ticker, this::strayRemoved);
+        this.tickets = new WaiterTickets(store, heartbeat, background, thread, ticker, this::strayRemoved);
         this.poller = new WaiterPoller(waiters, this::keepAnnounced, store, queue, settings.clockTolerance(), ticker);
     }
 

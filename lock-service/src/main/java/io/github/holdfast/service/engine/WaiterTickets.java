@@ -34,7 +34,7 @@ final class WaiterTickets {
 
     private final LockStore store;
     private final Heartbeat heartbeat;
-    private final InDoubtWrites inDoubtWrites;
+    private final Background background;
     private final WaiterThread thread;
     private final Ticker ticker;
     private final Consumer<String> removed;
@@ -57,13 +57,13 @@ final class WaiterTickets {
     WaiterTickets(
             LockStore store,
             Heartbeat heartbeat,
-            InDoubtWrites inDoubtWrites,
+            Background background,
             WaiterThread thread,
             Ticker ticker,
             Consumer<String> removed) {
         this.store = store;
         this.heartbeat = heartbeat;
-        this.inDoubtWrites = inDoubtWrites;
+        this.background = background;
         this.thread = thread;
         this.ticker = ticker;
         this.removed = removed;
@@ -268,7 +268,7 @@ final class WaiterTickets {
     /** Removes a ticket again and again, because its insert may arrive late. A failure counts as one time. */
     private void removeLater(Ticket left, int times) {
         if (times > 0 && !thread.isClosed()) {
-            inDoubtWrites.later(() -> thread.hint(() -> {
+            background.later(() -> thread.hint(() -> {
                 removeLater(left, times - 1);
                 store.waiters(LIMIT).remove(left);
             }));
@@ -300,7 +300,7 @@ final class WaiterTickets {
         } catch (StoreException failed) {
             LOG.debug("Could not remove the place of a waiter for lock '{}'", ticket.name(), failed);
             if (failed.failure().isTransient()) {
-                inDoubtWrites.later(() -> thread.execute(() -> remove(ticket)));
+                background.later(() -> thread.execute(() -> remove(ticket)));
             }
         }
     }

@@ -102,10 +102,11 @@ final class Interleavings {
                 new HoldCollaborators(access, null, new HoldRegistry(phase, shares), null, null),
                 phase,
                 new PendingAcquisitions(),
-                shares,
+                shares::close,
                 new TakeoverPolicy(Duration.ZERO, Duration.ZERO),
                 new ProcessIdentity(""),
-                null);
+                null,
+                LeaseHold.Downgrader.REFUSE);
     }
 
     static NewGrant.OfLock granted(String name, String owner) {
