@@ -1,7 +1,7 @@
 package io.github.holdfast.election;
 
 import io.github.holdfast.lock.HoldfastException;
-import io.github.holdfast.service.engine.LogEvent;
+import io.github.holdfast.service.engine.runtime.LogEvent;
 import java.util.Locale;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

@@ -8,7 +8,7 @@ import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.LockedAction;
 import io.github.holdfast.lock.LockedTask;
 import io.github.holdfast.service.engine.LockEngine;
-import io.github.holdfast.service.engine.PermitRequest;
+import io.github.holdfast.service.engine.share.PermitRequest;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 

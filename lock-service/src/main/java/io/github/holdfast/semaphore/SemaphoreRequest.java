@@ -1,7 +1,7 @@
 package io.github.holdfast.semaphore;
 
 import io.github.holdfast.lock.LockRequest;
-import io.github.holdfast.service.engine.PermitRequest;
+import io.github.holdfast.service.engine.share.PermitRequest;
 import java.time.Duration;
 
 /**

@@ -8,7 +8,7 @@ import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.RunRows;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.LockEngine;
-import io.github.holdfast.service.engine.LogEvent;
+import io.github.holdfast.service.engine.runtime.LogEvent;
 import java.time.Duration;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;

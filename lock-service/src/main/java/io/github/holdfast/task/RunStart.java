@@ -4,7 +4,7 @@ import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.RunRows;
-import io.github.holdfast.service.engine.GrantStep;
+import io.github.holdfast.service.engine.acquire.GrantStep;
 import java.time.Instant;
 import java.util.Objects;
 import java.util.Optional;

@@ -6,8 +6,8 @@ import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.LockedAction;
 import io.github.holdfast.lock.ReleaseOutcome;
-import io.github.holdfast.service.engine.AcquireResult;
 import io.github.holdfast.service.engine.LockEngine;
+import io.github.holdfast.service.engine.acquire.AcquireResult;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**

@@ -9,7 +9,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.service.LateCommits.Fate;
-import io.github.holdfast.service.engine.JumpingTicker;
+import io.github.holdfast.service.engine.runtime.JumpingTicker;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
 import io.github.holdfast.test.FaultyDataSource.Fault;

@@ -14,7 +14,7 @@ import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.service.engine.FakeTicker;
-import io.github.holdfast.service.engine.HandOffThread;
+import io.github.holdfast.service.engine.hold.HandOffThread;
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;

@@ -8,7 +8,7 @@ import io.github.holdfast.lock.LockHandles;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.ReleaseOutcome;
-import io.github.holdfast.service.engine.HandOffThread;
+import io.github.holdfast.service.engine.hold.HandOffThread;
 import io.github.holdfast.test.OnEachDatabase;
 import java.util.ArrayList;
 import java.util.List;

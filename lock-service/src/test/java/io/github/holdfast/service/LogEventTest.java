@@ -14,7 +14,7 @@ import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.semaphore.SemaphoreRequest;
-import io.github.holdfast.service.engine.LogEvent;
+import io.github.holdfast.service.engine.runtime.LogEvent;
 import io.github.holdfast.task.TaskLock;
 import io.github.holdfast.task.TaskRequest;
 import io.github.holdfast.test.Database;
@@ -111,7 +111,7 @@ class LogEventTest {
 
     // Handles that are passed on
 
-    private static final String WARNINGS = "io.github.holdfast.service.engine.TransactionWarnings";
+    private static final String WARNINGS = "io.github.holdfast.service.engine.tx.TransactionWarnings";
 
     @Test
     void aReleaseByAnotherThreadWhileTheAcquiringThreadHasEnteredAgainIsReportedOnce() throws Exception {

@@ -39,6 +39,11 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.repository.LockDialect;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.service.engine.LockEngine;
+import io.github.holdfast.service.engine.acquire.AcquireResult;
+import io.github.holdfast.service.engine.acquire.GrantStep;
+import io.github.holdfast.service.engine.runtime.LogEvent;
+import io.github.holdfast.service.engine.runtime.ServiceSettings;
+import io.github.holdfast.service.engine.share.PermitRequest;
 import io.github.holdfast.task.TaskLock;
 import io.github.holdfast.test.ProjectDirectory;
 import jakarta.persistence.EntityManager;
@@ -73,6 +78,10 @@ class ModuleDirectionTest {
     private static final String SEMAPHORE = "io.github.holdfast.semaphore..";
     private static final String ELECTION = "io.github.holdfast.election..";
     private static final String SERVICE = "io.github.holdfast.service..";
+
+    /** The rooms of the engine, the lowest first. Row locks know nothing of shares. */
+    private static final List<String> ROOMS =
+            List.of("runtime", "node", "wait", "row", "tx", "hold", "acquire", "share", "rowlock");
 
     /** The packages of lock-service. */
     private static final String[] OF_SERVICE = {LOCK, SERVICE, TASK, SEMAPHORE, ELECTION};
@@ -220,10 +229,52 @@ class ModuleDirectionTest {
 
     @Test
     void theEngineHasFewDoors() {
-        assertThat(doorsBeside(LockEngine.class))
-                .as("what the service and tasks need of the engine; everything else is hidden")
-                .containsExactlyInAnyOrder(
-                        "AcquireResult", "GrantStep", "LockEngine", "LogEvent", "PermitRequest", "ServiceSettings");
+        check(noClasses()
+                .that()
+                .resideInAnyPackage(OF_SERVICE)
+                .and()
+                .resideOutsideOfPackage(ENGINE)
+                .should()
+                .dependOnClassesThat(are(resideInAPackage(ENGINE)
+                        .and(not(belongToAnyOf(
+                                AcquireResult.class,
+                                GrantStep.class,
+                                LockEngine.class,
+                                LogEvent.class,
+                                PermitRequest.class,
+                                ServiceSettings.class)))))
+                .because("this is what the service and tasks need of the engine"));
+    }
+
+    @Test
+    void roomsOfTheEngineKnowOnlyThoseBefore() {
+        for (String room : ROOMS) {
+            String[] known = ROOMS.subList(0, ROOMS.indexOf(room) + 1).stream()
+                    .filter(other -> !other.equals("share") || !room.equals("rowlock"))
+                    .map(ModuleDirectionTest::packageOf)
+                    .toArray(String[]::new);
+            check(classes()
+                    .that()
+                    .resideInAPackage(packageOf(room))
+                    .should()
+                    .onlyDependOnClassesThat(are(resideInAnyPackage(known)
+                            .or(resideInAnyPackage(LOCK, REPOSITORY, ENTITY))
+                            .or(resideOutsideOfPackage(OURS)))));
+        }
+    }
+
+    @Test
+    void roomsOfTheEngineAreComplete() {
+        assertThat(production.stream()
+                        .map(JavaClass::getPackageName)
+                        .filter(name -> name.startsWith(LockEngine.class.getPackageName() + "."))
+                        .distinct())
+                .containsExactlyInAnyOrderElementsOf(
+                        ROOMS.stream().map(ModuleDirectionTest::packageOf).toList());
+    }
+
+    private static String packageOf(String room) {
+        return LockEngine.class.getPackageName() + "." + room;
     }
 
     @Test
@@ -375,6 +426,8 @@ class ModuleDirectionTest {
                 classes()
                         .that()
                         .arePublic()
+                        .and()
+                        .resideOutsideOfPackage(ENGINE)
                         .and()
                         .areNotInterfaces()
                         .and(are(not(belongToAnyOf(

@@ -13,7 +13,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.ReleaseOutcome;
-import io.github.holdfast.service.engine.Pauses;
+import io.github.holdfast.service.engine.wait.Pauses;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.OnEachDatabase;

@@ -106,7 +106,7 @@ abstract class OldSnapshotContract {
         List<Isolation> isolations = new ArrayList<>(Isolation.ofSnapshots(database.kind()));
         isolations.add(Isolation.READ_COMMITTED);
         for (Isolation isolation : isolations) {
-            try (CapturedLog log = CapturedLog.of("io.github.holdfast.service.engine.TransactionWarnings");
+            try (CapturedLog log = CapturedLog.of("io.github.holdfast.service.engine.tx.TransactionWarnings");
                     Bookkeeper mine = Bookkeeper.on(database.pool(isolation::set), builder -> builder);
                     Bookkeeper theirs = Bookkeeper.on(database.pool(isolation::set), builder -> builder)) {
                 Set<Outcome> outcomes = EnumSet.noneOf(Outcome.class);

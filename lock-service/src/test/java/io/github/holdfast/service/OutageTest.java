@@ -145,7 +145,7 @@ class OutageTest {
     @Test
     void aReleaseThatTheDatabaseRefusesIsDoneWhenItDoesNoMore(Database database) throws Exception {
         FakeTicker ticker = new FakeTicker();
-        try (CapturedLog log = CapturedLog.of("io.github.holdfast.service.engine.InDoubtWrites", Level.DEBUG);
+        try (CapturedLog log = CapturedLog.of("io.github.holdfast.service.engine.row.InDoubtWrites", Level.DEBUG);
                 Services services = Services.on(database)) {
             LockService service = services.build(builder -> builder.adjusted(ticker.inSettings()));
             LockHandle lock = service.acquire(REQUEST);

@@ -18,7 +18,7 @@ import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.TransactionalLockRows;
 import io.github.holdfast.service.WatchedDataSource.Then;
-import io.github.holdfast.service.engine.JumpingTicker;
+import io.github.holdfast.service.engine.runtime.JumpingTicker;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
 import io.github.holdfast.test.FaultyDataSource.Fault;

@@ -8,7 +8,7 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.repository.DatabaseRisk;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.repository.PersistenceUnit;
-import io.github.holdfast.service.engine.ServiceSettings;
+import io.github.holdfast.service.engine.runtime.ServiceSettings;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
 import jakarta.persistence.EntityManagerFactory;

@@ -12,7 +12,7 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
-import io.github.holdfast.service.engine.HandOffThread;
+import io.github.holdfast.service.engine.hold.HandOffThread;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.RestartableDatabase;
 import io.github.holdfast.test.TestDatabase;

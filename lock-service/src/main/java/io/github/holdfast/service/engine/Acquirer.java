@@ -7,7 +7,27 @@ import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.LockUpgradeException;
-import io.github.holdfast.service.engine.AttemptResult.NotDue;
+import io.github.holdfast.service.engine.acquire.AcquireResult;
+import io.github.holdfast.service.engine.acquire.Acquisition;
+import io.github.holdfast.service.engine.acquire.AttemptResult.NotDue;
+import io.github.holdfast.service.engine.acquire.GrantStep;
+import io.github.holdfast.service.engine.acquire.HoldContext;
+import io.github.holdfast.service.engine.acquire.LeaseAcquisition;
+import io.github.holdfast.service.engine.hold.Hold;
+import io.github.holdfast.service.engine.hold.LeaseHold;
+import io.github.holdfast.service.engine.rowlock.CallersRowAcquisition;
+import io.github.holdfast.service.engine.rowlock.RowAcquisition;
+import io.github.holdfast.service.engine.rowlock.RowHold;
+import io.github.holdfast.service.engine.rowlock.RowTransactions;
+import io.github.holdfast.service.engine.runtime.Deadline;
+import io.github.holdfast.service.engine.runtime.ListenerDispatcher;
+import io.github.holdfast.service.engine.runtime.SuspensionDetector;
+import io.github.holdfast.service.engine.share.JoinableShares;
+import io.github.holdfast.service.engine.share.PermitAcquisition;
+import io.github.holdfast.service.engine.share.PermitRequest;
+import io.github.holdfast.service.engine.share.SharedAcquisition;
+import io.github.holdfast.service.engine.tx.TransactionScope;
+import io.github.holdfast.service.engine.wait.LocalQueue;
 import java.util.Optional;
 import java.util.function.BiConsumer;
 
@@ -15,7 +35,7 @@ import java.util.function.BiConsumer;
  * Acquires locks, permits and row locks: re-entry, the queue of this process, the attempts, and the registration of holds. {@link
  * io.github.holdfast.lock.Locks} documents the exceptions. Thread-safe.
  */
-final class Acquirer {
+public final class Acquirer {
 
     private final HoldContext context;
     private final JoinableShares shares;
@@ -33,7 +53,7 @@ final class Acquirer {
      * @param step an additional step in the transaction of the grant; ignored for a row lock and a re-entry
      * @throws InterruptedException if the deadline is interruptible and the thread was interrupted; nothing is held then
      */
-    AcquireResult acquire(LockRequest request, GrantStep step, Deadline deadline) throws InterruptedException {
+    public AcquireResult acquire(LockRequest request, GrantStep step, Deadline deadline) throws InterruptedException {
         context.phase().checkAccepting();
         if (request.isRowLock()) {
             rowTransactions.checkSeenByAll(request.name());
@@ -49,7 +69,7 @@ final class Acquirer {
     }
 
     /** As {@link #acquire(LockRequest, GrantStep, Deadline)}, for permits. */
-    AcquireResult acquire(PermitRequest request, Deadline deadline) throws InterruptedException {
+    public AcquireResult acquire(PermitRequest request, Deadline deadline) throws InterruptedException {
         LockRequest lock = request.lock();
         context.phase().checkAccepting();
         context.transactions().checkFence(lock);

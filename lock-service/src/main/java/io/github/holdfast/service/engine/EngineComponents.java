@@ -5,8 +5,35 @@ import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.WakeUpChannel;
-import io.github.holdfast.service.engine.Node.Timing;
-import io.github.holdfast.service.engine.PendingAcquisitions.Pending;
+import io.github.holdfast.service.engine.acquire.HoldContext;
+import io.github.holdfast.service.engine.hold.ExpiryMonitor;
+import io.github.holdfast.service.engine.hold.HoldCollaborators;
+import io.github.holdfast.service.engine.hold.HoldRegistry;
+import io.github.holdfast.service.engine.hold.LeaseHold;
+import io.github.holdfast.service.engine.hold.PendingAcquisitions;
+import io.github.holdfast.service.engine.hold.PendingAcquisitions.Pending;
+import io.github.holdfast.service.engine.hold.Reconciliation;
+import io.github.holdfast.service.engine.node.Heartbeat;
+import io.github.holdfast.service.engine.node.Node.Timing;
+import io.github.holdfast.service.engine.row.FreeRowCache;
+import io.github.holdfast.service.engine.row.InDoubtWrites;
+import io.github.holdfast.service.engine.row.LockAccess;
+import io.github.holdfast.service.engine.rowlock.RowHold;
+import io.github.holdfast.service.engine.rowlock.RowTransactions;
+import io.github.holdfast.service.engine.runtime.Deadline;
+import io.github.holdfast.service.engine.runtime.ListenerDispatcher;
+import io.github.holdfast.service.engine.runtime.LockLog;
+import io.github.holdfast.service.engine.runtime.ProcessIdentity;
+import io.github.holdfast.service.engine.runtime.ServicePhase;
+import io.github.holdfast.service.engine.runtime.ServiceSettings;
+import io.github.holdfast.service.engine.runtime.TakeoverPolicy;
+import io.github.holdfast.service.engine.runtime.Ticker;
+import io.github.holdfast.service.engine.share.Downgrade;
+import io.github.holdfast.service.engine.share.JoinableShares;
+import io.github.holdfast.service.engine.tx.TransactionGuard;
+import io.github.holdfast.service.engine.wait.LocalQueue;
+import io.github.holdfast.service.engine.wait.WaiterNotifier;
+import io.github.holdfast.service.engine.wait.WaiterThread;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Predicate;
@@ -15,7 +42,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.ConfigurableTransactionManager;
 
 /** The components of a service from its opening to its close, and how they are wired, started and ended. Thread-safe. */
-final class EngineComponents implements AutoCloseable {
+public final class EngineComponents implements AutoCloseable {
 
     private final HoldContext context;
     private final RowTransactions rowTransactions;
@@ -54,7 +81,7 @@ final class EngineComponents implements AutoCloseable {
      * @param channel the channel of wake-ups; null if the database has none
      * @param waiterThread the thread on which the channel wakes others
      */
-    EngineComponents(
+    public EngineComponents(
             LockStore store,
             CommitGuard guard,
             ServiceSettings settings,

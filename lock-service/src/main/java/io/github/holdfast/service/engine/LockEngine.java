@@ -11,7 +11,19 @@ import io.github.holdfast.repository.DatabaseRisk;
 import io.github.holdfast.repository.HolderRows.HolderSnapshot;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
-import io.github.holdfast.service.engine.PendingAcquisitions.Pending;
+import io.github.holdfast.service.engine.acquire.AcquireResult;
+import io.github.holdfast.service.engine.acquire.GrantStep;
+import io.github.holdfast.service.engine.acquire.HoldContext;
+import io.github.holdfast.service.engine.hold.ExpiryMonitor;
+import io.github.holdfast.service.engine.hold.LeaseHold;
+import io.github.holdfast.service.engine.hold.PendingAcquisitions.Pending;
+import io.github.holdfast.service.engine.row.InDoubtWrites;
+import io.github.holdfast.service.engine.row.LockAccess;
+import io.github.holdfast.service.engine.runtime.DaemonThreads;
+import io.github.holdfast.service.engine.runtime.Deadline;
+import io.github.holdfast.service.engine.runtime.LockLog;
+import io.github.holdfast.service.engine.runtime.ServiceSettings;
+import io.github.holdfast.service.engine.share.PermitRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -73,24 +85,24 @@ public final class LockEngine implements AutoCloseable {
      *
      * @param opened starts the components, at once and when the engine is opened again
      */
-    LockEngine(Supplier<EngineComponents> opened) {
+    public LockEngine(Supplier<EngineComponents> opened) {
         this.opened = opened;
         components = opened.get();
     }
 
-    HoldContext context() {
+    public HoldContext context() {
         return components.context();
     }
 
-    LockAccess access() {
+    public LockAccess access() {
         return context().access();
     }
 
-    Acquirer acquirer() {
+    public Acquirer acquirer() {
         return components.acquirer();
     }
 
-    ExpiryMonitor monitor() {
+    public ExpiryMonitor monitor() {
         return context().monitor();
     }
 

@@ -10,6 +10,8 @@ import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.NodeRows;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.TransactionalLockRows;
+import io.github.holdfast.service.engine.row.LockAccess;
+import io.github.holdfast.service.engine.runtime.LockLog;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

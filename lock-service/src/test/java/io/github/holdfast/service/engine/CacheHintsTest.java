@@ -3,6 +3,7 @@ package io.github.holdfast.service.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.github.benmanes.caffeine.cache.Cache;
+import io.github.holdfast.service.engine.row.FreeRowCache;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,6 +1,10 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.lock.LockListener;
+import io.github.holdfast.service.engine.runtime.ProcessIdentity;
+import io.github.holdfast.service.engine.runtime.ServiceSettings;
+import io.github.holdfast.service.engine.runtime.Ticker;
+import io.github.holdfast.service.engine.wait.WaiterThread;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.UnaryOperator;
@@ -73,7 +77,7 @@ public final class FakeTicker implements Ticker {
     }
 
     /** Settings for tests of engines, without housekeeping. */
-    static ServiceSettings settings(ServiceSettings.WakeUp wakeUp, Ticker ticker, LockListener... listeners) {
+    public static ServiceSettings settings(ServiceSettings.WakeUp wakeUp, Ticker ticker, LockListener... listeners) {
         return new ServiceSettings(
                 "",
                 Duration.ofSeconds(30),
@@ -91,7 +95,7 @@ public final class FakeTicker implements Ticker {
 
     /** An engine for tests in which nothing is read or written. */
     @SuppressWarnings("NullAway")
-    LockEngine engineWithoutStore(LockListener... listeners) {
+    public LockEngine engineWithoutStore(LockListener... listeners) {
         ServiceSettings settings = settings(ServiceSettings.WakeUp.BY_POLLING, this, listeners);
         return new LockEngine(() -> new EngineComponents(
                 null, null, settings, new ProcessIdentity(""), null, null, new WaiterThread("holdfast-waiters")));

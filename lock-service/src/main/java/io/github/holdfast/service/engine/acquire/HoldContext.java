@@ -1,0 +1,96 @@
+package io.github.holdfast.service.engine.acquire;
+
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.service.engine.hold.ExpiryMonitor;
+import io.github.holdfast.service.engine.hold.HoldCollaborators;
+import io.github.holdfast.service.engine.hold.HoldRegistry;
+import io.github.holdfast.service.engine.hold.HoldRegistry.Reentry;
+import io.github.holdfast.service.engine.hold.LeaseHold;
+import io.github.holdfast.service.engine.hold.PendingAcquisitions;
+import io.github.holdfast.service.engine.node.Heartbeat;
+import io.github.holdfast.service.engine.row.LockAccess;
+import io.github.holdfast.service.engine.runtime.ListenerDispatcher;
+import io.github.holdfast.service.engine.runtime.ProcessIdentity;
+import io.github.holdfast.service.engine.runtime.ServicePhase;
+import io.github.holdfast.service.engine.runtime.SuspensionDetector;
+import io.github.holdfast.service.engine.runtime.TakeoverPolicy;
+import io.github.holdfast.service.engine.tx.TransactionGuard;
+import java.util.function.Consumer;
+
+/**
+ * What the acquisitions of one service share.
+ *
+ * @param forHolds what their holds use
+ * @param phase whether the service is open
+ * @param pending the acquisitions under way
+ * @param closeShares stops threads from joining the shares of a lock
+ * @param policy the rules for a takeover
+ * @param identity says who acquires
+ * @param monitor reports the losses of holds on time
+ * @param downgrader changes a hold to a share
+ */
+public record HoldContext(
+        HoldCollaborators forHolds,
+        ServicePhase phase,
+        PendingAcquisitions pending,
+        Consumer<String> closeShares,
+        TakeoverPolicy policy,
+        ProcessIdentity identity,
+        ExpiryMonitor monitor,
+        LeaseHold.Downgrader downgrader) {
+
+    public LockAccess access() {
+        return forHolds.access();
+    }
+
+    public Heartbeat heartbeat() {
+        return forHolds.heartbeat();
+    }
+
+    public HoldRegistry holds() {
+        return forHolds.holds();
+    }
+
+    public TransactionGuard transactions() {
+        return forHolds.transactions();
+    }
+
+    public ListenerDispatcher listeners() {
+        return forHolds.listeners();
+    }
+
+    /**
+     * Registers the calling thread's hold until its release. If that fails, releases the hold, because nothing else would.
+     *
+     * @param request what it was granted for
+     * @param suspension begun before the grant: the lease counts from there, but the monitor detects only what happens from now on
+     */
+    public void register(LeaseHold hold, LockRequest request, SuspensionDetector suspension) {
+        try {
+            transactions().checkSnapshot(hold);
+            holds().add(hold, Thread.currentThread(), reentry(request));
+            hold.lifetime().confirmOnceKept();
+            if (request.isInterruptedOnLoss()) {
+                hold.lifetime().interruptOnLoss(Thread.currentThread());
+            }
+            transactions().join(hold);
+            monitor.expect(hold);
+            if (suspension.detect()) {
+                monitor.recheck();
+            }
+        } catch (RuntimeException | Error thrown) {
+            hold.releaseAll();
+            throw thrown;
+        }
+    }
+
+    /** Notes that the hold goes on for another request of its thread. */
+    public void registerAgain(LeaseHold hold, LockRequest request) {
+        holds().rebind(hold, reentry(request));
+        monitor.expect(hold);
+    }
+
+    private static Reentry reentry(LockRequest request) {
+        return request.isReentrant() && request.owner().isEmpty() ? Reentry.BY_THREAD : Reentry.NONE;
+    }
+}

@@ -1,0 +1,86 @@
+package io.github.holdfast.service.engine.row;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.Grant;
+import io.github.holdfast.service.engine.node.Node;
+import java.time.Duration;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** A grant that this process has just got. */
+public sealed interface NewGrant {
+
+    Grant grant();
+
+    /** The node through which it is held; null if it has a lease. */
+    @Nullable
+    Node node();
+
+    /** The local time from which its lease, or the node's lease, counts. */
+    long validFrom();
+
+    /** How long that lease lasts from then, if nothing prolongs it. */
+    Duration validFor();
+
+    /** The number of reconciliations that had begun before the attempt. */
+    long reconciliations();
+
+    /** How many permits of a semaphore; 0 if it is a lock. */
+    int permits();
+
+    /** Whether no earlier holder can have committed what a transaction under the grant must see. */
+    boolean isFirst();
+
+    /**
+     * The grant of a lock.
+     *
+     * @param row the row as it was last written
+     * @param isFirst whether this is the first grant since the row was created
+     * @param runsSince the local time from which this process has kept the lock to its own threads, while others may wait
+     */
+    record OfLock(
+            LockEntity row,
+            @Nullable Node node,
+            long validFrom,
+            Duration validFor,
+            long reconciliations,
+            boolean isFirst,
+            long runsSince)
+            implements NewGrant {
+
+        @Override
+        public Grant grant() {
+            return Grant.of(row);
+        }
+
+        @Override
+        public int permits() {
+            return 0;
+        }
+    }
+
+    /**
+     * The grant of a share: permits, or a shared lock.
+     *
+     * @param isFirst always true for permits: other holders have some at the same time, so a holder need not see what they commit
+     */
+    record OfShare(
+            Grant grant,
+            @Nullable Node node,
+            long validFrom,
+            Duration validFor,
+            long reconciliations,
+            int permits,
+            boolean isFirst)
+            implements NewGrant {}
+
+    /**
+     * How long a grant lasts that this process has just sent.
+     *
+     * @param node the node through which it is held; null if it has a lease
+     * @param lease its lease; null if it is held through the node
+     */
+    static Duration lease(@Nullable Node node, @Nullable Duration lease) {
+        return Objects.requireNonNull(node == null ? lease : node.lease(), "a grant has a node or a lease");
+    }
+}

@@ -1,0 +1,59 @@
+package io.github.holdfast.service.engine.runtime;
+
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/** The local clocks, for durations only: the database decides whether a lease is over. */
+public interface Ticker {
+
+    /** The process's monotonic clock, and the machine's wall clock. */
+    Ticker SYSTEM = new Ticker() {
+        @Override
+        public long nanoTime() {
+            return System.nanoTime();
+        }
+
+        @Override
+        public long wallNanos() {
+            return TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis());
+        }
+
+        @Override
+        public void park(Object blocker, long nanos) {
+            LockSupport.parkNanos(blocker, nanos);
+        }
+    };
+
+    /** What part of a lease is the margin for the drift of the clocks. */
+    long MARGIN_PARTS = 1000;
+
+    /** As {@link System#nanoTime()}. */
+    long nanoTime();
+
+    /**
+     * The wall clock. Its progress is compared with that of {@link #nanoTime()}, to detect a suspension of the machine. Its time
+     * decides nothing.
+     */
+    default long wallNanos() {
+        return nanoTime();
+    }
+
+    /** As {@link LockSupport#parkNanos(Object, long)}; may return early. */
+    void park(Object blocker, long nanos);
+
+    /**
+     * The local time at which a lease of this length ends, counted from the given local time. A margin of one thousandth of the lease covers
+     * the drift between the local clock and the database's. NTP slews each of these two clocks by up to 500 ppm
+     * (https://www.rfc-editor.org/rfc/rfc5905, section 12).
+     */
+    static long endOfLease(long from, Duration lease) {
+        return from + lease.toNanos() - lease.toNanos() / MARGIN_PARTS;
+    }
+
+    /** A lease that covers the wanted time by the local clock, plus the time for its write; at least the usual lease. */
+    static Duration leaseFor(Duration wanted, Duration usual) {
+        Duration generous = wanted.plus(wanted.dividedBy(MARGIN_PARTS / 2)).plusSeconds(1);
+        return generous.compareTo(usual) > 0 ? generous : usual;
+    }
+}

@@ -1,0 +1,90 @@
+package io.github.holdfast.service.engine.share;
+
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.repository.LockSnapshot;
+import io.github.holdfast.repository.WaiterRows.WaitMode;
+import io.github.holdfast.service.engine.acquire.AttemptResult;
+import io.github.holdfast.service.engine.acquire.AttemptResult.Granted;
+import io.github.holdfast.service.engine.acquire.AttemptResult.HolderNodeExpired;
+import io.github.holdfast.service.engine.acquire.AttemptResult.LeftByDeadHolder;
+import io.github.holdfast.service.engine.acquire.AttemptResult.ReservedByWriter;
+import io.github.holdfast.service.engine.acquire.AttemptResult.RowMissing;
+import io.github.holdfast.service.engine.acquire.AttemptResult.Unavailable;
+import io.github.holdfast.service.engine.acquire.GrantAttempt;
+import io.github.holdfast.service.engine.acquire.HoldContext;
+import io.github.holdfast.service.engine.hold.LeaseHold;
+import io.github.holdfast.service.engine.row.NewGrant;
+import io.github.holdfast.service.engine.runtime.Deadline;
+import io.github.holdfast.service.engine.wait.WaitTiming;
+import java.util.Optional;
+
+/** One outermost acquisition of a shared lock. Each attempt looks whether the lock is free or shared. Not thread-safe. */
+public final class SharedAcquisition extends ShareAcquisition {
+
+    private final JoinableShares shares;
+
+    /** An acquisition that has not begun. */
+    public SharedAcquisition(HoldContext context, JoinableShares shares, LockRequest request) {
+        super(context, request, WaitMode.SHARED);
+        this.shares = shares;
+    }
+
+    /** {@inheritDoc} A share that this process has already is joined. Nobody joins a share with a lease: it ends with the lease. */
+    @Override
+    public Optional<LeaseHold> acquire(Deadline deadline) throws InterruptedException {
+        Optional<LeaseHold> joined =
+                JoinableShares.isPossible(store(), request()) ? shares.join(request(), deadline) : Optional.empty();
+        return joined.isPresent() ? joined : super.acquire(deadline);
+    }
+
+    @Override
+    LeaseHold hold(NewGrant.OfShare granted) {
+        return shares.hold(context().forHolds(), request(), granted);
+    }
+
+    @Override
+    int wantedPermits() {
+        return 0;
+    }
+
+    @Override
+    AttemptResult decide(Deadline deadline) {
+        Optional<LockSnapshot> look =
+                access().autocommit(deadline.forOneStatement()).read(name());
+        if (look.isEmpty()) {
+            return new RowMissing(name());
+        }
+        LockSnapshot seen = look.get();
+        LockEntity row = seen.row();
+        GrantAttempt.checkIsLock(row);
+        if (row.isReserved(seen.dbNow())) {
+            return new ReservedByWriter(seen.dbNow());
+        }
+        if (row.isShared()) {
+            return share(row, deadline);
+        }
+        return switch (seen.availability(owner(), null, context().policy().clockTolerance())) {
+            // A lock that a dead holder left is freed first, in a statement that waits for the holder's transactions.
+            case FREE -> row.owner() == null ? share(row, deadline) : new LeftByDeadHolder(row);
+            case HOLDER_NODE_EXPIRED -> HolderNodeExpired.of(row.nodeId());
+            case HELD_BY_CLAIMANT, HELD_BY_OTHER, NOT_YET_AVAILABLE ->
+                new Unavailable(seen, context().policy().clockTolerance(), WaitTiming.LONGEST_PAUSE);
+        };
+    }
+
+    private AttemptResult share(LockEntity row, Deadline deadline) {
+        // Another grant may have come in between, because this one matches later versions too.
+        boolean isNew = row.acquiredAt() == null;
+        AttemptResult granted = grant(
+                1,
+                row.version(),
+                grant -> isNew && grant.fencingToken() == row.fencingToken() + 1,
+                permits()::share,
+                deadline);
+        if (granted instanceof Granted) {
+            wakeNext();
+        }
+        return granted;
+    }
+}
