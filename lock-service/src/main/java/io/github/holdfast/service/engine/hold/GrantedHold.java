@@ -23,7 +23,9 @@ import org.jspecify.annotations.Nullable;
 /** A hold that its row shows: how long it lasts, and which transactions it fences. Thread-safe. */
 abstract class GrantedHold extends Hold implements GuardedHold.Granted {
 
+    final LockAccess access;
     final TransactionGuard transactions;
+    final ListenerDispatcher listeners;
     final LockRequest request;
     final HoldRow row;
     final Lifetime lifetime;
@@ -40,7 +42,9 @@ abstract class GrantedHold extends Hold implements GuardedHold.Granted {
             NewGrant granted,
             HoldRow row) {
         super(access.ticker());
+        this.access = access;
         this.transactions = transactions;
+        this.listeners = listeners;
         this.request = request;
         this.granted = granted;
         this.row = row;

@@ -7,20 +7,16 @@ import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.row.HoldRow;
-import io.github.holdfast.service.engine.row.HolderRow;
 import io.github.holdfast.service.engine.row.InDoubtWrites.DueRelease;
-import io.github.holdfast.service.engine.row.LockAccess;
 import io.github.holdfast.service.engine.row.NewGrant;
 import io.github.holdfast.service.engine.row.Successor;
 import io.github.holdfast.service.engine.runtime.Deadline;
-import io.github.holdfast.service.engine.runtime.ListenerDispatcher;
 import io.github.holdfast.service.engine.runtime.Ticker;
 import io.github.holdfast.service.engine.tx.TransactionGuard;
 import io.github.holdfast.service.engine.tx.TransactionScope;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The handles of a lock or a share that its row shows. It counts them, and serializes the writes that prolong, re-enter or end the grant.
@@ -38,9 +34,7 @@ public final class LeaseHold extends GrantedHold {
         LockHandle downgrade(LeaseHold hold, Handle handle);
     }
 
-    private final LockAccess access;
     private final HoldRegistry holds;
-    private final ListenerDispatcher listeners;
     private final Downgrader downgrader;
     private final GrantRelease release;
 
@@ -69,18 +63,16 @@ public final class LeaseHold extends GrantedHold {
                 request,
                 granted,
                 row);
-        this.access = collaborators.access();
         this.holds = collaborators.holds();
-        this.listeners = collaborators.listeners();
         this.downgrader = downgrader;
         this.release = release;
     }
 
-    /** The hold of a share that was just granted for this request, and that no other thread can join. */
-    public static LeaseHold ofShare(HoldCollaborators collaborators, LockRequest request, NewGrant granted) {
-        HolderRow row = new HolderRow(collaborators.access(), granted.grant());
-        return new LeaseHold(
-                collaborators, request, granted, row, new GrantRelease(collaborators.access(), row), Downgrader.REFUSE);
+    /** The hold of a share that was just granted for this request. */
+    public static LeaseHold ofShare(
+            HoldCollaborators collaborators, LockRequest request, NewGrant granted, HoldRow row) {
+        GrantRelease release = new GrantRelease(collaborators.access(), row);
+        return new LeaseHold(collaborators, request, granted, row, release, Downgrader.REFUSE);
     }
 
     @Override
@@ -120,7 +112,7 @@ public final class LeaseHold extends GrantedHold {
      * @throws InterruptedException if the deadline is interruptible and the thread was interrupted; no handle was counted
      */
     public boolean reenter(LockRequest inner, Deadline deadline) throws InterruptedException {
-        @Nullable Duration atLeast = inner.lease().orElse(null);
+        Duration atLeast = inner.lease().orElse(null);
         lockWriting(deadline);
         try {
             int open = handles;
@@ -377,10 +369,7 @@ public final class LeaseHold extends GrantedHold {
                 : release.giveBack(this, open - 1, wasLost);
     }
 
-    /**
-     * Defers the last handle's release until the transactions under the hold have ended. Returns false if the lock must be freed
-     * now.
-     */
+    /** Defers the release until the transactions under the hold have ended; returns false if the lock must be freed now. */
     private boolean deferRelease() {
         transactions.joinForRelease(this);
         // Even a lost lock stays while transactions may still check whether it was granted to others.
@@ -415,9 +404,8 @@ public final class LeaseHold extends GrantedHold {
     }
 
     /**
-     * Frees the lock because the service is closed. Its handles stay, and are lost. A transaction under them must not commit,
-     * even if it begins later. Never throws, because the caller must free other locks too. The outcome is {@link
-     * ReleaseOutcome#UNRESOLVED} if the database does not answer.
+     * Frees the lock because the service is closed. Its handles stay, and are lost, so that no transaction under them commits. Never
+     * throws, because the caller must free other locks too. {@link ReleaseOutcome#UNRESOLVED} if the database does not answer.
      */
     public ReleaseOutcome freeOnClose() {
         writing.lock();

@@ -11,7 +11,6 @@ import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.acquire.Acquisition;
-import io.github.holdfast.service.engine.hold.GrantRelease;
 import io.github.holdfast.service.engine.hold.HoldCollaborators;
 import io.github.holdfast.service.engine.hold.HoldRegistry;
 import io.github.holdfast.service.engine.hold.LeaseHold;
@@ -42,7 +41,8 @@ public final class JoinableShares implements HoldRegistry.SharedGrants {
     LeaseHold hold(HoldCollaborators collaborators, LockRequest request, NewGrant.OfShare granted) {
         return isPossible(collaborators.access().store(), request)
                 ? open(collaborators, request, granted)
-                : LeaseHold.ofShare(collaborators, request, granted);
+                : LeaseHold.ofShare(
+                        collaborators, request, granted, new HolderRow(collaborators.access(), granted.grant()));
     }
 
     /**
@@ -208,13 +208,7 @@ public final class JoinableShares implements HoldRegistry.SharedGrants {
         }
 
         private LeaseHold hold(LockRequest request, NewGrant.OfShare joined, Part part) {
-            return new LeaseHold(
-                    collaborators,
-                    request,
-                    joined,
-                    part,
-                    new GrantRelease(collaborators.access(), part),
-                    LeaseHold.Downgrader.REFUSE);
+            return LeaseHold.ofShare(collaborators, request, joined, part);
         }
 
         /** Whether the first hold is valid, or would be without its release. */

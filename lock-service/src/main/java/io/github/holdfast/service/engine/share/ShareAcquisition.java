@@ -20,6 +20,7 @@ import io.github.holdfast.service.engine.acquire.GrantAttempt;
 import io.github.holdfast.service.engine.acquire.HoldContext;
 import io.github.holdfast.service.engine.hold.LeaseHold;
 import io.github.holdfast.service.engine.node.Node;
+import io.github.holdfast.service.engine.row.HolderRow;
 import io.github.holdfast.service.engine.row.InDoubtWrites;
 import io.github.holdfast.service.engine.row.NewGrant;
 import io.github.holdfast.service.engine.runtime.Deadline;
@@ -83,7 +84,7 @@ abstract class ShareAcquisition extends Acquisition<LeaseHold> {
 
     /** Makes the hold of a share that was just granted. */
     LeaseHold hold(NewGrant.OfShare granted) {
-        return LeaseHold.ofShare(context().forHolds(), request(), granted);
+        return LeaseHold.ofShare(context().forHolds(), request(), granted, new HolderRow(access(), granted.grant()));
     }
 
     @Override
