@@ -121,12 +121,15 @@ class LogEventTest {
             for (int round = 0; round < 2; round++) {
                 LockHandle passedOn = mine.acquire(request);
                 LockHandle entered = mine.acquire(request);
-                CompletableFuture.runAsync(passedOn::close).join();
+                CompletableFuture.runAsync(() -> passedOn.close()).join();
                 entered.close();
             }
             assertThat(warnings.lines())
                     .singleElement()
-                    .satisfies(line -> assertThat(line.getFormattedMessage()).contains("'passed on'", "Call detach()"))
+                    .satisfies(line -> assertThat(line.getFormattedMessage())
+                            .contains("'passed on'", "Call detach()")
+                            .as("where it was released")
+                            .contains("(" + LogEventTest.class.getName()))
                     .satisfies(line -> assertThat(fields(line))
                             .containsEntry("holdfast.event", LogEvent.LOCK_RELEASED_ELSEWHERE.id())
                             .containsEntry("holdfast.lock", "passed on"));

@@ -408,6 +408,7 @@ class ModuleDirectionTest {
                                 .or(simpleName("Handle"))
                                 .or(simpleName("Hold"))
                                 .or(simpleName("GrantedHold"))
+                                .or(simpleName("LeaseHold"))
                                 .or(simpleName("RowHold"))
                                 .or(simpleName("TransactionGuard")))))
                 .should()

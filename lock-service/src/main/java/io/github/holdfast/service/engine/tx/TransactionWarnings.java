@@ -16,13 +16,10 @@ final class TransactionWarnings {
 
     private static final Logger LOG = LoggerFactory.getLogger(TransactionWarnings.class);
 
-    private static final String HERE = TransactionWarnings.class.getPackageName();
-
-    /** The class that every acquisition calls. */
-    private static final String ACQUISITION = HERE + ".LockEngine";
-
-    /** The class that every release of a lease calls. */
-    private static final String RELEASE = HERE + ".LeaseHandle";
+    /** What the names of the engine's classes begin with: the package above this one. */
+    private static final String ENGINE = TransactionWarnings.class
+            .getPackageName()
+            .substring(0, TransactionWarnings.class.getPackageName().lastIndexOf('.') + 1);
 
     private static final int MAX_CALL_SITES = 1000;
 
@@ -32,7 +29,7 @@ final class TransactionWarnings {
 
     /** Warns that the transaction has read before the lock was acquired. */
     void oldSnapshot(String name) {
-        oncePerCallSite(ACQUISITION, callSite -> {
+        oncePerCallSite(callSite -> {
             LogEvent.TRANSACTION_OLD_SNAPSHOT
                     .of(name, LOG.atWarn())
                     .log(
@@ -46,21 +43,19 @@ final class TransactionWarnings {
 
     /** Warns that another thread than the acquiring one has released a handle while others of the same hold are open. */
     void releasedElsewhere(String name) {
-        oncePerCallSite(
-                RELEASE,
-                callSite -> LogEvent.LOCK_RELEASED_ELSEWHERE
-                        .of(name, LOG.atWarn())
-                        .log(
-                                "A handle of lock '{}' was released by another thread than the one that acquired it, and that"
-                                        + " one has entered the lock again: two threads may have worked under it at once. Call"
-                                        + " detach() before you pass a handle to another thread ({})",
-                                name,
-                                callSite));
+        oncePerCallSite(callSite -> LogEvent.LOCK_RELEASED_ELSEWHERE
+                .of(name, LOG.atWarn())
+                .log(
+                        "A handle of lock '{}' was released by another thread than the one that acquired it, and that"
+                                + " one has entered the lock again: two threads may have worked under it at once. Call"
+                                + " detach() before you pass a handle to another thread ({})",
+                        name,
+                        callSite));
     }
 
-    private void oncePerCallSite(String entry, Consumer<String> warning) {
+    private void oncePerCallSite(Consumer<String> warning) {
         if (warnedCallSites.size() < MAX_CALL_SITES) {
-            String callSite = callSite(entry);
+            String callSite = callSite();
             if (warnedCallSites.add(callSite)) {
                 warning.accept(callSite);
             }
@@ -96,19 +91,16 @@ final class TransactionWarnings {
     }
 
     /** The line of the application that called the library. */
-    private static String callSite(String entry) {
+    private static String callSite() {
         return StackWalker.getInstance()
-                .walk(frames -> frames.dropWhile(frame -> !frame.getClassName().equals(entry))
-                        .filter(frame -> !isBetween(frame.getClassName()))
+                .walk(frames -> frames.filter(frame -> !isBetween(frame.getClassName()))
                         .findFirst()
                         .map(frame -> frame.getClassName() + "." + frame.getMethodName() + ":" + frame.getLineNumber())
                         .orElse("unknown"));
     }
 
     private static boolean isBetween(String className) {
-        return className.startsWith(ACQUISITION)
-                || className.startsWith(RELEASE)
-                || className.startsWith(HERE + ".Deadline")
+        return className.startsWith(ENGINE)
                 || className.startsWith("io.github.holdfast.lock.Lock")
                 || className.startsWith("io.github.holdfast.task.TaskLock")
                 || className.startsWith("io.github.holdfast.service.Lock")
