@@ -353,8 +353,7 @@ class LockStoreTest {
     @Test
     void rolledBackTransactionLeavesNothing() {
         LockEntity row = application.create("job");
-        boolean superseded =
-                application.store().inRolledBackTransaction(LEASE, locks -> locks.supersede("job", row.version()));
+        boolean superseded = application.rolledBack(locks -> locks.supersede("job", row.version()));
 
         assertThat(superseded).isTrue();
         assertThat(versionOf("job")).isEqualTo(row.version());

@@ -92,6 +92,11 @@ final class TestApplication implements AutoCloseable {
         return store.inTransaction(AT_MOST, work);
     }
 
+    /** Does the same as {@link #call}, but rolls the transaction back. */
+    <T> T rolledBack(Function<TransactionalLockRows, T> work) {
+        return ((JpaLockStore) store).inRolledBackTransaction(AT_MOST, work);
+    }
+
     /** Returns the bare statements of the rows. */
     static LockRepository queries(TransactionalLockRows locks) {
         return ((JpaLockRows) locks).queries();
