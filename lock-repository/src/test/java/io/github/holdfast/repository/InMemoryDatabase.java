@@ -7,6 +7,7 @@ import io.github.holdfast.entity.LockNode;
 import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.repository.WaiterRows.Ticket;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -22,6 +23,7 @@ import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
+import org.hibernate.SessionFactory;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -70,6 +72,21 @@ public final class InMemoryDatabase {
     /** Opens the tables to a test. */
     public TestTables tables() {
         return new InMemoryTables(this);
+    }
+
+    /** Returns a persistence unit and its provider's factory, of which nothing works. */
+    public static SessionFactory noUnit() {
+        return (SessionFactory) Proxy.newProxyInstance(
+                SessionFactory.class.getClassLoader(),
+                new Class<?>[] {SessionFactory.class},
+                (proxy, method, arguments) -> {
+                    throw new UnsupportedOperationException("The double of the store has no persistence unit");
+                });
+    }
+
+    /** Returns the guard of a service without a transaction manager. */
+    public static CommitGuard noGuard() {
+        return new CommitGuard(noUnit(), null, null, new H2LockDialect(), RowGuard.LOCKS_ALL);
     }
 
     private static final class Transaction {

@@ -9,11 +9,11 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The tables of a database, by the names of a persistence unit. */
-final class JpaTables implements TestTables {
+public final class JpaTables implements TestTables {
 
     private final EntityManagerFactory unit;
 
-    JpaTables(EntityManagerFactory unit) {
+    public JpaTables(EntityManagerFactory unit) {
         this.unit = unit;
     }
 

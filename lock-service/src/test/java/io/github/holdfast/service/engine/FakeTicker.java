@@ -8,9 +8,12 @@ import java.util.function.UnaryOperator;
 /** Local time that passes only when a test lets it. */
 public final class FakeTicker implements Ticker {
 
+    private static final Duration LONGEST_STEP = Duration.ofMillis(10);
+
     private volatile long now = 1_000_000;
     private volatile long suspended;
     private boolean isKeptAsleep;
+    private boolean passesWhileWaiting;
     private int sleeping;
     private long sleeps;
 
@@ -36,6 +39,15 @@ public final class FakeTicker implements Ticker {
     /** Gives this clock to a service. */
     public UnaryOperator<ServiceSettings> inSettings() {
         return settings -> settings.withTicker(this);
+    }
+
+    /**
+     * From now on, time passes while a caller waits: at most ten times as fast as for the machine, so that the heartbeats, which
+     * the machine's clock starts, are still in time.
+     */
+    public synchronized FakeTicker passingWhileCallersWait() {
+        passesWhileWaiting = true;
+        return this;
     }
 
     /** From now on, threads that sleep do not wake. */
@@ -65,6 +77,9 @@ public final class FakeTicker implements Ticker {
             do {
                 wait(1);
             } while (isKeptAsleep);
+            if (passesWhileWaiting && blocker instanceof Deadline) {
+                advance(Duration.ofNanos(Math.min(nanos, LONGEST_STEP.toNanos())));
+            }
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
         } finally {
