@@ -36,6 +36,7 @@ public final class InMemoryFaults {
     private final Map<String, Fault> next = new HashMap<>();
     private final List<List<InMemoryDatabase.Write>> late = new ArrayList<>();
     private boolean isUnreachable;
+    private int refusedConnections;
 
     InMemoryFaults(InMemoryDatabase database) {
         this.database = database;
@@ -44,6 +45,11 @@ public final class InMemoryFaults {
     /** Until this is taken back, no transaction gets a connection. */
     public synchronized void refuseConnections(boolean refused) {
         isUnreachable = refused;
+    }
+
+    /** How many transactions got no connection. */
+    public synchronized int refusedConnections() {
+        return refusedConnections;
     }
 
     /** The next transaction with this write writes nothing, and fails. */
@@ -73,6 +79,7 @@ public final class InMemoryFaults {
 
     synchronized void beforeBegin() {
         if (isUnreachable) {
+            refusedConnections++;
             throw exception(Failure.UNAVAILABLE);
         }
     }

@@ -1,12 +1,16 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.WaiterRows.Ticket;
+import io.github.holdfast.repository.WaiterRows.WaitMode;
 import jakarta.persistence.Entity;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /** The tables of {@link InMemoryDatabase}, by the names of the entities and their fields. */
 final class InMemoryTables implements TestTables {
@@ -27,11 +31,35 @@ final class InMemoryTables implements TestTables {
 
     @Override
     public void insert(String entity, Map<String, ?> values) {
+        if (entity.equals("HoldfastWaiter")) {
+            behind(() -> {
+                database.waiters.put(ticket(values));
+                return 1;
+            });
+            return;
+        }
         Class<?> type = LockEntity.ENTITIES.stream()
                 .filter(each -> each.getAnnotation(Entity.class).name().equals(entity))
                 .findFirst()
                 .orElseThrow();
         insert(table(entity), type, values);
+    }
+
+    private static Ticket ticket(Map<String, ?> values) {
+        return new Ticket(
+                text(values, "name"),
+                (Long) Objects.requireNonNull(values.get("since")),
+                text(values, "id"),
+                text(values, "nodeId"),
+                Stream.of(WaitMode.values())
+                        .filter(mode -> mode.code().equals(values.get("mode")))
+                        .findFirst()
+                        .orElseThrow(),
+                Boolean.TRUE.equals(values.get("fair")));
+    }
+
+    private static String text(Map<String, ?> values, String name) {
+        return (String) Objects.requireNonNull(values.get(name));
     }
 
     @SuppressWarnings("unchecked")

@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.repository.InMemoryDatabase;
+import io.github.holdfast.repository.InMemoryFaults;
 import io.github.holdfast.repository.InMemoryLockStore;
 import io.github.holdfast.repository.TestTables;
 import io.github.holdfast.service.engine.FakeTicker;
@@ -21,16 +22,18 @@ final class InMemoryServices implements TestServices {
     private final FakeTicker ticker;
     private final InMemoryDatabase database;
     private final Deque<LockService> opened = new ArrayDeque<>();
+    private final InMemoryLockStore breakable;
     private volatile Duration ahead = Duration.ZERO;
 
     InMemoryServices(FakeTicker ticker) {
         this.ticker = ticker;
         database = new InMemoryDatabase(() -> start.plusNanos(ticker.nanoTime()).plus(ahead));
+        breakable = database.store();
     }
 
-    /** Returns a store, for a service of its own. */
-    InMemoryLockStore store() {
-        return database.store();
+    /** What goes wrong for the breakable services. */
+    InMemoryFaults faults() {
+        return breakable.faults();
     }
 
     @Override
@@ -39,12 +42,21 @@ final class InMemoryServices implements TestServices {
     }
 
     @Override
-    public LockService build(UnaryOperator<LockServiceBuilder> settings) {
-        return build(store(), settings);
+    public LockService buildBreakable(UnaryOperator<LockServiceBuilder> settings) {
+        return build(breakable, settings);
     }
 
-    /** A service on this store. */
-    LockService build(InMemoryLockStore store, UnaryOperator<LockServiceBuilder> settings) {
+    @Override
+    public void refuseConnections(boolean refused) {
+        faults().refuseConnections(refused);
+    }
+
+    @Override
+    public LockService build(UnaryOperator<LockServiceBuilder> settings) {
+        return build(database.store(), settings);
+    }
+
+    private LockService build(InMemoryLockStore store, UnaryOperator<LockServiceBuilder> settings) {
         LockServiceBuilder builder =
                 LockService.builder(InMemoryDatabase.noUnit()).adjusted(ticker.inSettings());
         LockService service = settings.apply(builder).over(store, InMemoryDatabase.noGuard());

@@ -34,9 +34,11 @@ public final class Services implements TestServices {
     private final Database database;
     private final Deque<AutoCloseable> opened = new ArrayDeque<>();
     private @Nullable TestTables tables;
+    private final FaultyDataSource breakable;
 
     private Services(Database database) {
         this.database = database;
+        breakable = new FaultyDataSource(database.dataSource());
         LockSchema.on(database.dataSource()).createIfMissing();
     }
 
@@ -108,6 +110,20 @@ public final class Services implements TestServices {
     private LockService build(Consumer<HikariConfig> pool, UnaryOperator<LockServiceBuilder> settings) {
         PersistenceUnit unit = persistenceUnit(opened(database.pool(pool)), Map.of());
         return build(unit.factory(), builder -> settings.apply(builder.store(unit::store)));
+    }
+
+    @Override
+    public LockService buildBreakable(UnaryOperator<LockServiceBuilder> settings) {
+        return build(poolOver(breakable), settings);
+    }
+
+    @Override
+    public void refuseConnections(boolean refused) {
+        if (refused) {
+            breakable.down();
+        } else {
+            breakable.up();
+        }
     }
 
     @Override

@@ -13,6 +13,12 @@ public interface TestServices extends AutoCloseable {
     /** A service with other settings. */
     LockService build(UnaryOperator<LockServiceBuilder> settings);
 
+    /** A service whose connections {@link #refuseConnections} concerns. */
+    LockService buildBreakable(UnaryOperator<LockServiceBuilder> settings);
+
+    /** Until this is taken back, those services get no connection. */
+    void refuseConnections(boolean refused);
+
     /** The tables that all of them use. */
     TestTables tables();
 
