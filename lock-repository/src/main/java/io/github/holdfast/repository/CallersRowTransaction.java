@@ -13,10 +13,10 @@ import org.hibernate.Session;
  */
 final class CallersRowTransaction implements RowTransaction {
 
-    private final LockStore store;
+    private final JpaLockStore store;
     private final EntityManager callers;
 
-    CallersRowTransaction(LockStore store, EntityManager callers) {
+    CallersRowTransaction(JpaLockStore store, EntityManager callers) {
         this.store = store;
         this.callers = callers;
     }

@@ -47,7 +47,7 @@ public final class CommitGuard {
     private final RowGuard rows;
     private volatile @Nullable Integer defaultIsolation;
 
-    private CommitGuard(
+    CommitGuard(
             SessionFactory factory,
             @Nullable EntityManagerFactory boundTo,
             @Nullable JpaDialect jpaDialect,

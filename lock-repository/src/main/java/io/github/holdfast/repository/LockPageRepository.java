@@ -37,7 +37,7 @@ interface LockPageRepository extends Repository<LockEntity, String>, LockPages {
     @Query("select db_clock_micros()")
     long clockMicros();
 
-    /** See {@link LockStore#hasHoldersAndWaiters}. */
+    /** See {@link JpaLockStore#hasHoldersAndWaiters}. */
     @Query("select h, w from HoldfastHolder h, HoldfastWaiter w where h.name = :name and w.name = :name")
     List<Object[]> holdersAndWaiters(@Param("name") String name);
 

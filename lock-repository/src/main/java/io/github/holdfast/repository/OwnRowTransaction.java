@@ -11,13 +11,13 @@ import java.util.function.Supplier;
 /** A transaction with the sole purpose of locking rows. It writes nothing. */
 final class OwnRowTransaction implements RowTransaction {
 
-    private final LockStore store;
+    private final JpaLockStore store;
     private final EntityManager entityManager;
     private final ConnectionEviction useless;
 
     private boolean hasLocked;
 
-    OwnRowTransaction(LockStore store, EntityManager entityManager, ConnectionEviction useless) {
+    OwnRowTransaction(JpaLockStore store, EntityManager entityManager, ConnectionEviction useless) {
         this.store = store;
         this.entityManager = entityManager;
         this.useless = useless;

@@ -128,7 +128,7 @@ final class StartupCheck {
     }
 
     /** Checks the tables; leaves nothing behind. */
-    void tables(LockStore store) {
+    void tables(JpaLockStore store) {
         try {
             names(store);
         } catch (StoreException failed) {
@@ -143,7 +143,7 @@ final class StartupCheck {
         }
     }
 
-    private void names(LockStore store) {
+    private void names(JpaLockStore store) {
         boolean unused = repeated(() -> store.inRolledBackTransaction(AT_MOST, locks -> {
             tableIsByteExact(locks);
             return locks.wasForced("holdfast", 0)
@@ -165,7 +165,7 @@ final class StartupCheck {
     }
 
     /** Checks that one store sees the commits of the other; leaves nothing behind. */
-    void isSameDatabase(LockStore lockStore, LockStore applicationStore) {
+    void isSameDatabase(JpaLockStore lockStore, JpaLockStore applicationStore) {
         String probe = "holdfast probe " + UUID.randomUUID();
         lockStore.inTransaction(AT_MOST, locks -> locks.createIfMissing(probe));
         try {

@@ -1,5 +1,6 @@
 package io.github.holdfast.repository;
 
+import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import org.junit.jupiter.api.Nested;
@@ -10,11 +11,19 @@ class H2ModesTest {
 
     @Nested
     @OnDatabase(TestDatabase.H2_FILE)
-    class LocksInAFile extends LockRepositoryTest {}
+    class LocksInAFile extends LockRepositoryTest {
+        LocksInAFile(Database database) {
+            super(database);
+        }
+    }
 
     @Nested
     @OnDatabase(TestDatabase.H2_TCP)
-    class LocksOverTcp extends LockRepositoryTest {}
+    class LocksOverTcp extends LockRepositoryTest {
+        LocksOverTcp(Database database) {
+            super(database);
+        }
+    }
 
     @Nested
     @OnDatabase(TestDatabase.H2_FILE)

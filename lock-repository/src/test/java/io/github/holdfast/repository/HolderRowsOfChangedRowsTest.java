@@ -4,11 +4,16 @@ import static io.github.holdfast.test.TestDatabase.MARIADB;
 import static io.github.holdfast.test.TestDatabase.MYSQL;
 
 import com.zaxxer.hikari.HikariConfig;
+import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
 
 /** {@link HolderRowsTest} where the driver counts the rows that a statement changes, not those that it finds. */
 @OnEachDatabase({MARIADB, MYSQL})
 class HolderRowsOfChangedRowsTest extends HolderRowsTest {
+
+    HolderRowsOfChangedRowsTest(Database database) {
+        super(database);
+    }
 
     @Override
     void configure(HikariConfig pool) {

@@ -14,19 +14,13 @@ import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import java.net.URL;
 import java.net.URLClassLoader;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;
 import javax.sql.DataSource;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -41,41 +35,24 @@ import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
-/** The store's transactions and those of its caller: neither notices the other. */
+/** The store's transactions on a database, and those of its caller: neither notices the other. */
 @Tag(OnEachDatabase.EVERYWHERE)
 @OnEachDatabase
-@TestInstance(Lifecycle.PER_CLASS)
-class LockStoreTest {
+class LockStoreTest extends LockStoreContract {
 
-    private static final Duration LEASE = Duration.ofSeconds(30);
-
-    private Database database;
-    private TestApplication application;
-    private EntityManagerFactory unit;
+    private final Database database;
+    private final TestApplication onDatabase;
+    private final EntityManagerFactory unit;
 
     /** The caller's, on the thread's transaction. */
-    private EntityManager entityManager;
+    private final EntityManager entityManager;
 
-    @BeforeAll
-    void open(Database injected) {
-        database = injected;
-        application = TestApplication.on(database);
-        unit = application.entityManagerFactory();
+    LockStoreTest(Database database) {
+        this.database = database;
+        onDatabase = TestApplication.on(database);
+        application = onDatabase;
+        unit = onDatabase.entityManagerFactory();
         entityManager = SharedEntityManagerCreator.createSharedEntityManager(unit);
-    }
-
-    @AfterAll
-    void close() {
-        application.close();
-    }
-
-    @BeforeEach
-    void deleteRows() {
-        database.execute(
-                "delete from distributed_lock",
-                "delete from lock_node",
-                "delete from lock_holder",
-                "delete from lock_waiter");
     }
 
     @AfterEach
@@ -87,38 +64,38 @@ class LockStoreTest {
     /** The transactions of an application with JPA, as Spring Boot would set them up. */
     private TransactionTemplate jpaTransactions() {
         JpaTransactionManager manager = new JpaTransactionManager(unit);
-        manager.setDataSource(application.dataSource());
+        manager.setDataSource(onDatabase.dataSource());
         return new TransactionTemplate(manager);
     }
 
     /** The transactions of an application that uses JDBC on the same data source. */
     private TransactionTemplate jdbcTransactions() {
-        return new TransactionTemplate(new JdbcTransactionManager(application.dataSource()));
+        return new TransactionTemplate(new JdbcTransactionManager(onDatabase.dataSource()));
     }
 
     /** A rollback would do as well if it were not for H2, where it may undo what others commit. */
     @Test
     void transactionThatLocksARowIsCommittedOnH2Only() {
         LockEntity row = application.create("job");
-        int commits = application.dataSource().commits();
-        int rollbacks = application.dataSource().rollbacks();
+        int commits = onDatabase.dataSource().commits();
+        int rollbacks = onDatabase.dataSource().rollbacks();
         try (RowTransaction transaction = application.store().beginRowTransaction()) {
             assertThat(transaction.lockIfFree("job")).map(LockEntity::version).contains(row.version());
         }
         boolean isCommitted = database.kind().isH2();
-        assertThat(application.dataSource().commits() - commits).isEqualTo(isCommitted ? 1 : 0);
-        assertThat(application.dataSource().rollbacks() - rollbacks).isEqualTo(isCommitted ? 0 : 1);
+        assertThat(onDatabase.dataSource().commits() - commits).isEqualTo(isCommitted ? 1 : 0);
+        assertThat(onDatabase.dataSource().rollbacks() - rollbacks).isEqualTo(isCommitted ? 0 : 1);
     }
 
     @Test
     void transactionThatMustNotCommitIsRolledBack() {
         application.create("job");
-        int commits = application.dataSource().commits();
+        int commits = onDatabase.dataSource().commits();
         try (RowTransaction transaction = application.store().beginRowTransaction()) {
             assertThat(transaction.lockIfFree("job")).isPresent();
             transaction.setRollbackOnly();
         }
-        assertThat(application.dataSource().commits()).isEqualTo(commits);
+        assertThat(onDatabase.dataSource().commits()).isEqualTo(commits);
     }
 
     /** As with Spring Boot's developer tools: their loader has the application's classes, and its parent has the libraries. */
@@ -156,7 +133,7 @@ class LockStoreTest {
     void locksAreKeptAlthoughTheCallerOfJdbcRollsBack() {
         LockEntity row = application.create("job");
         jdbcTransactions().executeWithoutResult(caller -> {
-            DataSource dataSource = application.dataSource();
+            DataSource dataSource = onDatabase.dataSource();
             new JdbcTemplate(dataSource).update("update distributed_lock set version = version where name = 'other'");
             new JdbcTemplate(dataSource)
                     .update(
@@ -195,11 +172,11 @@ class LockStoreTest {
             LockEntity managed = entityManager.find(LockEntity.class, "job");
             LockNode unflushed = node("caller's");
             entityManager.persist(unflushed);
-            application.dataSource().reset();
+            onDatabase.dataSource().reset();
             assertThat(grant(row)).isTrue();
             assertThat(application.read("job").row()).isNotSameAs(managed);
 
-            assertThat(application.dataSource().sql())
+            assertThat(onDatabase.dataSource().sql())
                     .noneMatch(sql -> sql.contains("lock_node") && sql.startsWith("insert"));
             assertThat(nodes()).isZero();
             assertThat(entityManager.contains(managed)).isTrue();
@@ -279,28 +256,12 @@ class LockStoreTest {
         assertThat(application.read("job").row().owner()).isEqualTo("me");
     }
 
-    @Test
-    void transactionsOfTheStoreCanBeNested() {
-        LockEntity row = application.create("job");
-        LockEntity other = application.create("other");
-        assertThatIllegalStateException()
-                .isThrownBy(() -> application.call(locks -> {
-                    locks.supersede("job", row.version());
-                    assertThat(application.<Boolean>call(inner -> inner.supersede("other", other.version())))
-                            .isTrue();
-                    throw new IllegalStateException("rolls back");
-                }));
-
-        assertThat(versionOf("job")).isEqualTo(row.version());
-        assertThat(versionOf("other")).isEqualTo(other.version() + 1);
-    }
-
     /** Spring Boot gives the application a proxy of the factory. */
     @Test
     void springsPersistenceUnitWillDo() {
         LockEntity row = application.create("job");
         LocalContainerEntityManagerFactoryBean spring = new LocalContainerEntityManagerFactoryBean();
-        spring.setDataSource(application.dataSource());
+        spring.setDataSource(onDatabase.dataSource());
         spring.setJpaVendorAdapter(new HibernateJpaVendorAdapter());
         spring.setManagedTypes(PersistenceManagedTypes.of(
                 LockEntity.ENTITIES.stream().map(Class::getName).toArray(String[]::new)));
@@ -323,38 +284,37 @@ class LockStoreTest {
     @Test
     void eachCallIsOneTransactionOnOneConnection() {
         LockEntity row = application.create("job");
-        application.dataSource().reset();
+        onDatabase.dataSource().reset();
         application.call(locks -> {
             locks.read("job");
             return locks.grant(row, row.granted("me", null, null), LEASE, null);
         });
 
-        assertThat(application.dataSource().connections()).isEqualTo(1);
-        assertThat(application.dataSource().statements()).isEqualTo(2);
-        assertThat(application.dataSource().commits()).isEqualTo(1);
-        assertThat(application.dataSource().rollbacks()).isZero();
+        assertThat(onDatabase.dataSource().connections()).isEqualTo(1);
+        assertThat(onDatabase.dataSource().statements()).isEqualTo(2);
+        assertThat(onDatabase.dataSource().commits()).isEqualTo(1);
+        assertThat(onDatabase.dataSource().rollbacks()).isZero();
     }
 
     @Test
     void workThatThrowsIsRolledBack() {
         LockEntity row = application.create("job");
-        application.dataSource().reset();
+        onDatabase.dataSource().reset();
         assertThatThrownBy(() -> application.call(locks -> {
                     locks.supersede("job", row.version());
                     throw new IllegalArgumentException("ours");
                 }))
                 .isExactlyInstanceOf(IllegalArgumentException.class);
 
-        assertThat(application.dataSource().commits()).isZero();
-        assertThat(application.dataSource().rollbacks()).isEqualTo(1);
+        assertThat(onDatabase.dataSource().commits()).isZero();
+        assertThat(onDatabase.dataSource().rollbacks()).isEqualTo(1);
         assertThat(versionOf("job")).isEqualTo(row.version());
     }
 
     @Test
     void rolledBackTransactionLeavesNothing() {
         LockEntity row = application.create("job");
-        boolean superseded =
-                application.store().inRolledBackTransaction(LEASE, locks -> locks.supersede("job", row.version()));
+        boolean superseded = onDatabase.rolledBack(locks -> locks.supersede("job", row.version()));
 
         assertThat(superseded).isTrue();
         assertThat(versionOf("job")).isEqualTo(row.version());
@@ -425,10 +385,6 @@ class LockStoreTest {
                 .isFalse();
     }
 
-    private boolean grant(LockEntity row) {
-        return application.call(locks -> locks.grant(row, row.granted("me", null, null), LEASE, null));
-    }
-
     private static LockNode node(String id) {
         Instant now = Instant.now();
         return new LockNode(id, now, now, false);
@@ -436,9 +392,5 @@ class LockStoreTest {
 
     private long nodes() {
         return database.queryForLong("select count(*) from lock_node");
-    }
-
-    private long versionOf(String name) {
-        return database.queryForLong("select version from distributed_lock where name = '" + name + "'");
     }
 }

@@ -338,9 +338,7 @@ abstract class MysqlWakeUpChannelContract {
         other.waits("job", 1);
         LockEntity held = held("job");
         application.dataSource().reset();
-        boolean released = application
-                .store()
-                .inRolledBackTransaction(LEASE, locks -> channel.release(locks, held, held.withHoldCount(0)));
+        boolean released = application.rolledBack(locks -> channel.release(locks, held, held.withHoldCount(0)));
         assertThat(released).isTrue();
         assertThat(application.read("job").row().owner()).isEqualTo("me");
         assertThat(rings()).isZero();

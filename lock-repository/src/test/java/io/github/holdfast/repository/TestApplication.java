@@ -1,13 +1,15 @@
 package io.github.holdfast.repository;
 
+import static org.awaitility.Awaitility.await;
+
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Map;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
@@ -16,10 +18,9 @@ import org.springframework.orm.jpa.EntityManagerHolder;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /** An application on a test database: pool, Holdfast's tables, persistence unit and store. */
-final class TestApplication implements AutoCloseable {
+final class TestApplication extends StoreUnderTest {
 
-    private static final Duration AT_MOST = Duration.ofSeconds(20);
-
+    private final Database database;
     private final HikariDataSource pool;
     private final CountingDataSource counting;
     private final EntityManagerFactory entityManagerFactory;
@@ -27,11 +28,13 @@ final class TestApplication implements AutoCloseable {
     private final Runnable end;
 
     private TestApplication(
+            Database database,
             HikariDataSource pool,
             CountingDataSource counting,
             EntityManagerFactory entityManagerFactory,
             LockStore store,
             Runnable end) {
+        this.database = database;
         this.pool = pool;
         this.counting = counting;
         this.entityManagerFactory = entityManagerFactory;
@@ -48,7 +51,7 @@ final class TestApplication implements AutoCloseable {
         return on(database, customizer, (pool, counting) -> {
             PersistenceUnit unit =
                     PersistenceUnit.on(database.kind(), counting, Map.of("hibernate.hbm2ddl.auto", "validate"));
-            return new TestApplication(pool, counting, unit.factory(), unit.store(), unit::close);
+            return new TestApplication(database, pool, counting, unit.factory(), unit.store(), unit::close);
         });
     }
 
@@ -56,7 +59,7 @@ final class TestApplication implements AutoCloseable {
     static TestApplication on(Database database, Consumer<HikariConfig> customizer, Map<String, ?> properties) {
         return on(database, customizer, (pool, counting) -> {
             EntityManagerFactory unit = PersistenceUnit.directlyOn(counting, properties);
-            return new TestApplication(pool, counting, unit, LockStore.open(unit), unit::close);
+            return new TestApplication(database, pool, counting, unit, LockStore.open(unit), unit::close);
         });
     }
 
@@ -83,13 +86,29 @@ final class TestApplication implements AutoCloseable {
         return counting;
     }
 
+    @Override
     LockStore store() {
         return store;
     }
 
-    /** Runs the work in a transaction of the store, with more time than any test needs. */
-    <T> T call(Function<TransactionalLockRows, T> work) {
-        return store.inTransaction(AT_MOST, work);
+    @Override
+    TestTables tables() {
+        return new JpaTables(entityManagerFactory);
+    }
+
+    @Override
+    Instant clock() {
+        return TestSql.clock(database);
+    }
+
+    @Override
+    void awaitClock(Instant time) {
+        await().pollInterval(Duration.ofMillis(20)).until(() -> !clock().isBefore(time));
+    }
+
+    /** Does the same as {@link #call}, but rolls the transaction back. */
+    <T> T rolledBack(Function<TransactionalLockRows, T> work) {
+        return ((JpaLockStore) store).inRolledBackTransaction(AT_MOST, work);
     }
 
     /** Returns the bare statements of the rows. */
@@ -129,34 +148,6 @@ final class TestApplication implements AutoCloseable {
                 .findFirst()
                 .orElseThrow()
                 .getEntityManager();
-    }
-
-    LockSnapshot read(String name) {
-        return call(locks -> locks.read(name)).orElseThrow(() -> new AssertionError("No row: " + name));
-    }
-
-    /** Registers a node that lives longer than any test. */
-    void register(String node) {
-        store.inTransaction(AT_MOST, () -> {
-            store.nodes().register(node, Duration.ofHours(1), null);
-            return null;
-        });
-    }
-
-    /** Creates a row, which nobody holds. */
-    LockEntity create(String name) {
-        call(locks -> locks.createIfMissing(name));
-        return read(name).row();
-    }
-
-    /** Creates a row if necessary and grants it, whoever holds it. */
-    LockEntity grant(String name, String owner, Duration lease) {
-        LockEntity before = create(name);
-        LockEntity after = before.granted(owner, null, "holder of " + owner);
-        if (!call(locks -> locks.grant(before, after, lease, null))) {
-            throw new AssertionError("Not granted: " + before);
-        }
-        return read(name).row();
     }
 
     @Override

@@ -187,9 +187,7 @@ abstract class WakeUpChannelContract {
         try (Heard heard = new Heard()) {
             waiting("other", "job");
             LockEntity held = held("job");
-            boolean released = application
-                    .store()
-                    .inRolledBackTransaction(LEASE, locks -> channel.release(locks, held, held.withHoldCount(0)));
+            boolean released = application.rolledBack(locks -> channel.release(locks, held, held.withHoldCount(0)));
             assertThat(released).isTrue();
             assertThat(heard.soFar()).isEmpty();
             assertThat(application.read("job").row().owner()).isEqualTo("me");

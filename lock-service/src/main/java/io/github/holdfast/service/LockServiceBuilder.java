@@ -278,7 +278,23 @@ public final class LockServiceBuilder {
      * @throws LockStoreException if the database is unreachable or refuses to write, or if Holdfast's tables are missing
      */
     public LockService build() {
-        ServiceSettings settings = new ServiceSettings(
+        ServiceSettings settings = settings();
+        try {
+            CommitGuard guard = CommitGuard.of(entityManagerFactory, transactionManager);
+            LockStore opened = openStore();
+            return new LockService(opened, guard.in(opened), settings, listened(guard));
+        } catch (StoreException failed) {
+            throw new LockStoreException("The lock service was not built", failed);
+        }
+    }
+
+    /** Builds the service over a store that is no persistence unit's. For tests. */
+    LockService over(LockStore opened, CommitGuard guard) {
+        return new LockService(opened, guard, settings(), null);
+    }
+
+    private ServiceSettings settings() {
+        return adjustment.apply(new ServiceSettings(
                 application,
                 nodeLease,
                 lockDelay,
@@ -289,14 +305,7 @@ public final class LockServiceBuilder {
                 maxRowLocks,
                 writers,
                 wakeUp,
-                leakDetection);
-        try {
-            CommitGuard guard = CommitGuard.of(entityManagerFactory, transactionManager);
-            LockStore opened = openStore();
-            return new LockService(opened, guard.in(opened), adjustment.apply(settings), listened(guard));
-        } catch (StoreException failed) {
-            throw new LockStoreException("The lock service was not built", failed);
-        }
+                leakDetection));
     }
 
     /** Returns the transaction manager that the service listens to; null if it listens to none. */

@@ -1,13 +1,18 @@
 package io.github.holdfast.service;
 
+import static org.awaitility.Awaitility.await;
+
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.lock.LockState;
 import io.github.holdfast.repository.DatabaseRisk;
+import io.github.holdfast.repository.JpaTables;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.repository.PersistenceUnit;
+import io.github.holdfast.repository.TestTables;
 import io.github.holdfast.service.engine.runtime.ServiceSettings;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
@@ -21,15 +26,19 @@ import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
 
 /** Lock services on one database, each with a persistence unit of its own, as if in a process of its own. */
-public final class Services implements AutoCloseable {
+public final class Services implements TestServices {
 
     private final Database database;
     private final Deque<AutoCloseable> opened = new ArrayDeque<>();
+    private @Nullable TestTables tables;
+    private final FaultyDataSource breakable;
 
     private Services(Database database) {
         this.database = database;
+        breakable = new FaultyDataSource(database.dataSource());
         LockSchema.on(database.dataSource()).createIfMissing();
     }
 
@@ -72,6 +81,7 @@ public final class Services implements AutoCloseable {
     }
 
     /** A service with a pool of ten connections. */
+    @Override
     public LockService open() {
         return open(config -> {});
     }
@@ -91,6 +101,7 @@ public final class Services implements AutoCloseable {
     }
 
     /** A service with a pool of ten connections and other settings. */
+    @Override
     public LockService build(UnaryOperator<LockServiceBuilder> settings) {
         return build(config -> {}, settings);
     }
@@ -99,6 +110,47 @@ public final class Services implements AutoCloseable {
     private LockService build(Consumer<HikariConfig> pool, UnaryOperator<LockServiceBuilder> settings) {
         PersistenceUnit unit = persistenceUnit(opened(database.pool(pool)), Map.of());
         return build(unit.factory(), builder -> settings.apply(builder.store(unit::store)));
+    }
+
+    @Override
+    public LockService buildBreakable(UnaryOperator<LockServiceBuilder> settings) {
+        return build(poolOver(breakable), settings);
+    }
+
+    @Override
+    public void refuseConnections(boolean refused) {
+        if (refused) {
+            breakable.down();
+        } else {
+            breakable.up();
+        }
+    }
+
+    @Override
+    public synchronized TestTables tables() {
+        if (tables == null) {
+            tables = new JpaTables(unit(opened(database.pool(pool -> pool.setMaximumPoolSize(1)))));
+        }
+        return tables;
+    }
+
+    @Override
+    public long nanoTime() {
+        return System.nanoTime();
+    }
+
+    @Override
+    public void awaitOver(LockHandle lock) {
+        await().atMost(lock.remaining().plusSeconds(60)).until(() -> lock.state() == LockState.LOST);
+    }
+
+    /** That time has passed for a database is the same as if all instants in its tables were earlier. */
+    @Override
+    public void passInDatabase(Duration time) {
+        String earlier = " - interval '" + time.toSeconds() + "' second";
+        database.execute(
+                "update distributed_lock set expires_at = expires_at" + earlier,
+                "update lock_node set expires_at = expires_at" + earlier);
     }
 
     /** A service with a pool of its own, which is checked for it. */

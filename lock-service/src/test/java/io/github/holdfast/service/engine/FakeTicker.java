@@ -1,6 +1,7 @@
 package io.github.holdfast.service.engine;
 
 import io.github.holdfast.lock.LockListener;
+import io.github.holdfast.service.engine.runtime.Deadline;
 import io.github.holdfast.service.engine.runtime.ProcessIdentity;
 import io.github.holdfast.service.engine.runtime.ServiceSettings;
 import io.github.holdfast.service.engine.runtime.Ticker;
@@ -12,9 +13,12 @@ import java.util.function.UnaryOperator;
 /** Local time that passes only when a test lets it. */
 public final class FakeTicker implements Ticker {
 
+    private static final Duration LONGEST_STEP = Duration.ofMillis(10);
+
     private volatile long now = 1_000_000;
     private volatile long suspended;
     private boolean isKeptAsleep;
+    private boolean passesWhileWaiting;
     private int sleeping;
     private long sleeps;
 
@@ -40,6 +44,15 @@ public final class FakeTicker implements Ticker {
     /** Gives this clock to a service. */
     public UnaryOperator<ServiceSettings> inSettings() {
         return settings -> settings.withTicker(this);
+    }
+
+    /**
+     * From now on, time passes while a caller waits: at most ten times as fast as for the machine, so that the heartbeats, which
+     * the machine's clock starts, are still in time.
+     */
+    public synchronized FakeTicker passingWhileCallersWait() {
+        passesWhileWaiting = true;
+        return this;
     }
 
     /** From now on, threads that sleep do not wake. */
@@ -69,6 +82,9 @@ public final class FakeTicker implements Ticker {
             do {
                 wait(1);
             } while (isKeptAsleep);
+            if (passesWhileWaiting && blocker instanceof Deadline) {
+                advance(Duration.ofNanos(Math.min(nanos, LONGEST_STEP.toNanos())));
+            }
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
         } finally {

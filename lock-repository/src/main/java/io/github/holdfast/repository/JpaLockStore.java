@@ -1,0 +1,279 @@
+package io.github.holdfast.repository;
+
+import static org.hibernate.jpa.SpecHints.HINT_SPEC_LOCK_TIMEOUT;
+
+import io.github.holdfast.entity.LockEntity;
+import jakarta.persistence.EntityManager;
+import jakarta.persistence.EntityManagerFactory;
+import jakarta.persistence.PersistenceException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import javax.sql.DataSource;
+import org.hibernate.Session;
+import org.hibernate.cfg.AvailableSettings;
+import org.hibernate.engine.spi.SessionFactoryImplementor;
+import org.jspecify.annotations.Nullable;
+import org.springframework.util.function.SingletonSupplier;
+
+/** The store of a persistence unit, by its JPA provider. */
+final class JpaLockStore implements LockStore {
+
+    private static final Duration AT_ONCE = Duration.ofSeconds(1);
+
+    /** The lock timeout that is none, in milliseconds. */
+    private static final int WAIT_FOREVER = -1;
+
+    private final StoreTransactions transactions;
+    private final JpaLockRows locks;
+    private final NodeRows nodes;
+    private final LockPageRepository pages;
+    private final Supplier<LockSearch> search;
+    private final RunRows runs;
+    private final HolderRows permits;
+    private final AutocommitLockRows.Statements statements;
+    private final LockWaiterRepository waiterQueries;
+    private final AutocommitWaiterRows.Statements waiters;
+    private final ConnectionEviction uselessOfApplication;
+    private final @Nullable String severalWriters;
+
+    private final PostgresWakeUpChannel.Name channelName;
+
+    private final boolean hasOwnConnections;
+
+    private JpaLockStore(
+            SessionFactoryImplementor factory, @Nullable DataSource connections, @Nullable String severalWriters) {
+        this.severalWriters = severalWriters;
+        hasOwnConnections = connections != null;
+        transactions = new StoreTransactions(factory, connections);
+        channelName = new PostgresWakeUpChannel.Name();
+        LockAuditRepository audits = transactions.repository(LockAuditRepository.class);
+        locks = new JpaLockRows(
+                transactions.repository(LockRepository.class), audits, H2RowLocks.ifNeeded(transactions));
+        nodes = transactions.repository(LockNodeRepository.class);
+        pages = transactions.repository(LockPageRepository.class);
+        search = SingletonSupplier.of(() -> transactions.laterRepository(LockSearchRepository.class));
+        runs = transactions.repository(LockRunRepository.class);
+        permits = new JpaHolderRows(transactions.repository(PermitRepository.class), audits);
+        waiterQueries = transactions.repository(LockWaiterRepository.class);
+        MetamodelCache.clear();
+        statements = new AutocommitLockRows.Statements(factory, connections);
+        waiters = new AutocommitWaiterRows.Statements(factory);
+        uselessOfApplication = ConnectionEviction.of(factory, null);
+    }
+
+    private JpaLockStore(JpaLockStore origin, StatementTimeout timeout) {
+        transactions = origin.transactions.with(timeout);
+        locks = origin.locks;
+        nodes = origin.nodes;
+        pages = origin.pages;
+        search = origin.search;
+        runs = origin.runs;
+        permits = origin.permits;
+        statements = origin.statements;
+        waiterQueries = origin.waiterQueries;
+        waiters = origin.waiters;
+        uselessOfApplication = origin.uselessOfApplication;
+        severalWriters = origin.severalWriters;
+        channelName = origin.channelName;
+        hasOwnConnections = origin.hasOwnConnections;
+    }
+
+    /** See {@link LockStore#open(EntityManagerFactory)}. */
+    static LockStore open(EntityManagerFactory entityManagerFactory) {
+        StartupCheck check = new StartupCheck(entityManagerFactory);
+        check.persistenceUnit();
+        String severalWriters = check.connections(null).orElse(null);
+        JpaLockStore store = new JpaLockStore(check.sessionFactory(), null, severalWriters);
+        check.tables(store);
+        return store;
+    }
+
+    /** See {@link LockStore#open(EntityManagerFactory, DataSource)}. */
+    static LockStore open(EntityManagerFactory entityManagerFactory, DataSource lockDataSource) {
+        StartupCheck.refuseProxy("lock service's", lockDataSource);
+        StartupCheck check = new StartupCheck(entityManagerFactory);
+        check.persistenceUnit();
+        String severalWriters = check.connections(lockDataSource).orElse(null);
+        JpaLockStore store = new JpaLockStore(check.sessionFactory(), lockDataSource, severalWriters);
+        check.tables(store);
+        check.pooler(null);
+        check.isSameDatabase(store, new JpaLockStore(check.sessionFactory(), null, severalWriters));
+        return store;
+    }
+
+    @Override
+    public LockStore cancellingOverdue(LongSupplier nanoClock) {
+        return new JpaLockStore(this, transactions.timeout().cancelling(nanoClock));
+    }
+
+    @Override
+    public void close() {
+        transactions.timeout().close();
+    }
+
+    @Override
+    public Optional<String> severalWriters() {
+        return Optional.ofNullable(severalWriters);
+    }
+
+    @Override
+    public int mostGuardsOfRow() {
+        return transactions.dialect().mostGuardsOfRow();
+    }
+
+    @Override
+    public Map<DatabaseRisk, String> risks() {
+        List<String> tables =
+                LockEntity.ENTITIES.stream().map(transactions::table).toList();
+        try (Session session = transactions.unit().createEntityManager().unwrap(Session.class)) {
+            return session.doReturningWork(connection -> transactions.dialect().risks(connection, tables));
+        } catch (PersistenceException thrown) {
+            throw StoreException.of(transactions.errors().ofStatement(thrown), thrown);
+        }
+    }
+
+    @Override
+    public void checkTenant() {
+        StartupCheck.tenant(transactions.factory());
+    }
+
+    @Override
+    public String database() {
+        return transactions.dialect().label();
+    }
+
+    @Override
+    public String persistenceUnit() {
+        return Objects.toString(
+                transactions.factory().getProperties().get(AvailableSettings.PERSISTENCE_UNIT_NAME), "");
+    }
+
+    @Override
+    public boolean hasOwnConnections() {
+        return hasOwnConnections;
+    }
+
+    @Override
+    public boolean hasRowLocks() {
+        return transactions.dialect().hasRowLocks();
+    }
+
+    @Override
+    public NodeRows nodes() {
+        return nodes;
+    }
+
+    @Override
+    public LockPages pages() {
+        return pages;
+    }
+
+    @Override
+    public LockSearch search() {
+        return search.get();
+    }
+
+    /** Whether a lock has both holders and waiters. The answer needs all columns of their tables, for the start-up check. */
+    boolean hasHoldersAndWaiters(String name) {
+        return !pages.holdersAndWaiters(name).isEmpty();
+    }
+
+    @Override
+    public RunRows runs() {
+        return runs;
+    }
+
+    @Override
+    public HolderRows permits() {
+        return permits;
+    }
+
+    @Override
+    public Optional<WakeUpChannel> wakeUpChannel(Consumer<Runnable> background) {
+        if (severalWriters != null) {
+            return Optional.empty();
+        }
+        return switch (transactions.dialect().wakeUp()) {
+            case NONE -> Optional.empty();
+            case NOTIFICATIONS ->
+                channelName.in(transactions).map(name -> PostgresWakeUpChannel.of(transactions, waiterQueries, name));
+            case BELL ->
+                Optional.of(new MysqlWakeUpChannel(transactions, statements.executor(), waiterQueries, background));
+        };
+    }
+
+    @Override
+    public boolean canListen() {
+        return !transactions.useless().isPoolSmallerThan(HikariPools.LEAST_FOR_WAKE_UP);
+    }
+
+    @Override
+    public WaiterRows waiters(Duration atMost) {
+        return new AutocommitWaiterRows(waiters, statements.executor(), transactions, atMost);
+    }
+
+    @Override
+    public <T> T inTransaction(Duration atMost, Function<TransactionalLockRows, T> work) {
+        return transactions.committed(atMost, () -> work.apply(locks));
+    }
+
+    @Override
+    public LockRows autocommit(Duration atMost) {
+        return new AutocommitLockRows(statements, transactions, locks, atMost);
+    }
+
+    @Override
+    public <T> T inTransaction(Duration atMost, Supplier<T> work) {
+        return transactions.committed(atMost, work);
+    }
+
+    @Override
+    public RowTransaction beginRowTransaction() {
+        try {
+            EntityManagerFactory applications = transactions.factory();
+            return new OwnRowTransaction(this, applications.createEntityManager(), uselessOfApplication);
+        } catch (RuntimeException thrown) {
+            throw StoreException.of(SqlErrors.ofBegin(thrown), thrown);
+        }
+    }
+
+    @Override
+    public RowTransaction joinRowTransaction(CommitGuard guard) {
+        return new CallersRowTransaction(this, guard.requiredEntityManager());
+    }
+
+    /** See {@link RowTransaction#lock}. */
+    Optional<LockEntity> lockRow(EntityManager entityManager, String name, Duration atMost) {
+        // H2 ignores a query timeout while a statement waits for a row, so it needs a lock timeout; Hibernate rounds
+        // that to whole seconds. On other databases a lock timeout would cost extra statements. The application may
+        // have set one globally, so it is switched off here.
+        entityManager.setProperty(
+                HINT_SPEC_LOCK_TIMEOUT,
+                transactions.dialect().isWaitCancellable()
+                        ? WAIT_FOREVER
+                        : Math.multiplyExact(StatementTimeout.seconds(atMost), 1000));
+        return transactions.within(entityManager, atMost, () -> locks.findForUpdate(name, atMost));
+    }
+
+    /** Whether a transaction that has only locked rows must end by a commit. */
+    boolean commitsRowLocks() {
+        return transactions.dialect().commitsRowLocks();
+    }
+
+    /** See {@link RowTransaction#lockIfFree}. */
+    Optional<LockEntity> lockRowIfFree(EntityManager entityManager, String name) {
+        return transactions.within(entityManager, AT_ONCE, () -> locks.findForUpdateSkipLocked(name));
+    }
+
+    /** Does the same as {@link #inTransaction(Duration, Function)}, but rolls the transaction back. */
+    <T> T inRolledBackTransaction(Duration atMost, Function<TransactionalLockRows, T> work) {
+        return transactions.rolledBack(atMost, () -> work.apply(locks));
+    }
+}

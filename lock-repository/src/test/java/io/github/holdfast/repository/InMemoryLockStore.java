@@ -1,0 +1,174 @@
+package io.github.holdfast.repository;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+
+/**
+ * A double of the store, for tests of what stands on it. It passes the tests of the ports that the databases pass. What only a database
+ * promises is left out: row locks and callers' transactions throw, and there are no wake-ups.
+ */
+public final class InMemoryLockStore implements LockStore {
+
+    private final InMemoryDatabase database;
+    private final InMemoryFaults faults;
+    private final InMemoryLockRows locks;
+    private final HolderRows permits;
+    private final NodeRows nodes;
+    private final WaiterRows waiters;
+    private final RunRows runs;
+    private final LockPages pages;
+    private final LockSearch search;
+
+    InMemoryLockStore(InMemoryDatabase database) {
+        this.database = database;
+        faults = new InMemoryFaults(database);
+        InMemoryAudits audits = new InMemoryAudits(database);
+        locks = new InMemoryLockRows(database, audits);
+        permits = new InMemoryHolderRows(database, audits);
+        nodes = new InMemoryNodeRows(database);
+        waiters = new InMemoryWaiterRows(database);
+        runs = new InMemoryRunRows(database);
+        pages = new InMemoryLockPages(database);
+        search = new InMemoryLockSearch(database);
+    }
+
+    /** What goes wrong. */
+    public InMemoryFaults faults() {
+        return faults;
+    }
+
+    @Override
+    public <T> T inTransaction(Duration atMost, Function<TransactionalLockRows, T> work) {
+        return database.transaction(faults, () -> work.apply(locks));
+    }
+
+    @Override
+    public <T> T inTransaction(Duration atMost, Supplier<T> work) {
+        return database.transaction(faults, work);
+    }
+
+    @Override
+    public LockRows autocommit(Duration atMost) {
+        return eachInTransaction(LockRows.class, locks);
+    }
+
+    @Override
+    public WaiterRows waiters(Duration atMost) {
+        return eachInTransaction(WaiterRows.class, waiters);
+    }
+
+    private <P> P eachInTransaction(Class<P> port, P rows) {
+        return port.cast(Proxy.newProxyInstance(
+                port.getClassLoader(),
+                new Class<?>[] {port},
+                (proxy, method, arguments) -> database.transaction(faults, () -> {
+                    try {
+                        return method.invoke(rows, arguments);
+                    } catch (InvocationTargetException thrown) {
+                        throw (RuntimeException) thrown.getCause();
+                    } catch (IllegalAccessException closed) {
+                        throw new AssertionError(closed);
+                    }
+                })));
+    }
+
+    @Override
+    public HolderRows permits() {
+        return permits;
+    }
+
+    @Override
+    public NodeRows nodes() {
+        return nodes;
+    }
+
+    @Override
+    public RunRows runs() {
+        return runs;
+    }
+
+    @Override
+    public LockPages pages() {
+        return pages;
+    }
+
+    @Override
+    public LockSearch search() {
+        return search;
+    }
+
+    // What it does not have
+
+    @Override
+    public boolean hasRowLocks() {
+        return false;
+    }
+
+    @Override
+    public RowTransaction beginRowTransaction() {
+        throw new UnsupportedOperationException("The double of the store has no row locks: use a database");
+    }
+
+    @Override
+    public RowTransaction joinRowTransaction(CommitGuard guard) {
+        throw new UnsupportedOperationException("The double of the store has no callers' transactions: use a database");
+    }
+
+    @Override
+    public Optional<WakeUpChannel> wakeUpChannel(Consumer<Runnable> background) {
+        return Optional.empty();
+    }
+
+    @Override
+    public boolean canListen() {
+        return false;
+    }
+
+    @Override
+    public LockStore cancellingOverdue(LongSupplier nanoClock) {
+        return this;
+    }
+
+    @Override
+    public void close() {}
+
+    @Override
+    public Optional<String> severalWriters() {
+        return Optional.empty();
+    }
+
+    @Override
+    public int mostGuardsOfRow() {
+        return Integer.MAX_VALUE;
+    }
+
+    @Override
+    public Map<DatabaseRisk, String> risks() {
+        return Map.of();
+    }
+
+    @Override
+    public void checkTenant() {}
+
+    @Override
+    public String database() {
+        return "in memory";
+    }
+
+    @Override
+    public String persistenceUnit() {
+        return "";
+    }
+
+    @Override
+    public boolean hasOwnConnections() {
+        return false;
+    }
+}

@@ -1,0 +1,144 @@
+package io.github.holdfast.repository;
+
+import io.github.holdfast.entity.LockNode;
+import io.github.holdfast.repository.StoreException.Failure;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.BiFunction;
+import java.util.function.BiPredicate;
+import org.jspecify.annotations.Nullable;
+
+/** The rows of the nodes of {@link InMemoryDatabase}. */
+final class InMemoryNodeRows implements NodeRows {
+
+    private final InMemoryDatabase database;
+
+    InMemoryNodeRows(InMemoryDatabase database) {
+        this.database = database;
+    }
+
+    @Override
+    public Optional<Snapshot> read(String id) {
+        return database.read(now -> database.nodes.find(RowKey.of(id)).map(node -> new Snapshot(node, now)));
+    }
+
+    @Override
+    public List<Snapshot> page(String after, int limit) {
+        return database.read(now -> database.nodes.page(RowKey.of(after), limit, node -> true).stream()
+                .map(node -> new Snapshot(node, now))
+                .toList());
+    }
+
+    @Override
+    public void register(String id, Duration lease, @Nullable String description) {
+        boolean unused = database.write("register", now -> {
+            if (database.node(id) != null) {
+                throw StoreException.of(Failure.CONFLICT, new IllegalStateException("The id is in use: " + id));
+            }
+            Instant end = now.plus(Micros.of(lease), ChronoUnit.MICROS);
+            database.nodes.put(Row.like(new LockNode(id, now, end, false))
+                    .with("description", description)
+                    .made());
+            return true;
+        });
+    }
+
+    /** Changes the row of a node that was not ended. */
+    private int change(
+            String write,
+            String id,
+            BiPredicate<LockNode, Instant> condition,
+            BiFunction<LockNode, Instant, LockNode> next) {
+        return database.write(
+                write,
+                now -> database.nodes
+                        .find(RowKey.of(id))
+                        .filter(node -> !node.isEnded() && condition.test(node, now))
+                        .map(node -> {
+                            database.nodes.put(next.apply(node, now));
+                            return 1;
+                        })
+                        .orElse(0));
+    }
+
+    @Override
+    public int beat(String id, long version, long next, long leaseMicros) {
+        return change(
+                "beat",
+                id,
+                (node, now) -> node.version() == version && node.expiresAt().isAfter(now),
+                (node, now) -> Row.like(node)
+                        .with("expiresAt", now.plus(leaseMicros, ChronoUnit.MICROS))
+                        .with("version", next)
+                        .made());
+    }
+
+    @Override
+    public boolean endIfOverdue(String id, Duration tolerance) {
+        return change(
+                        "endIfOverdue",
+                        id,
+                        (node, now) -> !node.expiresAt().isAfter(now.minus(Micros.of(tolerance), ChronoUnit.MICROS)),
+                        (node, now) -> Row.like(node)
+                                .with("ended", true)
+                                .with("version", node.version() + 1)
+                                .made())
+                == 1;
+    }
+
+    @Override
+    public boolean markWaiting(String id, Duration lasts, @Nullable Long bell) {
+        return change(
+                        "markWaiting",
+                        id,
+                        (node, now) -> true,
+                        (node, now) -> Row.like(node)
+                                .with("waitsUntil", InMemoryDatabase.plus(now, lasts))
+                                .with("bell", bell)
+                                .made())
+                == 1;
+    }
+
+    @Override
+    public int stop(String id, long version, long next) {
+        return change(
+                "stop",
+                id,
+                (node, now) -> mayBeOwn(node, version, next),
+                (node, now) -> Row.like(node)
+                        .with("ended", true)
+                        .with("waitsUntil", node.startedAt())
+                        .with("version", node.version() + 1)
+                        .made());
+    }
+
+    @Override
+    public int end(String id, long version, long next) {
+        return change(
+                "end",
+                id,
+                (node, now) -> mayBeOwn(node, version, next),
+                (node, now) -> Row.like(node)
+                        .with("ended", true)
+                        .with("expiresAt", node.expiresAt().isAfter(now) ? now : node.expiresAt())
+                        .with("version", node.version() + 1)
+                        .made());
+    }
+
+    private static boolean mayBeOwn(LockNode node, long version, long next) {
+        return node.version() - version < LEAST_STEP || (node.version() >= next && node.version() - next < LEAST_STEP);
+    }
+
+    @Override
+    public int alert(String id) {
+        return change(
+                "alert",
+                id,
+                (node, now) -> true,
+                (node, now) ->
+                        Row.like(node).with("version", node.version() + 1).made());
+    }
+}

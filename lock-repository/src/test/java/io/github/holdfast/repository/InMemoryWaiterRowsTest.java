@@ -1,0 +1,9 @@
+package io.github.holdfast.repository;
+
+/** {@link WaiterRowsContract} on the double. */
+class InMemoryWaiterRowsTest extends WaiterRowsContract {
+
+    InMemoryWaiterRowsTest() {
+        application = new InMemoryStoreUnderTest();
+    }
+}
