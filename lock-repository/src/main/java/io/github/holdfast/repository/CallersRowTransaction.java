@@ -13,22 +13,22 @@ import org.hibernate.Session;
  */
 final class CallersRowTransaction implements RowTransaction {
 
-    private final JpaLockStore store;
+    private final RowLocker rows;
     private final EntityManager callers;
 
-    CallersRowTransaction(JpaLockStore store, EntityManager callers) {
-        this.store = store;
+    CallersRowTransaction(RowLocker rows, EntityManager callers) {
+        this.rows = rows;
         this.callers = callers;
     }
 
     @Override
     public Optional<LockEntity> lock(String name, Duration atMost) {
-        return beside(entityManager -> store.lockRow(entityManager, name, atMost));
+        return beside(entityManager -> rows.lock(entityManager, name, atMost));
     }
 
     @Override
     public Optional<LockEntity> lockIfFree(String name) {
-        return beside(entityManager -> store.lockRowIfFree(entityManager, name));
+        return beside(entityManager -> rows.lockIfFree(entityManager, name));
     }
 
     private <T> T beside(Function<EntityManager, T> work) {

@@ -1,9 +1,6 @@
 package io.github.holdfast.repository;
 
-import static org.hibernate.jpa.SpecHints.HINT_SPEC_LOCK_TIMEOUT;
-
 import io.github.holdfast.entity.LockEntity;
-import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import jakarta.persistence.PersistenceException;
 import java.time.Duration;
@@ -24,11 +21,6 @@ import org.springframework.util.function.SingletonSupplier;
 
 /** The store of a persistence unit, by its JPA provider. */
 final class JpaLockStore implements LockStore {
-
-    private static final Duration AT_ONCE = Duration.ofSeconds(1);
-
-    /** The lock timeout that is none, in milliseconds. */
-    private static final int WAIT_FOREVER = -1;
 
     private final StoreTransactions transactions;
     private final JpaLockRows locks;
@@ -238,7 +230,7 @@ final class JpaLockStore implements LockStore {
     public RowTransaction beginRowTransaction() {
         try {
             EntityManagerFactory applications = transactions.factory();
-            return new OwnRowTransaction(this, applications.createEntityManager(), uselessOfApplication);
+            return new OwnRowTransaction(rowLocker(), applications.createEntityManager(), uselessOfApplication);
         } catch (RuntimeException thrown) {
             throw StoreException.of(SqlErrors.ofBegin(thrown), thrown);
         }
@@ -246,30 +238,11 @@ final class JpaLockStore implements LockStore {
 
     @Override
     public RowTransaction joinRowTransaction(CommitGuard guard) {
-        return new CallersRowTransaction(this, guard.requiredEntityManager());
+        return new CallersRowTransaction(rowLocker(), guard.requiredEntityManager());
     }
 
-    /** See {@link RowTransaction#lock}. */
-    Optional<LockEntity> lockRow(EntityManager entityManager, String name, Duration atMost) {
-        // H2 ignores a query timeout while a statement waits for a row, so it needs a lock timeout; Hibernate rounds
-        // that to whole seconds. On other databases a lock timeout would cost extra statements. The application may
-        // have set one globally, so it is switched off here.
-        entityManager.setProperty(
-                HINT_SPEC_LOCK_TIMEOUT,
-                transactions.dialect().isWaitCancellable()
-                        ? WAIT_FOREVER
-                        : Math.multiplyExact(StatementTimeout.seconds(atMost), 1000));
-        return transactions.within(entityManager, atMost, () -> locks.findForUpdate(name, atMost));
-    }
-
-    /** Whether a transaction that has only locked rows must end by a commit. */
-    boolean commitsRowLocks() {
-        return transactions.dialect().commitsRowLocks();
-    }
-
-    /** See {@link RowTransaction#lockIfFree}. */
-    Optional<LockEntity> lockRowIfFree(EntityManager entityManager, String name) {
-        return transactions.within(entityManager, AT_ONCE, () -> locks.findForUpdateSkipLocked(name));
+    private RowLocker rowLocker() {
+        return new RowLocker(transactions, locks);
     }
 
     /** Does the same as {@link #inTransaction(Duration, Function)}, but rolls the transaction back. */

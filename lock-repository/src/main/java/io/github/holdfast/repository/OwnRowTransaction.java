@@ -11,14 +11,14 @@ import java.util.function.Supplier;
 /** A transaction with the sole purpose of locking rows. It writes nothing. */
 final class OwnRowTransaction implements RowTransaction {
 
-    private final JpaLockStore store;
+    private final RowLocker rows;
     private final EntityManager entityManager;
     private final ConnectionEviction useless;
 
     private boolean hasLocked;
 
-    OwnRowTransaction(JpaLockStore store, EntityManager entityManager, ConnectionEviction useless) {
-        this.store = store;
+    OwnRowTransaction(RowLocker rows, EntityManager entityManager, ConnectionEviction useless) {
+        this.rows = rows;
         this.entityManager = entityManager;
         this.useless = useless;
         try {
@@ -32,12 +32,12 @@ final class OwnRowTransaction implements RowTransaction {
 
     @Override
     public Optional<LockEntity> lock(String name, Duration atMost) {
-        return locked(() -> store.lockRow(entityManager, name, atMost));
+        return locked(() -> rows.lock(entityManager, name, atMost));
     }
 
     @Override
     public Optional<LockEntity> lockIfFree(String name) {
-        return locked(() -> store.lockRowIfFree(entityManager, name));
+        return locked(() -> rows.lockIfFree(entityManager, name));
     }
 
     /**
@@ -74,7 +74,7 @@ final class OwnRowTransaction implements RowTransaction {
     public void close() {
         try (EntityManager closed = entityManager) {
             EntityTransaction transaction = closed.getTransaction();
-            if (store.commitsRowLocks() && !transaction.getRollbackOnly()) {
+            if (rows.endsByCommit() && !transaction.getRollbackOnly()) {
                 transaction.commit();
             } else {
                 transaction.rollback();
