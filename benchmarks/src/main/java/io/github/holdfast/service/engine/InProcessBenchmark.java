@@ -2,6 +2,9 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockAvailability;
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.service.engine.runtime.Deadline;
+import io.github.holdfast.service.engine.runtime.Ticker;
+import io.github.holdfast.service.engine.wait.LocalQueue;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.TimeUnit;
