@@ -28,6 +28,8 @@ import java.util.stream.Stream;
 record Mutation(
         String name, String broken, String module, String test, String database, Path file, Patch<String> change) {
 
+    private static final String SOURCES = "src/main/java";
+
     static final Path PROJECT = ProjectDirectory.resolve("");
 
     private static final Path PATCHES = Path.of("src", "test", "mutations");
@@ -82,15 +84,18 @@ record Mutation(
         return change.applyFuzzy(original(), 0);
     }
 
-    /** Sources of the same package that use constants of the class with the bug: the compiler has copied them there. */
+    /** Sources of the same module that use constants of the class with the bug: the compiler has copied them there. */
     List<String> neighboursWithItsConstants() throws IOException {
         Path source = PROJECT.resolve(file);
         String className = String.valueOf(source.getFileName()).replace(".java", "");
         Pattern constant = Pattern.compile("\\b" + className + "\\.[A-Z_]+\\b");
         List<String> neighbours = new ArrayList<>();
-        try (Stream<Path> files = Files.list(source.resolveSibling(""))) {
-            for (Path neighbour :
-                    files.filter(other -> !other.equals(source)).sorted().toList()) {
+        String path = file.toString();
+        Path sources = PROJECT.resolve(path.substring(0, path.indexOf(SOURCES) + SOURCES.length()));
+        try (Stream<Path> files = Files.walk(sources)) {
+            for (Path neighbour : files.filter(other -> other.toString().endsWith(".java") && !other.equals(source))
+                    .sorted()
+                    .toList()) {
                 if (constant.matcher(Files.readString(neighbour)).find()) {
                     neighbours.add(neighbour.toString());
                 }

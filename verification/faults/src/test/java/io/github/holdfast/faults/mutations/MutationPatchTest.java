@@ -19,6 +19,9 @@ class MutationPatchTest {
 
     private static final Pattern TEST = Pattern.compile("(\\w+)(?:\\$(\\w+))?#(\\w+)");
 
+    /** The tests that a class inherits. */
+    private static final Pattern CONTRACT = Pattern.compile("\nclass \\w+ extends (\\w+Contract)\\b");
+
     private static final Pattern DATABASES = Pattern.compile("\n@OnEachDatabase(?:\\(([^)]+)\\))?");
 
     /** What the annotation means without kinds. */
@@ -46,7 +49,9 @@ class MutationPatchTest {
             assertThat(nested.find()).as(mutation.test()).isTrue();
             source = Files.readString(mutation.testSource(nested.group(1)));
         }
-        assertThat(source).contains(" void " + test.group(3) + "(");
+        Matcher contract = CONTRACT.matcher(source);
+        String inherited = contract.find() ? Files.readString(mutation.testSource(contract.group(1))) : "";
+        assertThat(source + inherited).contains(" void " + test.group(3) + "(");
         Matcher databases = DATABASES.matcher(source);
         assertThat(databases.find() && test.group(2) == null)
                 .as("has several databases")
