@@ -30,6 +30,7 @@ import io.github.holdfast.service.engine.tx.TransactionScope;
 import io.github.holdfast.service.engine.wait.LocalQueue;
 import java.util.Optional;
 import java.util.function.BiConsumer;
+import java.util.function.Supplier;
 
 /**
  * Acquires locks, permits and row locks: re-entry, the queue of this process, the attempts, and the registration of holds. {@link
@@ -64,8 +65,8 @@ public final class Acquirer {
             return new AcquireResult(request.name(), entered, null, deadline.elapsed());
         }
         return request.isRowLock()
-                ? acquire(rowAcquisition(request), this::registerRowLock, deadline)
-                : acquire(acquisition(request, step), registration(request), deadline);
+                ? acquire(request, () -> rowAcquisition(request), this::registerRowLock, deadline)
+                : acquire(request, () -> acquisition(request, step), registration(request), deadline);
     }
 
     /** As {@link #acquire(LockRequest, GrantStep, Deadline)}, for permits. */
@@ -77,37 +78,45 @@ public final class Acquirer {
         if (entered.isPresent()) {
             return new AcquireResult(lock.name(), entered, null, deadline.elapsed());
         }
-        return acquire(new PermitAcquisition(context, request), registration(lock), deadline);
+        return acquire(lock, () -> new PermitAcquisition(context, request), registration(lock), deadline);
     }
 
+    /** Acquires what the calling thread does not hold. The listeners also hear of a request that is refused before it begins. */
     private <H extends Hold> AcquireResult acquire(
-            Acquisition<H> acquisition, BiConsumer<H, SuspensionDetector> registration, Deadline deadline)
+            LockRequest request,
+            Supplier<? extends Acquisition<H>> chosen,
+            BiConsumer<H, SuspensionDetector> registration,
+            Deadline deadline)
             throws InterruptedException {
-        String name = acquisition.name();
+        String name = request.name();
         ListenerDispatcher listeners = context.listeners();
-        listeners.tell(listener -> listener.acquiring(acquisition.request()));
-        // A reconciliation frees no row of a pending acquisition. Later, the hold protects the row.
-        context.pending().begin(acquisition);
-        // The place is kept until the hold is registered, so that the next thread can wait for that hold.
-        try (LocalQueue.Place place = acquisition.isQueued() && !deadline.isOver()
-                ? context.access().queue().enter(name)
-                : null) {
+        listeners.tell(listener -> listener.acquiring(request));
+        try {
+            Acquisition<H> acquisition = chosen.get();
             context.transactions().checkNotLost(name);
-            boolean isItsTurn = place == null || place.awaitTurn(deadline);
-            SuspensionDetector suspension =
-                    new SuspensionDetector(context.access().ticker());
-            Optional<H> hold = isItsTurn ? acquisition.acquire(deadline) : Optional.empty();
-            if (!(acquisition.last() instanceof NotDue)) {
-                listeners.acquired(name, hold.map(Hold::tokenInRow), deadline.elapsed());
+            // A reconciliation frees no row of a pending acquisition. Later, the hold protects the row.
+            context.pending().begin(acquisition);
+            // The place is kept until the hold is registered, so that the next thread can wait for that hold.
+            try (LocalQueue.Place place = acquisition.isQueued() && !deadline.isOver()
+                    ? context.access().queue().enter(name)
+                    : null) {
+                boolean isItsTurn = place == null || place.awaitTurn(deadline);
+                SuspensionDetector suspension =
+                        new SuspensionDetector(context.access().ticker());
+                Optional<H> hold = isItsTurn ? acquisition.acquire(deadline) : Optional.empty();
+                if (!(acquisition.last() instanceof NotDue)) {
+                    listeners.acquired(name, hold.map(Hold::tokenInRow), deadline.elapsed());
+                }
+                hold.ifPresent(granted -> registration.accept(granted, suspension));
+                return new AcquireResult(name, hold.map(Hold::handle), acquisition.last(), deadline.elapsed());
+            } finally {
+                context.pending().end(acquisition);
             }
-            hold.ifPresent(granted -> registration.accept(granted, suspension));
-            return new AcquireResult(name, hold.map(Hold::handle), acquisition.last(), deadline.elapsed());
         } catch (LockStoreException | LockLostException | LockDeadlockException | InterruptedException failed) {
             listeners.tell(listener -> listener.failed(name, deadline.elapsed(), failed));
             throw failed;
         } finally {
-            context.pending().end(acquisition);
-            listeners.tell(listener -> listener.acquisitionEnded(acquisition.request()));
+            listeners.tell(listener -> listener.acquisitionEnded(request));
         }
     }
 
@@ -193,6 +202,7 @@ public final class Acquirer {
     private RowAcquisition rowAcquisition(LockRequest request) {
         context.holds().checkNotSharedByCurrentThread(request.name());
         context.holds().checkNotHeldByCurrentThread(request.name());
+        context.transactions().checkNotLost(request.name());
         Optional<TransactionScope> callers = context.transactions().scopeForRowLock(request);
         return callers.isPresent()
                 ? new CallersRowAcquisition(context, rowTransactions, request, callers.get())
