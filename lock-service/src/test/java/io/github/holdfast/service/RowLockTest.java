@@ -12,6 +12,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.lock.LockDeadlockException;
 import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockListener;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.lock.LockRequest;
@@ -34,7 +35,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutionException;
@@ -507,6 +510,32 @@ class RowLockTest {
             add();
         });
         assertThat(stock()).isEqualTo(1);
+    }
+
+    /** After another row lock, so that the wait is in the transaction itself on every database. */
+    @Test
+    void aWaitInVainInTheTransactionIsToldToListeners() throws Exception {
+        Queue<String> told = new ConcurrentLinkedQueue<>();
+        LockService observed = services.build(
+                unit,
+                builder -> builder.transactionManager(manager)
+                        .withoutHousekeeping()
+                        .listener(new LockListener() {
+                            @Override
+                            public void refused(String lockName, Duration waited) {
+                                told.add(lockName);
+                            }
+                        }));
+        try (LockHandle lock = theirs.acquire(WAITING)) {
+            assertThatExceptionOfType(UnexpectedRollbackException.class)
+                    .isThrownBy(() -> transaction.executeWithoutResult(status -> {
+                        acquired(observed, LockRequest.of("another").rowLock());
+                        assertThatExceptionOfType(LockNotAcquiredException.class)
+                                .isThrownBy(() -> observed.acquire(REQUEST.waitAtMost(ofMillis(200))));
+                    }));
+            assertThat(lock.state()).isEqualTo(LockState.HELD);
+        }
+        assertThat(told).containsExactly(NAME);
     }
 
     @Test

@@ -1,11 +1,9 @@
 /**
  * The engine that acquires, keeps, renews, hands over and releases locks. It is not for applications: only the packages {@code
- * service} and {@code task} may import it.
+ * service}, {@code task}, {@code semaphore} and {@code election} may import it.
  *
- * <p>{@code LockEngine} starts, wires and ends the components. A {@code LeaseAcquisition} is one call of {@code acquire}, and
- * each of its attempts on the row is a {@code GrantAttempt}. A {@code LeaseHold} is one outermost acquisition with its row; it
- * prolongs and releases the grant. {@code HoldRegistry} keeps the holds of this service, and {@code InDoubtWrites} settles writes
- * that had no answer. Another package can add a {@code GrantStep} to the transaction of a grant.
+ * <p>{@code LockEngine} starts, wires and ends the components, and {@code Acquirer} acquires. The rooms below hold the rest; each knows
+ * only those below it.
  */
 @NullMarked
 package io.github.holdfast.service.engine;

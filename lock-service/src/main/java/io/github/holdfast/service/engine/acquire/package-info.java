@@ -1,4 +1,4 @@
-/** Acquisitions of locks that are held by their row. Not for applications. */
+/** Acquisitions: the loop of all kinds, and the attempts to grant a lock. Not for applications. */
 @NullMarked
 package io.github.holdfast.service.engine.acquire;
 

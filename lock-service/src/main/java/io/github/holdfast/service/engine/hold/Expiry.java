@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 /** The validity of a hold by the local clock, and the ways to prolong it. Any thread may read it. */
 interface Expiry {
 
-    /** The nanoseconds that are left at this local time; zero or less if the hold is over. The end is final. */
+    /** The nanoseconds that are left at this local time; zero or less if the hold is over. Only a reported end is final. */
     long left(long now);
 
     /** The nanoseconds from this local time until the renewal is overdue; zero or less if it is overdue. */

@@ -19,10 +19,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reports suspect and lost holds on time, and warns once of each that leaks: it is held longer than a threshold, or its handles were dropped
- * without a release. Row locks outside transactions keep a connection, and the pool's own leak detection reports them. Its thread never waits for the database or for a user's code, so neither can delay a
+ * Reports suspect and lost holds on time. Its thread never waits for the database or for a user's code, so neither can delay a
  * report. It sleeps until the next hold becomes suspect or ends. While there are holds, it sleeps for a second at most, to detect
  * a suspension of the machine. Thread-safe.
+ *
+ * <p>Also warns once of each hold that leaks: it is held longer than a threshold, or its handles were dropped without a release. Row locks
+ * outside transactions keep a connection, and the pool's own leak detection reports them.
  */
 public final class ExpiryMonitor implements AutoCloseable {
 

@@ -37,7 +37,7 @@ public abstract class Hold {
     /** The stack of the acquisition; null if it is not known. */
     private volatile @Nullable Throwable acquisition;
 
-    /** What was reported as a leak. Only the thread of the leak detector uses these. */
+    /** What was reported as a leak. Only the thread of the monitor uses these. */
     private boolean isLongReported;
 
     private boolean isDropReported;
@@ -152,7 +152,7 @@ public abstract class Hold {
         return isReplaced;
     }
 
-    // For the leak detector
+    // For the warning of leaks
 
     public final void acquired(Throwable stack) {
         acquisition = stack;

@@ -199,7 +199,9 @@ public final class Lifetime {
                     grant.name(), lost.cause(), lost.cause().why());
         }
         LossCause cause = validity.cause();
-        return new LockLostException(grant.name(), cause, isOver() && !isEnded ? cause.why() : "it was released");
+        return isOver() && !isEnded
+                ? new LockLostException(grant.name(), cause, cause.why())
+                : new LockLostException(grant.name(), LossCause.EXPIRED, "it was released");
     }
 
     /** Calls the handler when the hold is lost, or now if its loss was reported already. */

@@ -67,6 +67,8 @@ public final class CallersRowAcquisition extends RowAcquisition {
         try {
             Optional<RowHold> hold = super.acquire(deadline);
             if (last() instanceof TooLate) {
+                // The exception passes by where other refusals are told.
+                context().listeners().acquired(name(), Optional.empty(), deadline.elapsed());
                 throw new AcquireResult(name(), Optional.empty(), last(), deadline.elapsed()).refusal();
             }
             isUsable = hold.isPresent() || mayBeRefused;

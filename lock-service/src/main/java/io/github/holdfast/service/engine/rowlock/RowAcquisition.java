@@ -41,7 +41,7 @@ import org.slf4j.LoggerFactory;
  * One acquisition of a row lock. It first reads the lock without locking the row, so that a holder with a lease can write the
  * row. Then it locks the row, and compares it with the free row that it read. If a dead holder left the lock, a separate
  * transaction first takes the lock from it. So the transaction that locks the row writes nothing. That transaction is one of its own, and
- * ends before each pause. Not thread-safe.
+ * ends before each pause, unless a subclass has another one. Not thread-safe.
  */
 public class RowAcquisition extends Acquisition<RowHold> {
 

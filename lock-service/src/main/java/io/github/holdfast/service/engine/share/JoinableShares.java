@@ -190,7 +190,7 @@ public final class JoinableShares implements HoldRegistry.SharedGrants {
             // First of all: the new hold must not last longer than what the checks below have seen.
             long now = collaborators.access().ticker().nanoTime();
             Duration remaining = first.lifetime().remaining();
-            if (!isValid() || !isFresh()) {
+            if (remaining.isZero() || !isValid() || !isFresh()) {
                 return Optional.empty();
             }
             Part part = enterIfRoom(request);
