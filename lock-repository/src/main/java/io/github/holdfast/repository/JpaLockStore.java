@@ -23,13 +23,16 @@ import org.springframework.util.function.SingletonSupplier;
 final class JpaLockStore implements LockStore {
 
     private final StoreTransactions transactions;
-    private final JpaLockRows locks;
-    private final NodeRows nodes;
+    private final LockRepository lockQueries;
+    private final LockAuditRepository audits;
+    private final @Nullable H2RowLocks rowLocks;
+    private final LockNodeRepository nodes;
     private final LockPageRepository pages;
-    private final Supplier<LockSearch> search;
-    private final RunRows runs;
+    private final Supplier<LockSearchRepository> search;
+    private final LockRunRepository runs;
+    private final PermitRepository holders;
     private final HolderRows permits;
-    private final AutocommitLockRows.Statements statements;
+    private final LockStatements statements;
     private final LockWaiterRepository waiterQueries;
     private final AutocommitWaiterRows.Statements waiters;
     private final ConnectionEviction uselessOfApplication;
@@ -39,34 +42,41 @@ final class JpaLockStore implements LockStore {
 
     private final boolean hasOwnConnections;
 
+    /** Writes the releases that wake a waiter; null until this store has opened its channel. */
+    private volatile @Nullable WakingRelease waking;
+
     private JpaLockStore(
             SessionFactoryImplementor factory, @Nullable DataSource connections, @Nullable String severalWriters) {
         this.severalWriters = severalWriters;
         hasOwnConnections = connections != null;
         transactions = new StoreTransactions(factory, connections);
         channelName = new PostgresWakeUpChannel.Name();
-        LockAuditRepository audits = transactions.repository(LockAuditRepository.class);
-        locks = new JpaLockRows(
-                transactions.repository(LockRepository.class), audits, H2RowLocks.ifNeeded(transactions));
+        lockQueries = transactions.repository(LockRepository.class);
+        audits = transactions.repository(LockAuditRepository.class);
+        rowLocks = H2RowLocks.ifNeeded(transactions);
         nodes = transactions.repository(LockNodeRepository.class);
         pages = transactions.repository(LockPageRepository.class);
         search = SingletonSupplier.of(() -> transactions.laterRepository(LockSearchRepository.class));
         runs = transactions.repository(LockRunRepository.class);
-        permits = new JpaHolderRows(transactions.repository(PermitRepository.class), audits);
+        holders = transactions.repository(PermitRepository.class);
+        permits = new JpaHolderRows(holders, audits);
         waiterQueries = transactions.repository(LockWaiterRepository.class);
         MetamodelCache.clear();
-        statements = new AutocommitLockRows.Statements(factory, connections);
+        statements = new LockStatements(factory, connections);
         waiters = new AutocommitWaiterRows.Statements(factory);
         uselessOfApplication = ConnectionEviction.of(factory, null);
     }
 
     private JpaLockStore(JpaLockStore origin, StatementTimeout timeout) {
         transactions = origin.transactions.with(timeout);
-        locks = origin.locks;
+        lockQueries = origin.lockQueries;
+        audits = origin.audits;
+        rowLocks = origin.rowLocks;
         nodes = origin.nodes;
         pages = origin.pages;
         search = origin.search;
         runs = origin.runs;
+        holders = origin.holders;
         permits = origin.permits;
         statements = origin.statements;
         waiterQueries = origin.waiterQueries;
@@ -158,27 +168,27 @@ final class JpaLockStore implements LockStore {
     }
 
     @Override
-    public NodeRows nodes() {
+    public LockNodeRepository nodes() {
         return nodes;
     }
 
     @Override
-    public LockPages pages() {
+    public LockPageRepository pages() {
         return pages;
     }
 
     @Override
-    public LockSearch search() {
+    public LockSearchRepository search() {
         return search.get();
     }
 
     /** Whether a lock has both holders and waiters. The answer needs all columns of their tables, for the start-up check. */
     boolean hasHoldersAndWaiters(String name) {
-        return !pages.holdersAndWaiters(name).isEmpty();
+        return !holders.holdersAndWaiters(name).isEmpty();
     }
 
     @Override
-    public RunRows runs() {
+    public LockRunRepository runs() {
         return runs;
     }
 
@@ -195,10 +205,18 @@ final class JpaLockStore implements LockStore {
         return switch (transactions.dialect().wakeUp()) {
             case NONE -> Optional.empty();
             case NOTIFICATIONS ->
-                channelName.in(transactions).map(name -> PostgresWakeUpChannel.of(transactions, waiterQueries, name));
+                channelName
+                        .in(transactions)
+                        .map(name -> opened(PostgresWakeUpChannel.of(transactions, waiterQueries, name)));
             case BELL ->
-                Optional.of(new MysqlWakeUpChannel(transactions, statements.executor(), waiterQueries, background));
+                Optional.of(
+                        opened(new MysqlWakeUpChannel(transactions, statements.executor(), waiterQueries, background)));
         };
+    }
+
+    private <C extends WakeUpChannel & WakingRelease> WakeUpChannel opened(C channel) {
+        waking = channel;
+        return channel;
     }
 
     @Override
@@ -213,12 +231,13 @@ final class JpaLockStore implements LockStore {
 
     @Override
     public <T> T inTransaction(Duration atMost, Function<TransactionalLockRows, T> work) {
-        return transactions.committed(atMost, () -> work.apply(locks));
+        return transactions.committed(atMost, () -> work.apply(locks(atMost)));
     }
 
     @Override
     public LockRows autocommit(Duration atMost) {
-        return new AutocommitLockRows(statements, transactions, locks, atMost);
+        LockExecutor executor = LockExecutor.autocommit(statements, transactions, atMost);
+        return new JpaLockRows(statements, lockQueries, executor, waking);
     }
 
     @Override
@@ -242,11 +261,17 @@ final class JpaLockStore implements LockStore {
     }
 
     private RowLocker rowLocker() {
-        return new RowLocker(transactions, locks);
+        return new RowLocker(transactions, locks(RowLocker.AT_ONCE));
+    }
+
+    /** Returns the rows in the current transaction. */
+    private JpaTransactionalLockRows locks(Duration atMost) {
+        LockExecutor executor = LockExecutor.inTransaction(transactions, atMost);
+        return new JpaTransactionalLockRows(statements, lockQueries, executor, waking, audits, rowLocks);
     }
 
     /** Does the same as {@link #inTransaction(Duration, Function)}, but rolls the transaction back. */
     <T> T inRolledBackTransaction(Duration atMost, Function<TransactionalLockRows, T> work) {
-        return transactions.rolledBack(atMost, () -> work.apply(locks));
+        return transactions.rolledBack(atMost, () -> work.apply(locks(atMost)));
     }
 }

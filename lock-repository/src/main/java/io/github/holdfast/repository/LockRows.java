@@ -23,7 +23,7 @@ public interface LockRows {
 
     /**
      * Finds the id of the first place in the queue for a lock. Only fair requests count, and only those of nodes that are
-     * {@linkplain NodeRows#markWaiting marked as waiting}. One statement.
+     * {@linkplain LockNodeRepository#markWaiting marked as waiting}. One statement.
      */
     Optional<String> firstInQueue(String name);
 
@@ -74,6 +74,13 @@ public interface LockRows {
      * @return false if the row no longer matches {@code before}
      */
     boolean release(LockEntity before, LockEntity after);
+
+    /**
+     * Does the same as {@link #release}. If the lock becomes free, and the store has opened its {@linkplain LockStore#wakeUpChannel
+     * channel}, the commit wakes the service that has waited longest for the lock, unless that service polls. One statement, and on
+     * MySQL and MariaDB one in the background to wake a service.
+     */
+    boolean releaseAndWake(LockEntity before, LockEntity after);
 
     /**
      * Writes the hold count of a lock that is held through a node, as {@link LockEntity#withHoldCount} computed it. It

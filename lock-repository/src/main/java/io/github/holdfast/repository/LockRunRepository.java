@@ -14,12 +14,15 @@ import org.springframework.data.repository.Repository;
 import org.springframework.data.repository.query.Param;
 
 /**
- * The queries of the rows of the runs of tasks. {@link RunRows} describes them. Each query is one statement, in the current
- * transaction.
+ * The rows of the runs of tasks. Every method is one statement. Call it in a transaction on the primary; {@link
+ * LockStore#inTransaction} opens one.
+ *
+ * <p>A run is lost if its status is {@link LockRun.Status#RUNNING} but its grant no longer stands. A grant ends by a release, a
+ * takeover, or the end of its lease or node. It never stands again.
  */
-interface LockRunRepository extends Repository<LockRun, LockRun.Key>, RunRows {
+public interface LockRunRepository extends Repository<LockRun, LockRun.Key> {
 
-    @Override
+    /** Reads the last run of a task. */
     @Query("""
             select r from HoldfastRun r where r.name = :name
             order by r.fencingToken desc fetch first 1 rows only
@@ -27,7 +30,13 @@ interface LockRunRepository extends Repository<LockRun, LockRun.Key>, RunRows {
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
     Optional<LockRun> last(@Param("name") String name);
 
-    @Override
+    /**
+     * Records that a run begins, in the transaction that grants its lock.
+     *
+     * @param granted the lock's row, as the grant wrote it
+     * @param period the number of the period; null if the task has none
+     * @param begunAt the database's clock when the run was found to be due
+     */
     default void begin(LockEntity granted, @Nullable Long period, Instant begunAt) {
         insert(
                 granted.name(),
@@ -39,22 +48,33 @@ interface LockRunRepository extends Repository<LockRun, LockRun.Key>, RunRows {
                 LockRun.Status.RUNNING);
     }
 
-    @Override
+    /**
+     * Records how a run ended, if its grant still stands.
+     *
+     * @param status {@link LockRun.Status#SUCCEEDED} or {@link LockRun.Status#FAILED}
+     * @param error why it failed; null if it did not
+     * @return false if the run's end is already recorded, or its grant has ended
+     */
     default boolean end(Grant grant, LockRun.Status status, @Nullable String error) {
         return endWhileHeld(grant.name(), grant.fencingToken(), grant.owner(), status, error) == 1;
     }
 
-    @Override
+    /**
+     * Records that a run was lost, unless its end is already recorded.
+     *
+     * @param error why; null if that is not known
+     * @return whether this call recorded it
+     */
     default boolean lose(String name, long fencingToken, @Nullable String error) {
         return endInAnyCase(name, fencingToken, error) == 1;
     }
 
-    @Override
+    /** Reads a run. */
     @Query("select r from HoldfastRun r where r.name = :name and r.fencingToken = :token")
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
     Optional<LockRun> read(@Param("name") String name, @Param("token") long token);
 
-    @Override
+    /** Reads the last run of each task, in the order of their names. */
     @Query("""
             select r from HoldfastRun r
                 join (select o.name as name, max(o.fencingToken) as token from HoldfastRun o
@@ -65,7 +85,7 @@ interface LockRunRepository extends Repository<LockRun, LockRun.Key>, RunRows {
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
     List<LockRun> lastOfEach(@Param("after") String after, @Param("limit") int limit);
 
-    @Override
+    /** Reads the runs of a task, the last one first. */
     @Query("""
             select r from HoldfastRun r where r.name = :name and r.fencingToken < :before
             order by r.fencingToken desc fetch first :limit rows only
@@ -73,7 +93,13 @@ interface LockRunRepository extends Repository<LockRun, LockRun.Key>, RunRows {
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
     List<LockRun> page(@Param("name") String name, @Param("before") long before, @Param("limit") int limit);
 
-    @Override
+    /**
+     * Reads the runs with status running whose grant no longer stands. If the lease of the run's node is over, the run
+     * counts only once the node is ended.
+     *
+     * @param graceMicros from when a lease counts as over, relative to the begin of the transaction: negative, and longer
+     *     than a timely renewal can take
+     */
     @Query("""
             select r from HoldfastRun r
             where r.endedAt is null and (r.name > coalesce(:afterName, ' ') or r.name = :afterName and r.fencingToken > :afterToken)
@@ -92,7 +118,15 @@ interface LockRunRepository extends Repository<LockRun, LockRun.Key>, RunRows {
             @Param("graceMicros") long graceMicros,
             @Param("limit") int limit);
 
-    @Override
+    /**
+     * Reads runs that ended some time ago, except the last run of each task. The last run shows that the current period
+     * has already had its run. If it began before every period that contains now, it is not needed for that, and is read
+     * too.
+     *
+     * @param sinceMicros since when, from the begin of the transaction: negative
+     * @param longestMicros when the longest period that contains now can have begun, from the begin of the transaction:
+     *     negative
+     */
     @Query("""
             select r from HoldfastRun r
             where (r.name > coalesce(:afterName, ' ') or r.name = :afterName and r.fencingToken > :afterToken)
@@ -109,7 +143,7 @@ interface LockRunRepository extends Repository<LockRun, LockRun.Key>, RunRows {
             @Param("afterToken") long afterToken,
             @Param("limit") int limit);
 
-    @Override
+    /** Deletes runs of a task. */
     @Modifying
     @Query("delete from HoldfastRun r where r.name = :name and r.fencingToken in (:tokens)")
     int purge(@Param("name") String name, @Param("tokens") List<Long> tokens);

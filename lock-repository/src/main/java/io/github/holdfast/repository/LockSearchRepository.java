@@ -9,10 +9,12 @@ import org.springframework.data.repository.Repository;
 import org.springframework.data.repository.query.Param;
 
 /**
- * The queries of {@link LockSearch}. They are apart from the others, because to parse them takes as long as to parse fifty others, and
- * only operators need them. Hibernate's parser takes so long for a subquery inside of brackets.
+ * Reads the held locks in pages, for operators. Every method is one statement. Call it as those of {@link LockPageRepository}.
+ *
+ * <p>These queries are apart from the others, because to parse them takes as long as to parse fifty others, and only operators need
+ * them. Hibernate's parser takes so long for a subquery inside of brackets.
  */
-interface LockSearchRepository extends Repository<LockEntity, String>, LockSearch {
+public interface LockSearchRepository extends Repository<LockEntity, String> {
 
     /** The condition that a lock with an owner is held, by the owner or by one of its sharers. */
     String IS_HELD = """
@@ -24,7 +26,10 @@ interface LockSearchRepository extends Repository<LockEntity, String>, LockSearc
                 ))
             """;
 
-    @Override
+    /**
+     * Reads the locks that are held by a running lease, or through a node that has not been ended. Also those that are shared,
+     * if a holder has such a lease or node.
+     */
     @Query("""
             select new io.github.holdfast.repository.LockSnapshot(l, m, db_clock())
             from HoldfastLock l left join HoldfastNode m on m.id = l.nodeId
@@ -37,10 +42,16 @@ interface LockSearchRepository extends Repository<LockEntity, String>, LockSearc
     List<LockSnapshot> held(@Param("after") String after, @Param("limit") int limit);
 
     /**
-     * See {@link LockSearch#search}. Not by {@code like}: for it, MariaDB reads a range of the index that ends before names with an emoji
-     * after the begin.
+     * Reads those of the {@link #held} locks that match all conditions. The names limit the part of the table that is read. The
+     * other conditions have no index: the statement ends when it has found enough.
+     *
+     * <p>Not by {@code like}: for it, MariaDB reads a range of the index that ends before names with an emoji after the begin.
+     *
+     * @param first how the names begin
+     * @param before greater than all names that begin so, if it is not empty
+     * @param holder a pattern of SQL with the escape character {@code !}, in lower case, for the description, the owner or the node of a holder; {@code %} for all
+     * @param state ANY, ALONE, SHARED, OVERDUE or WAITED_FOR
      */
-    @Override
     @Query("""
             select new io.github.holdfast.repository.LockSnapshot(l, m, db_clock())
             from HoldfastLock l left join HoldfastNode m on m.id = l.nodeId

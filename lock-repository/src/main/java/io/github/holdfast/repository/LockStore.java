@@ -97,19 +97,19 @@ public interface LockStore extends AutoCloseable {
     boolean hasRowLocks();
 
     /** Returns access to the rows of the nodes, for work inside {@link #inTransaction(Duration, Function)}. */
-    NodeRows nodes();
+    LockNodeRepository nodes();
 
     /** Returns paged access to the tables, for work inside {@link #inTransaction(Duration, Function)}. */
-    LockPages pages();
+    LockPageRepository pages();
 
     /**
      * Returns access to the held locks, for work inside {@link #inTransaction(Duration, Function)}. Call this method before that: the
      * first call parses long queries, which would count against the time limit of the transaction.
      */
-    LockSearch search();
+    LockSearchRepository search();
 
     /** Returns access to the runs of tasks, for work inside {@link #inTransaction(Duration, Function)}. */
-    RunRows runs();
+    LockRunRepository runs();
 
     /** Returns access to semaphores and the holders of their permits, for work inside {@link #inTransaction(Duration, Function)}. */
     HolderRows permits();

@@ -20,7 +20,7 @@ final class MysqlBell {
     static final long NONE = 0;
 
     /** Shorter than the default of {@code long_query_time}, so that no sleep is logged as a slow query. */
-    private static final String SLEEP_SECONDS = "5";
+    static final String SLEEP_SECONDS = "5";
 
     /** A statement without an answer for this long shows that the connection is dead. */
     private static final int ANSWER_MILLIS = 15_000;

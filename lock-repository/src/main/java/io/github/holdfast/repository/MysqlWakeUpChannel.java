@@ -1,6 +1,7 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.AutocommitExecutor.Statement;
 import io.github.holdfast.repository.StoreException.Failure;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -11,8 +12,6 @@ import org.hibernate.Session;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.springframework.transaction.support.TransactionSynchronization;
-import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
  * Wakes waiters on MySQL and MariaDB. A listening service owns a named lock of the server, its bell, and sleeps in a query. A
@@ -22,7 +21,7 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  * <p>The server looks up the owner of the bell when it executes the kill. So a ring never hits another session than the one that
  * owns the bell at that moment, and that session is used for nothing else.
  */
-final class MysqlWakeUpChannel implements WakeUpChannel {
+final class MysqlWakeUpChannel implements WakeUpChannel, WakingRelease {
 
     private static final Logger LOG = LoggerFactory.getLogger(MysqlWakeUpChannel.class);
 
@@ -76,26 +75,21 @@ final class MysqlWakeUpChannel implements WakeUpChannel {
     }
 
     @Override
-    public boolean release(LockRows locks, LockEntity before, LockEntity after) {
-        if (after.owner() != null) {
-            return locks.release(before, after);
-        }
-        Object[] arguments = {before.name(), before.version(), before.fencingToken(), before.owner(), bellOrNone()};
-        if (locks instanceof AutocommitLockRows autocommit) {
-            long next = autocommit.updateForKey(release, before, arguments);
-            wake(before.name(), next);
-            return next >= 0;
-        }
+    public boolean release(LockExecutor executing, LockEntity before, Statement<Boolean> isLike) {
         long[] next = new long[1];
-        int released =
-                transactions.inCurrent(release.with(key -> next[0] = key, transactions.timeout(), LIMIT, arguments));
-        TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
-            @Override
-            public void afterCommit() {
-                wake(before.name(), next[0]);
-            }
-        });
-        return released == 1;
+        Statement<Integer> update = executing.limited(
+                key -> next[0] = key,
+                release,
+                before.name(),
+                before.version(),
+                before.fencingToken(),
+                before.owner(),
+                bellOrNone());
+        boolean released = executing.write(update, isLike) == 1;
+        if (released) {
+            executing.afterCommit(() -> wake(before.name(), next[0]));
+        }
+        return released;
     }
 
     /** Rings the bell of the service that is next, if the number is one of a bell. */
@@ -163,7 +157,8 @@ final class MysqlWakeUpChannel implements WakeUpChannel {
             receiver = listener;
             listener.ready();
             int silentSleeps = 0;
-            boolean mayHaveMissed = false;
+            // A ring between the proof and the sleep is lost, and a proof may take the ring of a release for its own.
+            boolean mayHaveMissed = true;
             while (listener.isOpen()) {
                 if (mayHaveMissed ? own.sleepBrieflyUntilRung() : own.sleepUntilRung()) {
                     silentSleeps = 0;
@@ -175,6 +170,7 @@ final class MysqlWakeUpChannel implements WakeUpChannel {
                 } else if (++silentSleeps == SILENT_SLEEPS) {
                     silentSleeps = 0;
                     own.prove(() -> ring(own.number()), listener::isOpen);
+                    mayHaveMissed = true;
                 }
             }
         } catch (SQLException | RuntimeException | Error ended) {

@@ -17,6 +17,9 @@ final class NodeLocationCache {
     /** A limit above any usual number of databases times nodes in a process. Only connections with a URL each could exceed it. */
     private static final int MOST = 1000;
 
+    /** Remembers nothing, so that each grant checks its node. */
+    static final NodeLocationCache NONE = new NodeLocationCache(false);
+
     private final boolean areRemembered;
 
     /** A new place replaces the set by a larger one. If a race loses a place, a later grant adds it again. */
@@ -26,7 +29,11 @@ final class NodeLocationCache {
             String nodeId, String url, @Nullable String catalog) {}
 
     NodeLocationCache(LockDialect dialect) {
-        areRemembered = dialect.knowsPlaces();
+        this(dialect.knowsPlaces());
+    }
+
+    private NodeLocationCache(boolean areRemembered) {
+        this.areRemembered = areRemembered;
     }
 
     /** Whether the database of this connection is known to contain the node's row. No statement. */

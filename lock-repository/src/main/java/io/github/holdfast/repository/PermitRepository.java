@@ -287,4 +287,8 @@ interface PermitRepository extends Repository<LockEntity, String> {
             where l.name = :name and l.permits is not null and l.version = :version
             """)
     int setLimit(@Param("name") String name, @Param("limit") int limit, @Param("version") long version);
+
+    /** See {@link JpaLockStore#hasHoldersAndWaiters}. */
+    @Query("select h, w from HoldfastHolder h, HoldfastWaiter w where h.name = :name and w.name = :name")
+    List<Object[]> holdersAndWaiters(@Param("name") String name);
 }

@@ -1,6 +1,7 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.AutocommitExecutor.Statement;
 import io.github.holdfast.repository.StoreException.Failure;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -19,7 +20,7 @@ import org.springframework.core.NestedExceptionUtils;
  * The payload is the bell of that waiter's service, and the name of the lock. The commit of the release sends the notification,
  * so the receiver finds the lock free. A notification without a receiver is lost. Thread-safe.
  */
-final class PostgresWakeUpChannel implements WakeUpChannel {
+final class PostgresWakeUpChannel implements WakeUpChannel, WakingRelease {
 
     private static final Duration LIMIT = Duration.ofSeconds(5);
 
@@ -50,7 +51,7 @@ final class PostgresWakeUpChannel implements WakeUpChannel {
      *
      * @param name as {@link Name} returned it
      */
-    static WakeUpChannel of(StoreTransactions transactions, LockWaiterRepository waiters, String name) {
+    static PostgresWakeUpChannel of(StoreTransactions transactions, LockWaiterRepository waiters, String name) {
         PostgresWakeUpRepository notifying = transactions.laterRepository(PostgresWakeUpRepository.class);
         return new PostgresWakeUpChannel(transactions, notifying, waiters, name);
     }
@@ -125,23 +126,10 @@ final class PostgresWakeUpChannel implements WakeUpChannel {
     }
 
     @Override
-    public boolean release(LockRows locks, LockEntity before, LockEntity after) {
-        if (after.owner() != null) {
-            return locks.release(before, after);
-        }
-        int released = locks instanceof AutocommitLockRows autocommit
-                ? autocommit.update(
-                        release,
-                        before,
-                        before.name(),
-                        before.version(),
-                        before.fencingToken(),
-                        before.owner(),
-                        bellOrNone(),
-                        name)
-                : notifying.releaseAndNotify(
-                        before.name(), before.version(), before.fencingToken(), before.owner(), bellOrNone(), name);
-        return released == 1;
+    public boolean release(LockExecutor executor, LockEntity before, Statement<Boolean> isLike) {
+        Statement<Integer> update = executor.limited(
+                release, before.name(), before.version(), before.fencingToken(), before.owner(), bellOrNone(), name);
+        return executor.write(update, isLike) == 1;
     }
 
     @Override

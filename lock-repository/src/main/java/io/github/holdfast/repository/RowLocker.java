@@ -10,15 +10,15 @@ import java.util.Optional;
 /** The statements that lock rows in a transaction of the application's connections. Thread-safe. */
 final class RowLocker {
 
-    private static final Duration AT_ONCE = Duration.ofSeconds(1);
+    static final Duration AT_ONCE = Duration.ofSeconds(1);
 
     /** The lock timeout that is none, in milliseconds. */
     private static final int WAIT_FOREVER = -1;
 
     private final StoreTransactions transactions;
-    private final JpaLockRows locks;
+    private final JpaTransactionalLockRows locks;
 
-    RowLocker(StoreTransactions transactions, JpaLockRows locks) {
+    RowLocker(StoreTransactions transactions, JpaTransactionalLockRows locks) {
         this.transactions = transactions;
         this.locks = locks;
     }

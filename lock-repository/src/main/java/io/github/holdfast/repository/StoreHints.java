@@ -41,9 +41,9 @@ final class StoreHints implements RuntimeHintsRegistrar {
     /** Those that queries create. */
     private static final List<Class<?>> RESULTS = List.of(
             LockSnapshot.class,
-            NodeRows.Snapshot.class,
-            NodeRows.Waiting.class,
-            NodeRows.Queued.class,
+            LockNodeRepository.Snapshot.class,
+            LockNodeRepository.Waiting.class,
+            LockNodeRepository.Queued.class,
             HolderRows.HolderSnapshot.class,
             HolderRows.Usage.class,
             HolderRows.Semaphore.class);

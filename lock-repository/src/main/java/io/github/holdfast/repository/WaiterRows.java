@@ -5,7 +5,7 @@ import java.util.List;
 
 /**
  * The rows of the waiters: each shows that a node waits for a lock. They are hints, which decide nothing. A row counts
- * only while its node is {@linkplain NodeRows#markWaiting marked as waiting}. Each call is one statement.
+ * only while its node is {@linkplain LockNodeRepository#markWaiting marked as waiting}. Each call is one statement.
  */
 public interface WaiterRows {
 

@@ -1,6 +1,5 @@
 package io.github.holdfast.repository;
 
-import io.github.holdfast.entity.LockEntity;
 import java.util.List;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -16,12 +15,6 @@ public interface WakeUpChannel {
     Long bell();
 
     /**
-     * Does the same as {@link LockRows#release}. If the lock becomes free, it wakes the service that has waited longest
-     * for it, unless that service polls. One statement, and on MySQL and MariaDB one in the background to wake a service.
-     */
-    boolean release(LockRows locks, LockEntity before, LockEntity after);
-
-    /**
      * Wakes the service that has waited longest for a lock, no matter whether the lock is free. Two statements at most.
      *
      * @throws StoreException if the database failed
@@ -34,7 +27,10 @@ public interface WakeUpChannel {
         /** Whether to keep listening; called every few seconds, and after {@link #stopListening}. */
         boolean isOpen();
 
-        /** Called when listening has begun. From now on, no notification is lost while the connection lives. */
+        /**
+         * Called when listening has begun. From now on, no notification is lost while the connection lives. Only on MySQL and MariaDB,
+         * one is lost that arrives between two sleeps; {@link #stillFree} makes up for most of these.
+         */
         void ready();
 
         /** Called for each lock that this service may now acquire. It is only a hint, which any session can send. */

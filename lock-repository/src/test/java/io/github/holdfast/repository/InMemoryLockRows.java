@@ -164,6 +164,12 @@ final class InMemoryLockRows implements TransactionalLockRows {
                 : recount(before, after);
     }
 
+    /** Does the same as {@link #release}: this database wakes no waiter. */
+    @Override
+    public boolean releaseAndWake(LockEntity before, LockEntity after) {
+        return release(before, after);
+    }
+
     @Override
     public boolean recount(LockEntity before, LockEntity after) {
         Objects.requireNonNull(after.owner(), "a recount does not free the lock");

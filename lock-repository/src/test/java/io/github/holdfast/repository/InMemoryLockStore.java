@@ -20,11 +20,11 @@ public final class InMemoryLockStore implements LockStore {
     private final InMemoryFaults faults;
     private final InMemoryLockRows locks;
     private final HolderRows permits;
-    private final NodeRows nodes;
+    private final LockNodeRepository nodes;
     private final WaiterRows waiters;
-    private final RunRows runs;
-    private final LockPages pages;
-    private final LockSearch search;
+    private final LockRunRepository runs;
+    private final LockPageRepository pages;
+    private final LockSearchRepository search;
 
     InMemoryLockStore(InMemoryDatabase database) {
         this.database = database;
@@ -32,11 +32,11 @@ public final class InMemoryLockStore implements LockStore {
         InMemoryAudits audits = new InMemoryAudits(database);
         locks = new InMemoryLockRows(database, audits);
         permits = new InMemoryHolderRows(database, audits);
-        nodes = new InMemoryNodeRows(database);
+        nodes = new InMemoryNodeRepository(database);
         waiters = new InMemoryWaiterRows(database);
-        runs = new InMemoryRunRows(database);
-        pages = new InMemoryLockPages(database);
-        search = new InMemoryLockSearch(database);
+        runs = new InMemoryRunRepository(database);
+        pages = new InMemoryPageRepository(database);
+        search = new InMemorySearchRepository(database);
     }
 
     /** What goes wrong. */
@@ -85,22 +85,22 @@ public final class InMemoryLockStore implements LockStore {
     }
 
     @Override
-    public NodeRows nodes() {
+    public LockNodeRepository nodes() {
         return nodes;
     }
 
     @Override
-    public RunRows runs() {
+    public LockRunRepository runs() {
         return runs;
     }
 
     @Override
-    public LockPages pages() {
+    public LockPageRepository pages() {
         return pages;
     }
 
     @Override
-    public LockSearch search() {
+    public LockSearchRepository search() {
         return search;
     }
 

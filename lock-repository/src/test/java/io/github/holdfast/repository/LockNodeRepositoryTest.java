@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 /** The rows of the nodes on a database: who waits for whom, and what each call costs. */
 @Tag(OnEachDatabase.EVERYWHERE)
 @OnEachDatabase
-class LockNodeRepositoryTest extends NodeRowsContract {
+class LockNodeRepositoryTest extends LockNodeRepositoryContract {
 
     private final Database database;
     private final TestApplication onDatabase;
@@ -91,7 +91,7 @@ class LockNodeRepositoryTest extends NodeRowsContract {
         assertOneStatement("update lock_node", nodes -> nodes.end("node", 0, 0));
     }
 
-    private void assertOneStatement(String begin, Function<NodeRows, ?> work) {
+    private void assertOneStatement(String begin, Function<LockNodeRepository, ?> work) {
         onDatabase.dataSource().reset();
         call(work);
         assertThat(onDatabase.dataSource().sql())

@@ -148,9 +148,12 @@ class LockRepositoryTest extends LockRowsContract {
 
     @Test
     void createIsOneInsert() {
-        assertThat(sqlOf(locks -> locks.createIfMissing("job")))
-                .singleElement()
-                .satisfies(sql -> assertThat(sql).startsWith("insert into distributed_lock"));
+        List<String> sql = sqlOf(locks -> locks.createIfMissing("job"));
+        assertThat(sql.get(sql.size() - 1)).startsWith("insert into distributed_lock");
+        // MySQL and MariaDB would lock the holders that the insert reads.
+        assertThat(sql.subList(0, sql.size() - 1))
+                .hasSizeLessThanOrEqualTo(1)
+                .allMatch(before -> before.startsWith("select count(*) from lock_holder"));
     }
 
     @Test

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 /** Pages of the tables of a database while other transactions lock rows, and what each call costs. */
 @Tag(OnEachDatabase.EVERYWHERE)
 @OnEachDatabase
-class LockTableRepositoryTest extends LockPagesContract {
+class LockTableRepositoryTest extends LockPageRepositoryContract {
 
     private final Database database;
     private final TestApplication onDatabase;
@@ -102,7 +102,7 @@ class LockTableRepositoryTest extends LockPagesContract {
         assertOneStatement("delete ", table -> table.purgeNodes(List.of("a", "b")));
     }
 
-    private void assertOneStatement(String begin, Function<LockPages, ?> work) {
+    private void assertOneStatement(String begin, Function<LockPageRepository, ?> work) {
         onDatabase.dataSource().reset();
         call(work);
         assertThat(onDatabase.dataSource().sql())

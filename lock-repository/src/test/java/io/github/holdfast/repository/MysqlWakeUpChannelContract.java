@@ -78,8 +78,8 @@ abstract class MysqlWakeUpChannelContract {
         private final CountDownLatch ready = new CountDownLatch(1);
         private final HikariDataSource pool = database.pool(config -> config.setMaximumPoolSize(3));
         private final EntityManagerFactory unit = PersistenceUnit.directlyOn(pool, Map.of());
-        private final WakeUpChannel own =
-                LockStore.open(unit).wakeUpChannel(rings::execute).orElseThrow();
+        private final LockStore store = LockStore.open(unit);
+        private final WakeUpChannel own = store.wakeUpChannel(rings::execute).orElseThrow();
         private final Future<Void> listening;
         private volatile boolean isOpen = true;
 
@@ -91,10 +91,20 @@ abstract class MysqlWakeUpChannelContract {
                 return null;
             });
             assertThat(ready.await(SOON, TimeUnit.SECONDS)).isTrue();
+            awaitSleep();
             application.call(locks -> {
                 application.store().nodes().register(nodeId, LEASE, null);
                 return application.store().nodes().markWaiting(nodeId, LEASE, own.bell());
             });
+        }
+
+        /** Waits until a ring arrives for sure: one before the sleep is lost. */
+        private void awaitSleep() {
+            await().until(() -> database.queryForLong(
+                            "select count(*) from information_schema.processlist where info = 'select sleep("
+                                    + MysqlBell.SLEEP_SECONDS + ")' and id = is_used_lock('holdfast:" + own.bell()
+                                    + "')")
+                    == 1);
         }
 
         Ticket waits(String name, long since) {
@@ -148,7 +158,7 @@ abstract class MysqlWakeUpChannelContract {
     }
 
     private boolean release(LockEntity held) {
-        return channel.release(application.store().autocommit(LEASE), held, held.withHoldCount(0));
+        return application.store().autocommit(LEASE).releaseAndWake(held, held.withHoldCount(0));
     }
 
     private long rings() {
@@ -276,7 +286,7 @@ abstract class MysqlWakeUpChannelContract {
         Listening own = new Listening("own");
         own.waits("job", 1);
         LockEntity held = held("job");
-        assertThat(own.own.release(LockStore.open(own.unit).autocommit(LEASE), held, held.withHoldCount(0)))
+        assertThat(own.store.autocommit(LEASE).releaseAndWake(held, held.withHoldCount(0)))
                 .isTrue();
         assertThat(application.read("job").row().owner()).isNull();
         own.own.wakeNext("job");
@@ -322,7 +332,7 @@ abstract class MysqlWakeUpChannelContract {
         LockEntity held = held("job");
         application.dataSource().reset();
         assertThat(application.<Boolean>call(locks -> {
-                    boolean released = channel.release(locks, held, held.withHoldCount(0));
+                    boolean released = locks.releaseAndWake(held, held.withHoldCount(0));
                     assertThat(rings()).as("before the commit").isZero();
                     return released;
                 }))
@@ -338,7 +348,7 @@ abstract class MysqlWakeUpChannelContract {
         other.waits("job", 1);
         LockEntity held = held("job");
         application.dataSource().reset();
-        boolean released = application.rolledBack(locks -> channel.release(locks, held, held.withHoldCount(0)));
+        boolean released = application.rolledBack(locks -> locks.releaseAndWake(held, held.withHoldCount(0)));
         assertThat(released).isTrue();
         assertThat(application.read("job").row().owner()).isEqualTo("me");
         assertThat(rings()).isZero();

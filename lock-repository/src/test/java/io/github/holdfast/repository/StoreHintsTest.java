@@ -15,7 +15,7 @@ class StoreHintsTest {
         try (JavaProcess process = JavaProcess.of(ReflectionProcess.class)
                 .jvmArgs("-Xmx256m", RecordedReflection.agent())
                 .start()) {
-            assertThat(process.waitFor(Duration.ofMinutes(2)))
+            assertThat(process.waitFor(Duration.ofMinutes(10)))
                     .as("%s", process.lines())
                     .isZero();
             assertThat(process.lines()).noneMatch(line -> line.startsWith("missing"));

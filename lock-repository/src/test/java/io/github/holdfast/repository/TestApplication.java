@@ -113,7 +113,7 @@ final class TestApplication extends StoreUnderTest {
 
     /** Returns the bare statements of the rows. */
     static LockRepository queries(TransactionalLockRows locks) {
-        return ((JpaLockRows) locks).queries();
+        return ((JpaTransactionalLockRows) locks).queries();
     }
 
     /** Inside {@link #call}, executes native SQL in the same transaction. */

@@ -78,7 +78,7 @@ abstract class WakeUpChannelContract {
     }
 
     private boolean release(LockEntity held, LockEntity after) {
-        return application.call(locks -> channel.release(locks, held, after));
+        return application.call(locks -> locks.releaseAndWake(held, after));
     }
 
     private LockEntity held(String name) {
@@ -149,7 +149,7 @@ abstract class WakeUpChannelContract {
             waiting("other", "job");
             LockEntity held = held("job");
             application.call(locks -> {
-                assertThat(channel.release(locks, held, held.withHoldCount(0))).isTrue();
+                assertThat(locks.releaseAndWake(held, held.withHoldCount(0))).isTrue();
                 try {
                     assertThat(heard.soFar()).as("before the commit").isEmpty();
                 } catch (InterruptedException e) {
@@ -187,7 +187,7 @@ abstract class WakeUpChannelContract {
         try (Heard heard = new Heard()) {
             waiting("other", "job");
             LockEntity held = held("job");
-            boolean released = application.rolledBack(locks -> channel.release(locks, held, held.withHoldCount(0)));
+            boolean released = application.rolledBack(locks -> locks.releaseAndWake(held, held.withHoldCount(0)));
             assertThat(released).isTrue();
             assertThat(heard.soFar()).isEmpty();
             assertThat(application.read("job").row().owner()).isEqualTo("me");

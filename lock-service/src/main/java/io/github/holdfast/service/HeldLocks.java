@@ -3,7 +3,7 @@ package io.github.holdfast.service;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.repository.HolderRows.HolderSnapshot;
-import io.github.holdfast.repository.LockSearch;
+import io.github.holdfast.repository.LockSearchRepository;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
@@ -61,7 +61,7 @@ final class HeldLocks {
      */
     Supplier<List<LockInfo>> page(LockFilter filter, String afterName, int limit) {
         engine.checkOpen();
-        LockSearch search = store().search();
+        LockSearchRepository search = store().search();
         if (filter.isForAll()) {
             return () -> page(search::held, afterName, limit);
         }

@@ -7,7 +7,7 @@ import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.Locks;
-import io.github.holdfast.repository.LockPages;
+import io.github.holdfast.repository.LockPageRepository;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.LockAdmin.HousekeepingReport;
@@ -160,7 +160,7 @@ final class Housekeeping implements AutoCloseable {
         return engine.store();
     }
 
-    private LockPages table() {
+    private LockPageRepository table() {
         return store().pages();
     }
 

@@ -1,6 +1,6 @@
 package io.github.holdfast.service;
 
-import io.github.holdfast.repository.NodeRows;
+import io.github.holdfast.repository.LockNodeRepository;
 import java.time.Duration;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
@@ -24,7 +24,7 @@ public record NodeInfo(
         boolean isStopped,
         Duration expiresIn) {
 
-    static NodeInfo of(NodeRows.Snapshot seen) {
+    static NodeInfo of(LockNodeRepository.Snapshot seen) {
         return new NodeInfo(
                 seen.node().id(),
                 seen.node().description(),

@@ -5,7 +5,7 @@ import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.Grant;
-import io.github.holdfast.repository.RunRows;
+import io.github.holdfast.repository.LockRunRepository;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.LockEngine;
 import io.github.holdfast.service.engine.runtime.LogEvent;
@@ -79,7 +79,7 @@ final class RunEnd {
 
     /** Safe to repeat: only the first write changes anything. */
     private LockRun.Status attempt() {
-        RunRows runs = engine.store().runs();
+        LockRunRepository runs = engine.store().runs();
         if (status != LockRun.Status.LOST && runs.end(grant, status, error)) {
             return status;
         }

@@ -2,8 +2,8 @@ package io.github.holdfast.task;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockRun;
+import io.github.holdfast.repository.LockRunRepository;
 import io.github.holdfast.repository.LockSnapshot;
-import io.github.holdfast.repository.RunRows;
 import io.github.holdfast.service.engine.acquire.GrantStep;
 import java.time.Instant;
 import java.util.Objects;
@@ -16,13 +16,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class RunStart implements GrantStep {
 
-    private final RunRows runs;
+    private final LockRunRepository runs;
     private final TaskRequest request;
     private Optional<LockRun> last = Optional.empty();
     private Optional<LockRun> lost = Optional.empty();
     private @Nullable Instant dueAt;
 
-    RunStart(RunRows runs, TaskRequest request) {
+    RunStart(LockRunRepository runs, TaskRequest request) {
         this.runs = runs;
         this.request = request;
     }

@@ -287,16 +287,16 @@ class ModuleDirectionTest {
                         "Grant",
                         "HolderRows",
                         "LockDialect",
-                        "LockPages",
+                        "LockPageRepository",
                         "LockRows",
                         "LockSchema",
-                        "LockSearch",
+                        "LockSearchRepository",
                         "LockSnapshot",
                         "LockStore",
-                        "NodeRows",
+                        "LockNodeRepository",
                         "RowGuard",
                         "RowTransaction",
-                        "RunRows",
+                        "LockRunRepository",
                         "SqlClock",
                         "StoreException",
                         "StoreFunctions",
@@ -471,8 +471,7 @@ class ModuleDirectionTest {
                 .because("it takes a bare number; TimeUnit.sleep says of what"));
         check(noClasses()
                 .that(are(not(belongToTicker()
-                        .or(simpleName("JpaLockRows"))
-                        .or(nameMatching(".*\\.AutocommitLockRows(\\$.*)?"))
+                        .or(nameMatching(".*\\.JpaLockRows(\\$.*)?"))
                         .or(simpleName("ConnectionEviction")))))
                 .should()
                 .accessTargetWhere(calling(TimeUnit.class, "sleep")

@@ -10,8 +10,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.LockNodeRepository;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.NodeRows;
 import io.github.holdfast.repository.TransactionalLockRows;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.JavaProcess;
@@ -184,8 +184,8 @@ class TakeoverTest {
         boolean beat(boolean isToBeCommitted, Duration headStart, Callable<?> whenOver) {
             try {
                 return store.inTransaction(LIMIT, locks -> {
-                    NodeRows nodes = store.nodes();
-                    NodeRows.Snapshot before = nodes.read(nodeId).orElseThrow();
+                    LockNodeRepository nodes = store.nodes();
+                    LockNodeRepository.Snapshot before = nodes.read(nodeId).orElseThrow();
                     long version = before.node().version();
                     if (nodes.beat(nodeId, version, version + 1, BEATEN_LEASE_MICROS) == 0) {
                         return false;

@@ -6,8 +6,8 @@ import io.github.holdfast.repository.HolderRows;
 import io.github.holdfast.repository.HolderRows.HolderSnapshot;
 import io.github.holdfast.repository.HolderRows.LimitChange;
 import io.github.holdfast.repository.HolderRows.Usage;
+import io.github.holdfast.repository.LockNodeRepository;
 import io.github.holdfast.repository.LockSnapshot;
-import io.github.holdfast.repository.NodeRows;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.TransactionalLockRows;
 import io.github.holdfast.service.engine.row.LockAccess;
@@ -131,7 +131,7 @@ final class OperatorActions {
      * @return how long the node may believe that it holds; empty if the node has no row
      */
     private Optional<Duration> alert(String nodeId) {
-        NodeRows nodes = access.store().nodes();
+        LockNodeRepository nodes = access.store().nodes();
         nodes.alert(nodeId);
         return nodes.read(nodeId).map(node -> node.expiresIn().compareTo(nodeLease) > 0 ? node.expiresIn() : nodeLease);
     }

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("long")
 class AheadOfTimeTest {
 
-    private static final Duration LONG = Duration.ofMinutes(2);
+    private static final Duration LONG = Duration.ofMinutes(10);
 
     @TempDir
     private static Path directory;

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("long")
 class LeaderElectionAheadOfTimeTest {
 
-    private static final Duration LONG = Duration.ofMinutes(2);
+    private static final Duration LONG = Duration.ofMinutes(10);
 
     @Test
     void theElectionIsABeanAndIsStarted(@TempDir Path directory) throws Exception {

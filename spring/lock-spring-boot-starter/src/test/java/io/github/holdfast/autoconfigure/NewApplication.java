@@ -76,7 +76,7 @@ final class NewApplication {
                 .args(mainClass, generatedSources.toString(), generatedClasses.toString(), generatedClasses.toString())
                 .args("example", "shop")
                 .start()) {
-            if (processor.waitFor(Duration.ofMinutes(2)) != 0) {
+            if (processor.waitFor(Duration.ofMinutes(10)) != 0) {
                 throw new AssertionError(String.join("\n", processor.lines()));
             }
         }

@@ -1,8 +1,8 @@
 package io.github.holdfast.service.engine.node;
 
 import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.repository.LockNodeRepository;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.NodeRows;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.node.Node.Timing;
 import io.github.holdfast.service.engine.runtime.DaemonThreads;
@@ -257,7 +257,7 @@ public final class Heartbeat implements AutoCloseable {
     /** Beats; the caller has locked {@link #beating}. Returns false if the node is over. */
     private boolean beat(Node current) {
         boolean wasFailing = current.isFailing();
-        long leaseMicros = NodeRows.micros(timing.lease());
+        long leaseMicros = LockNodeRepository.micros(timing.lease());
         long sentAt = current.beginBeat();
         int beaten = store.inTransaction(
                 timing.period(),
@@ -287,7 +287,7 @@ public final class Heartbeat implements AutoCloseable {
      * @throws StoreException if the node lives, and the beat must be repeated
      */
     private boolean missed(Node current) {
-        Optional<NodeRows.Snapshot> seen =
+        Optional<LockNodeRepository.Snapshot> seen =
                 store.inTransaction(timing.period(), () -> store.nodes().read(current.id()));
         boolean isAlive = seen.isPresent() && seen.get().isAlive();
         if (isAlive && current.mayBeOwn(seen.get().node().version())) {

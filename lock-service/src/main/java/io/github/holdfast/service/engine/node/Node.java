@@ -1,7 +1,7 @@
 package io.github.holdfast.service.engine.node;
 
 import io.github.holdfast.lock.LossCause;
-import io.github.holdfast.repository.NodeRows;
+import io.github.holdfast.repository.LockNodeRepository;
 import io.github.holdfast.service.engine.runtime.ServiceSettings;
 import io.github.holdfast.service.engine.runtime.Ticker;
 import java.security.SecureRandom;
@@ -91,8 +91,8 @@ public final class Node {
      */
     public boolean mayBeOwn(long seenVersion) {
         long pending = pendingVersion();
-        return seenVersion - version < NodeRows.LEAST_STEP
-                || (seenVersion >= pending && seenVersion - pending < NodeRows.LEAST_STEP);
+        return seenVersion - version < LockNodeRepository.LEAST_STEP
+                || (seenVersion >= pending && seenVersion - pending < LockNodeRepository.LEAST_STEP);
     }
 
     /** The nanoseconds that the node lives from this local time without another beat; zero or less if it is over. */
@@ -165,7 +165,7 @@ public final class Node {
     public long beginBeat() {
         isFailing = true;
         if (pendingVersion == null) {
-            pendingVersion = version + NodeRows.LEAST_STEP + (RANDOM.nextLong() >>> 31);
+            pendingVersion = version + LockNodeRepository.LEAST_STEP + (RANDOM.nextLong() >>> 31);
         }
         attemptAt = ticker.nanoTime();
         return attemptAt;

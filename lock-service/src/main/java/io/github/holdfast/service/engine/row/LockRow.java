@@ -114,7 +114,7 @@ public final class LockRow implements HoldRow {
     public ReleaseOutcome giveBack(int left) {
         try {
             boolean done = writeUninterruptibly(
-                    row -> ownerIsChosen ? row.released() : row.withHoldCount(left), access.waiterNotifier()::release);
+                    row -> ownerIsChosen ? row.released() : row.withHoldCount(left), LockRows::releaseAndWake);
             if (!done && (isInDoubt || isHandOffInDoubt) && left == 0) {
                 return settleRelease();
             }

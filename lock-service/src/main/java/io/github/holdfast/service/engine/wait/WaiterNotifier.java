@@ -2,8 +2,6 @@ package io.github.holdfast.service.engine.wait;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
-import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockRows;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.WaiterRows.WaitMode;
 import io.github.holdfast.repository.WakeUpChannel;
@@ -84,11 +82,6 @@ public final class WaiterNotifier implements Waiter.Announcer, NotificationListe
         this.mark = new Mark(store, heartbeat, ticker);
         this.tickets = new WaiterTickets(store, heartbeat, background, thread, ticker, this::strayRemoved);
         this.poller = new WaiterPoller(waiters, this::keepAnnounced, store, queue, settings.clockTolerance(), ticker);
-    }
-
-    /** As {@link LockRows#release}, and wakes the node that has waited longest for the lock. Needs one statement. */
-    public boolean release(LockRows locks, LockEntity before, LockEntity after) {
-        return channel == null ? locks.release(before, after) : channel.release(locks, before, after);
     }
 
     private static <V> Cache<String, V> byName(Duration remembered) {

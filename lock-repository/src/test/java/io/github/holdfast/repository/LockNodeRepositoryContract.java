@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What can be done with the row of a node. */
 @TestInstance(Lifecycle.PER_CLASS)
-abstract class NodeRowsContract {
+abstract class LockNodeRepositoryContract {
 
     static final Duration LEASE = Duration.ofSeconds(30);
     static final Duration SHORT_LEASE = Duration.ofMillis(100);
@@ -42,7 +42,7 @@ abstract class NodeRowsContract {
         application.tables().clear();
     }
 
-    final <T> T call(Function<NodeRows, T> work) {
+    final <T> T call(Function<LockNodeRepository, T> work) {
         return application.call(locks -> work.apply(application.store().nodes()));
     }
 
@@ -54,7 +54,7 @@ abstract class NodeRowsContract {
         return node(id);
     }
 
-    final NodeRows.Snapshot read(String id) {
+    final LockNodeRepository.Snapshot read(String id) {
         return call(nodes -> nodes.read(id)).orElseThrow(() -> new AssertionError("No row: " + id));
     }
 
@@ -147,7 +147,7 @@ abstract class NodeRowsContract {
 
     @Test
     void readsNothingWhereThereIsNoRow() {
-        assertThat(this.<Optional<NodeRows.Snapshot>>call(nodes -> nodes.read("node")))
+        assertThat(this.<Optional<LockNodeRepository.Snapshot>>call(nodes -> nodes.read("node")))
                 .isEmpty();
     }
 
@@ -155,7 +155,7 @@ abstract class NodeRowsContract {
     void readsTheClockTogetherWithTheNode() {
         LockNode node = register("node", LEASE);
         Instant before = application.clock();
-        NodeRows.Snapshot seen = read("node");
+        LockNodeRepository.Snapshot seen = read("node");
 
         assertThat(seen.dbNow()).isBetween(before, application.clock());
         assertThat(seen.isAlive()).isTrue();

@@ -1,6 +1,5 @@
 package io.github.holdfast.repository;
 
-import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNode;
 import io.github.holdfast.entity.LockRun;
 import java.time.Instant;
@@ -12,11 +11,11 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** The rows of the runs of tasks of {@link InMemoryDatabase}. */
-final class InMemoryRunRows implements RunRows {
+final class InMemoryRunRepository implements LockRunRepository {
 
     private final InMemoryDatabase database;
 
-    InMemoryRunRows(InMemoryDatabase database) {
+    InMemoryRunRepository(InMemoryDatabase database) {
         this.database = database;
     }
 
@@ -26,42 +25,48 @@ final class InMemoryRunRows implements RunRows {
     }
 
     @Override
-    public void begin(LockEntity granted, @Nullable Long period, Instant begunAt) {
-        boolean unused = database.write("begin", now -> {
+    public int insert(
+            String name,
+            long token,
+            @Nullable Long period,
+            @Nullable String nodeId,
+            @Nullable String holder,
+            Instant begunAt,
+            LockRun.Status status) {
+        return database.write("begin", now -> {
             database.runs.put(Row.of(LockRun.class)
-                    .with("name", granted.name())
-                    .with("fencingToken", granted.fencingToken())
+                    .with("name", name)
+                    .with("fencingToken", token)
                     .with("period", period)
-                    .with("nodeId", granted.nodeId())
-                    .with("holder", granted.holder())
+                    .with("nodeId", nodeId)
+                    .with("holder", holder)
                     .with("begunAt", begunAt)
-                    .with("status", LockRun.Status.RUNNING)
+                    .with("status", status)
                     .made());
-            return true;
+            return 1;
         });
     }
 
     @Override
-    public boolean end(Grant grant, LockRun.Status status, @Nullable String error) {
+    public int endWhileHeld(String name, long token, String owner, LockRun.Status status, @Nullable String error) {
         return finish(
                 "end",
-                grant.name(),
-                grant.fencingToken(),
+                name,
+                token,
                 status,
                 error,
                 row -> database.locks
-                        .find(RowKey.of(grant.name()))
-                        .filter(lock -> lock.fencingToken() == grant.fencingToken()
-                                && grant.owner().equals(lock.owner()))
+                        .find(RowKey.of(name))
+                        .filter(lock -> lock.fencingToken() == token && owner.equals(lock.owner()))
                         .isPresent());
     }
 
     @Override
-    public boolean lose(String name, long fencingToken, @Nullable String error) {
-        return finish("lose", name, fencingToken, LockRun.Status.LOST, error, row -> true);
+    public int endInAnyCase(String name, long token, @Nullable String error) {
+        return finish("lose", name, token, LockRun.Status.LOST, error, row -> true);
     }
 
-    private boolean finish(
+    private int finish(
             String write,
             String name,
             long token,
@@ -80,9 +85,9 @@ final class InMemoryRunRows implements RunRows {
                                     .with("endedAt", now)
                                     .with("error", error)
                                     .made());
-                            return true;
+                            return 1;
                         })
-                        .orElse(false));
+                        .orElse(0));
     }
 
     @Override

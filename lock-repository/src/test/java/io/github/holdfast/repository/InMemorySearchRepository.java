@@ -10,11 +10,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The search for held locks of {@link InMemoryDatabase}. */
-final class InMemoryLockSearch implements LockSearch {
+final class InMemorySearchRepository implements LockSearchRepository {
 
     private final InMemoryDatabase database;
 
-    InMemoryLockSearch(InMemoryDatabase database) {
+    InMemorySearchRepository(InMemoryDatabase database) {
         this.database = database;
     }
 

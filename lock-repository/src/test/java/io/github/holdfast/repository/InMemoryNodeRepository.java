@@ -2,7 +2,6 @@ package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockNode;
 import io.github.holdfast.repository.StoreException.Failure;
-import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
@@ -12,11 +11,11 @@ import java.util.function.BiPredicate;
 import org.jspecify.annotations.Nullable;
 
 /** The rows of the nodes of {@link InMemoryDatabase}. */
-final class InMemoryNodeRows implements NodeRows {
+final class InMemoryNodeRepository implements LockNodeRepository {
 
     private final InMemoryDatabase database;
 
-    InMemoryNodeRows(InMemoryDatabase database) {
+    InMemoryNodeRepository(InMemoryDatabase database) {
         this.database = database;
     }
 
@@ -33,16 +32,16 @@ final class InMemoryNodeRows implements NodeRows {
     }
 
     @Override
-    public void register(String id, Duration lease, @Nullable String description) {
-        boolean unused = database.write("register", now -> {
+    public int insert(String id, long leaseMicros, @Nullable String description) {
+        return database.write("register", now -> {
             if (database.node(id) != null) {
                 throw StoreException.of(Failure.CONFLICT, new IllegalStateException("The id is in use: " + id));
             }
-            Instant end = now.plus(Micros.of(lease), ChronoUnit.MICROS);
+            Instant end = now.plus(leaseMicros, ChronoUnit.MICROS);
             database.nodes.put(Row.like(new LockNode(id, now, end, false))
                     .with("description", description)
                     .made());
-            return true;
+            return 1;
         });
     }
 
@@ -77,29 +76,27 @@ final class InMemoryNodeRows implements NodeRows {
     }
 
     @Override
-    public boolean endIfOverdue(String id, Duration tolerance) {
+    public int endOverdue(String id, long sinceMicros) {
         return change(
-                        "endIfOverdue",
-                        id,
-                        (node, now) -> !node.expiresAt().isAfter(now.minus(Micros.of(tolerance), ChronoUnit.MICROS)),
-                        (node, now) -> Row.like(node)
-                                .with("ended", true)
-                                .with("version", node.version() + 1)
-                                .made())
-                == 1;
+                "endIfOverdue",
+                id,
+                (node, now) -> !node.expiresAt().isAfter(now.plus(sinceMicros, ChronoUnit.MICROS)),
+                (node, now) -> Row.like(node)
+                        .with("ended", true)
+                        .with("version", node.version() + 1)
+                        .made());
     }
 
     @Override
-    public boolean markWaiting(String id, Duration lasts, @Nullable Long bell) {
+    public int waitFor(String id, long micros, @Nullable Long bell) {
         return change(
-                        "markWaiting",
-                        id,
-                        (node, now) -> true,
-                        (node, now) -> Row.like(node)
-                                .with("waitsUntil", InMemoryDatabase.plus(now, lasts))
-                                .with("bell", bell)
-                                .made())
-                == 1;
+                "markWaiting",
+                id,
+                (node, now) -> true,
+                (node, now) -> Row.like(node)
+                        .with("waitsUntil", now.plus(micros, ChronoUnit.MICROS))
+                        .with("bell", bell)
+                        .made());
     }
 
     @Override

@@ -15,24 +15,24 @@ import java.util.function.BiPredicate;
 import org.jspecify.annotations.Nullable;
 
 /** The pages of the tables of {@link InMemoryDatabase}. */
-final class InMemoryLockPages implements LockPages {
+final class InMemoryPageRepository implements LockPageRepository {
 
     private final InMemoryDatabase database;
 
-    InMemoryLockPages(InMemoryDatabase database) {
+    InMemoryPageRepository(InMemoryDatabase database) {
         this.database = database;
     }
 
     @Override
-    public Instant clock() {
-        return database.read(now -> now);
+    public long clockMicros() {
+        return database.read(now -> ChronoUnit.MICROS.between(Instant.EPOCH, now));
     }
 
     @Override
-    public List<NodeRows.Queued> queued(String name, int limit) {
+    public List<LockNodeRepository.Queued> queued(String name, int limit) {
         return database.read(now -> database.waiting(waited -> name.isEmpty() || waited.equals(name), now)
                 .limit(limit)
-                .map(ticket -> new NodeRows.Queued(
+                .map(ticket -> new LockNodeRepository.Queued(
                         ticket.name(),
                         Instant.EPOCH.plus(ticket.since(), ChronoUnit.MICROS),
                         ticket.mode().code(),
@@ -44,8 +44,8 @@ final class InMemoryLockPages implements LockPages {
                 .toList());
     }
 
-    private NodeRows.Snapshot seen(String nodeId, Instant now) {
-        return new NodeRows.Snapshot(Objects.requireNonNull(database.node(nodeId)), now);
+    private LockNodeRepository.Snapshot seen(String nodeId, Instant now) {
+        return new LockNodeRepository.Snapshot(Objects.requireNonNull(database.node(nodeId)), now);
     }
 
     @Override
@@ -156,9 +156,9 @@ final class InMemoryLockPages implements LockPages {
     }
 
     @Override
-    public List<NodeRows.Waiting> waiting(Collection<String> names) {
+    public List<LockNodeRepository.Waiting> waiting(Collection<String> names) {
         return database.read(now -> database.waiting(names::contains, now)
-                .map(ticket -> new NodeRows.Waiting(ticket.name(), seen(ticket.nodeId(), now)))
+                .map(ticket -> new LockNodeRepository.Waiting(ticket.name(), seen(ticket.nodeId(), now)))
                 .toList());
     }
 

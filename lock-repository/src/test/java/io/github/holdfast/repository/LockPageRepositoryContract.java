@@ -21,7 +21,7 @@ import org.junit.jupiter.api.TestInstance.Lifecycle;
 
 /** Pages of the tables, what is done with many rows, and what was done to them by force. */
 @TestInstance(Lifecycle.PER_CLASS)
-abstract class LockPagesContract {
+abstract class LockPageRepositoryContract {
 
     static final Duration LEASE = Duration.ofSeconds(30);
     static final Duration SHORT_LEASE = Duration.ofMillis(100);
@@ -42,12 +42,12 @@ abstract class LockPagesContract {
         application.tables().clear();
     }
 
-    final <T> T call(Function<LockPages, T> work) {
+    final <T> T call(Function<LockPageRepository, T> work) {
         return application.call(locks -> work.apply(application.store().pages()));
     }
 
     final List<LockSnapshot> held() {
-        LockSearch search = application.store().search();
+        LockSearchRepository search = application.store().search();
         return application.call(locks -> search.held("", 10));
     }
 
@@ -127,15 +127,15 @@ abstract class LockPagesContract {
                 .update("HoldfastNode", Map.of("expiresAt", before.minus(Duration.ofDays(days))), Map.of("id", id));
     }
 
-    final List<String> names(Function<LockPages, List<LockEntity>> work) {
+    final List<String> names(Function<LockPageRepository, List<LockEntity>> work) {
         return call(work).stream().map(LockEntity::name).toList();
     }
 
-    private List<String> ids(Function<LockPages, List<String>> work) {
+    private List<String> ids(Function<LockPageRepository, List<String>> work) {
         return call(work);
     }
 
-    private int count(Function<LockPages, Integer> work) {
+    private int count(Function<LockPageRepository, Integer> work) {
         return call(work);
     }
 

@@ -1,0 +1,93 @@
+package io.github.holdfast.repository;
+
+import io.github.holdfast.entity.LockAudit;
+import io.github.holdfast.entity.LockEntity;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** The rows of the locks in the current transaction. Thread-safe. */
+final class JpaTransactionalLockRows extends JpaLockRows implements TransactionalLockRows {
+
+    private final LockRepository queries;
+    private final LockAuditRepository audits;
+    private final @Nullable H2RowLocks rowLocks;
+
+    /**
+     * Creates the rows.
+     *
+     * @param executor executes statements in the current transaction
+     * @param waking writes the releases that wake a waiter; null if the database wakes none
+     * @param rowLocks what locks rows before the queries do; null on most databases
+     */
+    JpaTransactionalLockRows(
+            LockStatements statements,
+            LockRepository queries,
+            LockExecutor executor,
+            @Nullable WakingRelease waking,
+            LockAuditRepository audits,
+            @Nullable H2RowLocks rowLocks) {
+        super(statements, queries, executor, waking);
+        this.queries = queries;
+        this.audits = audits;
+        this.rowLocks = rowLocks;
+    }
+
+    /** Returns the bare statements. */
+    LockRepository queries() {
+        return queries;
+    }
+
+    @Override
+    public Optional<LockEntity> findForUpdate(String name) {
+        return queries.findForUpdate(name);
+    }
+
+    /** Does the same as {@link #findForUpdate(String)}, for callers that have set a timeout for the wait. */
+    Optional<LockEntity> findForUpdate(String name, Duration atMost) {
+        return rowLocks == null || rowLocks.await(name, atMost) ? queries.findForUpdate(name) : Optional.empty();
+    }
+
+    @Override
+    public Optional<LockEntity> findForUpdateSkipLocked(String name) {
+        return rowLocks == null || rowLocks.lockIfFree(name) ? queries.findForUpdateSkipLocked(name) : Optional.empty();
+    }
+
+    @Override
+    public boolean takeFromHolder(LockEntity before, LockEntity after, Duration delay) {
+        return queries.takeFromHolder(
+                        before.name(),
+                        before.version(),
+                        before.fencingToken(),
+                        before.owner(),
+                        after.fencingToken(),
+                        Micros.of(delay))
+                == 1;
+    }
+
+    @Override
+    public void delay(LockEntity written, Duration delay) {
+        queries.delay(written.name(), written.version(), Micros.of(delay));
+    }
+
+    @Override
+    public void recordForcedRelease(LockEntity before, String doneBy, String reason) {
+        audits.insert(
+                UUID.randomUUID().toString(),
+                LockAudit.FORCED_RELEASE,
+                before.name(),
+                before.owner(),
+                before.nodeId(),
+                before.holder(),
+                before.fencingToken(),
+                null,
+                doneBy,
+                reason);
+    }
+
+    @Override
+    public boolean wasForced(String name, long fencingToken) {
+        return audits.wasForced(name, fencingToken);
+    }
+}

@@ -1,0 +1,57 @@
+package io.github.holdfast.repository;
+
+import javax.sql.DataSource;
+import org.hibernate.engine.spi.SessionFactoryImplementor;
+import org.jspecify.annotations.Nullable;
+
+/** The statements of {@link JpaLockRows}, compiled once for a store. Thread-safe. */
+final class LockStatements {
+
+    private final AutocommitExecutor executor;
+    private final NodeLocationCache nodes;
+
+    /** Whether to count the holders of a lock before its row is created: see {@link LockDialect#locksWhatAnInsertReads}. */
+    final boolean areHoldersCounted;
+
+    final CompiledUpdate grant;
+    final CompiledUpdate grantWhereNodeIs;
+    final CompiledUpdate extend;
+    final CompiledUpdate release;
+    final CompiledUpdate recount;
+    final CompiledUpdate createIfMissing;
+    final CompiledUpdate createAs;
+    final CompiledQuery<Long> countHolders;
+    final CompiledQuery<LockSnapshot> read;
+    final CompiledQuery<String> firstInQueue;
+
+    /**
+     * Compiles the statements.
+     *
+     * @param connections the source of their connections; null for the application's own
+     */
+    LockStatements(SessionFactoryImplementor factory, @Nullable DataSource connections) {
+        executor = AutocommitExecutor.of(factory, connections);
+        nodes = new NodeLocationCache(KnownDialects.of(factory));
+        grant = CompiledUpdate.of(factory, LockRepository.class, "grant");
+        grantWhereNodeIs = CompiledUpdate.of(factory, LockRepository.class, "grantWhereNodeIs");
+        extend = CompiledUpdate.of(factory, LockRepository.class, "extend");
+        release = CompiledUpdate.of(factory, LockRepository.class, "release");
+        recount = CompiledUpdate.of(factory, LockRepository.class, "recount");
+        createIfMissing = CompiledUpdate.generating(factory, "version", LockRepository.class, "createIfMissing");
+        createAs = CompiledUpdate.generating(factory, "version", LockRepository.class, "createAs");
+        countHolders = CompiledQuery.of(factory, Long.class, LockRepository.class, "countHolders");
+        areHoldersCounted = KnownDialects.of(factory).locksWhatAnInsertReads();
+        read = CompiledQuery.ofSnapshot(factory);
+        firstInQueue = CompiledQuery.of(factory, String.class, LockRepository.class, "firstInQueue");
+    }
+
+    /** Returns the places of the nodes' rows, as seen by grants in autocommit mode. */
+    NodeLocationCache nodes() {
+        return nodes;
+    }
+
+    /** Returns what executes single statements of the store, each in a transaction of its own. */
+    AutocommitExecutor executor() {
+        return executor;
+    }
+}

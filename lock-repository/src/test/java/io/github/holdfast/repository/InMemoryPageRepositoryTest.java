@@ -1,0 +1,9 @@
+package io.github.holdfast.repository;
+
+/** {@link LockPageRepositoryContract} on the double. */
+class InMemoryPageRepositoryTest extends LockPageRepositoryContract {
+
+    InMemoryPageRepositoryTest() {
+        application = new InMemoryStoreUnderTest();
+    }
+}
