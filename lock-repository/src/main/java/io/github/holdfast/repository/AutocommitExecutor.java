@@ -25,7 +25,7 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  * connection to the pool with autocommit switched off. Without the check, that connection would roll back a write that the caller
  * believes to be committed.
  */
-final class AutocommitExecutor {
+final class AutocommitExecutor implements StatementExecutor {
 
     private static final Logger LOG = LoggerFactory.getLogger(AutocommitExecutor.class);
 
@@ -184,7 +184,8 @@ final class AutocommitExecutor {
      *
      * @throws StoreException if the database failed; its {@link StoreException#failure} says what became of a write
      */
-    <T> T execute(Statement<T> statement, Kind kind) {
+    @Override
+    public <T> T execute(Statement<T> statement, Kind kind) {
         try (Use use = new Use()) {
             try {
                 use.begin();

@@ -56,13 +56,15 @@ final class H2RowLocks {
     }
 
     private boolean lock(String name, String clause) {
-        return transactions.inCurrent(connection -> {
-            try (PreparedStatement statement = connection.prepareStatement(inspector.apply(query + clause))) {
-                statement.setString(1, name);
-                try (ResultSet row = statement.executeQuery()) {
-                    return row.next();
-                }
-            }
-        });
+        return transactions.execute(
+                connection -> {
+                    try (PreparedStatement statement = connection.prepareStatement(inspector.apply(query + clause))) {
+                        statement.setString(1, name);
+                        try (ResultSet row = statement.executeQuery()) {
+                            return row.next();
+                        }
+                    }
+                },
+                AutocommitExecutor.READ);
     }
 }

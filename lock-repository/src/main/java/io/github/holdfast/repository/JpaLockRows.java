@@ -2,19 +2,23 @@ package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.AutocommitExecutor.Statement;
+import io.github.holdfast.repository.AutocommitExecutor.Write;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.function.LongConsumer;
-import java.util.function.ToIntFunction;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
- * The rows of the locks, by the compiled queries of {@link LockRepository}. A {@link LockExecutor} executes them, each in a
+ * The rows of the locks, by the compiled queries of {@link LockRepository}. A {@link StatementExecutor} executes them, each in a
  * transaction of its own or all in the current one. Thread-safe.
  */
 class JpaLockRows implements LockRows {
@@ -23,35 +27,62 @@ class JpaLockRows implements LockRows {
 
     private final LockStatements statements;
     private final LockRepository queries;
-    private final LockExecutor executor;
+    private final StoreTransactions transactions;
+    private final StatementExecutor executor;
+    private final NodeLocationCache nodes;
+    private final Duration atMost;
     private final @Nullable WakingRelease waking;
+
+    /** Returns the rows in a transaction, for what needs more than one statement; null if these are in the current transaction. */
+    private final @Nullable Function<Duration, ? extends JpaLockRows> transactional;
 
     /**
      * Creates the rows.
      *
      * @param queries the queries that are seldom executed, in the current transaction
+     * @param transactions the transactions of the store, whose timeout limits each statement
+     * @param atMost how long each statement may take
      * @param waking writes the releases that wake a waiter; null if the database wakes none
+     * @param transactional returns the rows in the current transaction; null if these rows are in the current transaction, and not
+     *     each statement in a transaction of its own
      */
     JpaLockRows(
-            LockStatements statements, LockRepository queries, LockExecutor executor, @Nullable WakingRelease waking) {
+            LockStatements statements,
+            LockRepository queries,
+            StoreTransactions transactions,
+            Duration atMost,
+            @Nullable WakingRelease waking,
+            @Nullable Function<Duration, ? extends JpaLockRows> transactional) {
         this.statements = statements;
         this.queries = queries;
-        this.executor = executor;
+        this.transactions = transactions;
+        this.executor = transactional == null ? transactions : statements.executor();
+        this.nodes = transactional == null ? NodeLocationCache.NONE : statements.nodes();
+        this.atMost = atMost;
         this.waking = waking;
+        this.transactional = transactional;
+    }
+
+    /** Runs work whose statements must be committed together. */
+    private <T> T together(Supplier<T> work) {
+        return transactional == null ? work.get() : transactions.committed(atMost, work);
     }
 
     @Override
     public Optional<LockSnapshot> read(String name) {
-        return executor.read(connection -> read(connection, name));
+        return executor.execute(connection -> read(connection, name), AutocommitExecutor.READ);
     }
 
     private Optional<LockSnapshot> read(Connection connection, String name) throws SQLException {
-        return executor.limited(statements.read, name).on(connection).stream().findFirst();
+        return statements.read.with(transactions.timeout(), atMost, name).on(connection).stream()
+                .findFirst();
     }
 
     @Override
     public Optional<String> firstInQueue(String name) {
-        return executor.read(executor.limited(statements.firstInQueue, name)).stream()
+        return executor
+                .execute(statements.firstInQueue.with(transactions.timeout(), atMost, name), AutocommitExecutor.READ)
+                .stream()
                 .findFirst();
     }
 
@@ -61,34 +92,27 @@ class JpaLockRows implements LockRows {
         LongConsumer key = created -> epoch[0] = created;
         Statement<Integer> insert = statements.areHoldersCounted
                 ? insertAfterCount(name, key)
-                : executor.limited(key, statements.createIfMissing, name);
-        int unused = executor.write(
+                : statements.createIfMissing.with(key, transactions.timeout(), atMost, name);
+        int unused = executor.execute(
                 AutocommitExecutor.unlessPresent(insert),
-                connection -> read(connection, name).isEmpty());
+                write(connection -> read(connection, name).isEmpty()));
         return epoch[0] == 0 ? Optional.empty() : Optional.of(new LockEntity(name, epoch[0]));
     }
 
     private Statement<Integer> insertAfterCount(String name, LongConsumer key) {
-        Long holders =
-                executor.read(executor.limited(statements.countHolders, name)).get(0);
-        return executor.limited(key, statements.createAs, name, holders > 0 ? -1 : 0);
+        Long holders = executor.execute(
+                        statements.countHolders.with(transactions.timeout(), atMost, name), AutocommitExecutor.READ)
+                .get(0);
+        return statements.createAs.with(key, transactions.timeout(), atMost, name, holders > 0 ? -1 : 0);
     }
 
     /** A minimum hold may need two statements. These run in one transaction, because they belong together. */
     @Override
     public boolean grant(
             LockEntity before, LockEntity after, @Nullable Duration lease, @Nullable Duration minimumHold) {
-        return minimumHold == null
-                ? grant(executor, before, after, lease, null)
-                : executor.together(transaction -> grant(transaction, before, after, lease, minimumHold));
-    }
-
-    private boolean grant(
-            LockExecutor by,
-            LockEntity before,
-            LockEntity after,
-            @Nullable Duration lease,
-            @Nullable Duration minimumHold) {
+        if (minimumHold != null && transactional != null) {
+            return together(() -> transactional.apply(atMost).grant(before, after, lease, minimumHold));
+        }
         Object[] arguments = {
             before.name(),
             before.version(),
@@ -101,13 +125,12 @@ class JpaLockRows implements LockRows {
             Micros.orNull(lease),
             Micros.orNull(minimumHold)
         };
-        Granting write = new Granting(by, after.nodeId(), arguments);
-        boolean granted = by.write(write, isLike(before)) == 1;
+        Granting write = new Granting(after.nodeId(), arguments);
+        boolean granted = executor.execute(write, writeOf(before)) == 1;
         if (granted && hasWaitedSince(write.sentAt)) {
             restartLease(
-                    by,
                     after,
-                    current -> current.grantFromNow(
+                    () -> queries.grantFromNow(
                             after.name(), after.version(), Micros.orNull(lease), Micros.orNull(minimumHold)));
         }
         return granted;
@@ -116,15 +139,13 @@ class JpaLockRows implements LockRows {
     /** Grants a lock through a node, if the database of the connection contains the node's row. */
     private final class Granting implements Statement<Integer> {
 
-        private final LockExecutor by;
         private final @Nullable String nodeId;
         private final @Nullable Object[] arguments;
 
         /** When the last execution began, by the local clock: after the wait for a connection. */
         private long sentAt;
 
-        Granting(LockExecutor by, @Nullable String nodeId, @Nullable Object[] arguments) {
-            this.by = by;
+        Granting(@Nullable String nodeId, @Nullable Object[] arguments) {
             this.nodeId = nodeId;
             this.arguments = arguments;
         }
@@ -133,16 +154,17 @@ class JpaLockRows implements LockRows {
         public Integer on(Connection connection) throws SQLException {
             sentAt = System.nanoTime();
             try {
-                boolean isNodeKnown = by.nodes().has(nodeId, connection);
+                boolean isNodeKnown = nodes.has(nodeId, connection);
                 CompiledUpdate update = isNodeKnown ? statements.grantWhereNodeIs : statements.grant;
-                int granted = by.limited(update, arguments).on(connection);
+                int granted =
+                        update.with(transactions.timeout(), atMost, arguments).on(connection);
                 if (!isNodeKnown && granted == 1 && nodeId != null) {
-                    by.nodes().add(nodeId, connection);
+                    nodes.add(nodeId, connection);
                 }
                 return granted;
             } catch (SQLException failed) {
                 // After a failure, the same URL may lead to another server.
-                by.nodes().forget();
+                nodes.forget();
                 throw failed;
             }
         }
@@ -162,9 +184,9 @@ class JpaLockRows implements LockRows {
      * wait, and the holder relies on that lease. This update only makes the lease longer, so a failure is logged. But if the
      * update is in doubt, it is unknown how long the row keeps others out, so the failure is thrown.
      */
-    private void restartLease(LockExecutor by, LockEntity written, ToIntFunction<LockRepository> fromNow) {
+    private void restartLease(LockEntity written, Supplier<Integer> fromNow) {
         try {
-            int unused = by.together(transaction -> fromNow.applyAsInt(queries));
+            int unused = together(fromNow);
         } catch (StoreException failed) {
             if (failed.failure().isAmbiguous()) {
                 throw failed;
@@ -178,8 +200,9 @@ class JpaLockRows implements LockRows {
 
     @Override
     public boolean extend(LockEntity before, LockEntity after, Duration lease) {
-        Statement<Integer> extend = executor.limited(
-                statements.extend,
+        Statement<Integer> extend = statements.extend.with(
+                transactions.timeout(),
+                atMost,
                 before.name(),
                 before.version(),
                 before.fencingToken(),
@@ -187,16 +210,15 @@ class JpaLockRows implements LockRows {
                 after.holdCount(),
                 Micros.of(lease));
         long[] sentAt = new long[1];
-        boolean extended = executor.write(
+        boolean extended = executor.execute(
                         connection -> {
                             sentAt[0] = System.nanoTime();
                             return extend.on(connection);
                         },
-                        isLike(before))
+                        writeOf(before))
                 == 1;
         if (extended && hasWaitedSince(sentAt[0])) {
-            restartLease(
-                    executor, after, current -> current.extendFromNow(after.name(), after.version(), Micros.of(lease)));
+            restartLease(after, () -> queries.extendFromNow(after.name(), after.version(), Micros.of(lease)));
         }
         return extended;
     }
@@ -216,9 +238,7 @@ class JpaLockRows implements LockRows {
 
     @Override
     public boolean releaseAndWake(LockEntity before, LockEntity after) {
-        return (waking != null && after.owner() == null)
-                ? waking.release(executor, before, isLike(before))
-                : release(before, after);
+        return (waking != null && after.owner() == null) ? waking.release(this, before) : release(before, after);
     }
 
     @Override
@@ -236,17 +256,46 @@ class JpaLockRows implements LockRows {
 
     @Override
     public boolean supersede(String name, long version) {
-        return executor.together(transaction -> queries.supersede(name, version)) == 1;
+        return together(() -> queries.supersede(name, version)) == 1;
     }
 
-    /** Executes an update of a row, which expects the row to be as it was last read. */
-    private boolean update(LockEntity before, CompiledUpdate update, @Nullable Object... arguments) {
-        return executor.write(executor.limited(update, arguments), isLike(before)) == 1;
+    /**
+     * Executes an update of a lock's row.
+     *
+     * @param before the row as last read; the update expects it to be unchanged
+     * @param arguments the arguments of the query
+     * @return whether it changed the row
+     */
+    boolean update(LockEntity before, CompiledUpdate update, @Nullable Object... arguments) {
+        return executor.execute(update.with(transactions.timeout(), atMost, arguments), writeOf(before)) == 1;
     }
 
-    private Statement<Boolean> isLike(LockEntity before) {
-        return connection -> read(connection, before.name())
+    /** Does the same as {@link #update}, and passes on the key that the update generates. */
+    boolean updateForKey(LockEntity before, LongConsumer key, CompiledUpdate update, @Nullable Object... arguments) {
+        return executor.execute(update.with(key, transactions.timeout(), atMost, arguments), writeOf(before)) == 1;
+    }
+
+    /** Runs work when the writes until now are committed. */
+    void afterCommit(Runnable work) {
+        if (transactional != null) {
+            work.run();
+            return;
+        }
+        TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+            @Override
+            public void afterCommit() {
+                work.run();
+            }
+        });
+    }
+
+    private Write writeOf(LockEntity before) {
+        return write(connection -> read(connection, before.name())
                 .filter(seen -> seen.row().version() == before.version())
-                .isPresent();
+                .isPresent());
+    }
+
+    private Write write(Statement<Boolean> isAsBefore) {
+        return new Write(isAsBefore, transactions.timeout(), atMost);
     }
 }

@@ -42,6 +42,8 @@ final class JpaLockStore implements LockStore {
 
     private final boolean hasOwnConnections;
 
+    private final Function<Duration, JpaTransactionalLockRows> transactional = this::locks;
+
     /** Writes the releases that wake a waiter; null until this store has opened its channel. */
     private volatile @Nullable WakingRelease waking;
 
@@ -236,8 +238,7 @@ final class JpaLockStore implements LockStore {
 
     @Override
     public LockRows autocommit(Duration atMost) {
-        LockExecutor executor = LockExecutor.autocommit(statements, transactions, atMost);
-        return new JpaLockRows(statements, lockQueries, executor, waking);
+        return new JpaLockRows(statements, lockQueries, transactions, atMost, waking, transactional);
     }
 
     @Override
@@ -266,8 +267,7 @@ final class JpaLockStore implements LockStore {
 
     /** Returns the rows in the current transaction. */
     private JpaTransactionalLockRows locks(Duration atMost) {
-        LockExecutor executor = LockExecutor.inTransaction(transactions, atMost);
-        return new JpaTransactionalLockRows(statements, lockQueries, executor, waking, audits, rowLocks);
+        return new JpaTransactionalLockRows(statements, lockQueries, transactions, atMost, waking, audits, rowLocks);
     }
 
     /** Does the same as {@link #inTransaction(Duration, Function)}, but rolls the transaction back. */

@@ -17,18 +17,19 @@ final class JpaTransactionalLockRows extends JpaLockRows implements Transactiona
     /**
      * Creates the rows.
      *
-     * @param executor executes statements in the current transaction
+     * @param atMost how long each statement may take
      * @param waking writes the releases that wake a waiter; null if the database wakes none
      * @param rowLocks what locks rows before the queries do; null on most databases
      */
     JpaTransactionalLockRows(
             LockStatements statements,
             LockRepository queries,
-            LockExecutor executor,
+            StoreTransactions transactions,
+            Duration atMost,
             @Nullable WakingRelease waking,
             LockAuditRepository audits,
             @Nullable H2RowLocks rowLocks) {
-        super(statements, queries, executor, waking);
+        super(statements, queries, transactions, atMost, waking, null);
         this.queries = queries;
         this.audits = audits;
         this.rowLocks = rowLocks;

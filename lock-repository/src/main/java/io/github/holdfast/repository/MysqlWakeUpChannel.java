@@ -1,7 +1,6 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.AutocommitExecutor.Statement;
 import io.github.holdfast.repository.StoreException.Failure;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -75,9 +74,10 @@ final class MysqlWakeUpChannel implements WakeUpChannel, WakingRelease {
     }
 
     @Override
-    public boolean release(LockExecutor executing, LockEntity before, Statement<Boolean> isLike) {
+    public boolean release(JpaLockRows locks, LockEntity before) {
         long[] next = new long[1];
-        Statement<Integer> update = executing.limited(
+        boolean released = locks.updateForKey(
+                before,
                 key -> next[0] = key,
                 release,
                 before.name(),
@@ -85,9 +85,8 @@ final class MysqlWakeUpChannel implements WakeUpChannel, WakingRelease {
                 before.fencingToken(),
                 before.owner(),
                 bellOrNone());
-        boolean released = executing.write(update, isLike) == 1;
         if (released) {
-            executing.afterCommit(() -> wake(before.name(), next[0]));
+            locks.afterCommit(() -> wake(before.name(), next[0]));
         }
         return released;
     }

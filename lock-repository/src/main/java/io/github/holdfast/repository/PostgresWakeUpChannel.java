@@ -1,7 +1,6 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.AutocommitExecutor.Statement;
 import io.github.holdfast.repository.StoreException.Failure;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -126,10 +125,16 @@ final class PostgresWakeUpChannel implements WakeUpChannel, WakingRelease {
     }
 
     @Override
-    public boolean release(LockExecutor executor, LockEntity before, Statement<Boolean> isLike) {
-        Statement<Integer> update = executor.limited(
-                release, before.name(), before.version(), before.fencingToken(), before.owner(), bellOrNone(), name);
-        return executor.write(update, isLike) == 1;
+    public boolean release(JpaLockRows locks, LockEntity before) {
+        return locks.update(
+                before,
+                release,
+                before.name(),
+                before.version(),
+                before.fencingToken(),
+                before.owner(),
+                bellOrNone(),
+                name);
     }
 
     @Override

@@ -1,5 +1,7 @@
 package io.github.holdfast.repository;
 
+import io.github.holdfast.repository.AutocommitExecutor.Kind;
+import io.github.holdfast.repository.AutocommitExecutor.Statement;
 import io.github.holdfast.repository.StatementTimeout.Watch;
 import io.github.holdfast.repository.StoreException.Failure;
 import jakarta.persistence.EntityManager;
@@ -31,7 +33,7 @@ import org.springframework.util.ClassUtils;
  * The transactions of a store, and the Spring Data repositories that work in them. It never touches the calling thread's own
  * transaction and persistence context. Thread-safe.
  */
-final class StoreTransactions {
+final class StoreTransactions implements StatementExecutor {
 
     private final SessionFactoryImplementor factory;
     private final LockDialect dialect;
@@ -182,7 +184,8 @@ final class StoreTransactions {
     }
 
     /** Executes a statement on the connection of the calling thread's transaction, which is one of {@link #committed}. */
-    <T> T inCurrent(AutocommitExecutor.Statement<T> statement) {
+    @Override
+    public <T> T execute(Statement<T> statement, Kind kind) {
         EntityManagerHolder holder = (EntityManagerHolder)
                 Objects.requireNonNull(TransactionSynchronizationManager.getResource(unit), "no transaction");
         return holder.getEntityManager().unwrap(Session.class).doReturningWork(statement::on);

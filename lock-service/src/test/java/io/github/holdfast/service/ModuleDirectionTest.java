@@ -172,10 +172,11 @@ class ModuleDirectionTest {
     }
 
     @Test
-    void repositoriesOfSpringDataAreHidden() {
+    void repositoriesOfSpringDataAreHiddenUnlessTheyArePorts() {
         check(classes()
                 .that()
                 .areAssignableTo("org.springframework.data.repository.Repository")
+                .and(not(nameMatching(".*\\.Lock(Node|Run|Page|Search)Repository")))
                 .should()
                 .notBePublic()
                 .because("the service knows the port, not the queries behind it"));

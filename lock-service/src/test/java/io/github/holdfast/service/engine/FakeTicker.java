@@ -8,7 +8,9 @@ import io.github.holdfast.service.engine.runtime.Ticker;
 import io.github.holdfast.service.engine.wait.WaiterThread;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /** Local time that passes only when a test lets it. */
 public final class FakeTicker implements Ticker {
@@ -19,6 +21,7 @@ public final class FakeTicker implements Ticker {
     private volatile long suspended;
     private boolean isKeptAsleep;
     private boolean passesWhileWaiting;
+    private @Nullable SteppedBackground background;
     private int sleeping;
     private long sleeps;
 
@@ -53,6 +56,18 @@ public final class FakeTicker implements Ticker {
     public synchronized FakeTicker passingWhileCallersWait() {
         passesWhileWaiting = true;
         return this;
+    }
+
+    /** From now on, services do their work at intervals only when the test steps it. Call it before they are opened. */
+    public SteppedBackground stepped() {
+        background = new SteppedBackground(this);
+        return background;
+    }
+
+    @Override
+    public ScheduledExecutorService scheduler(String threadName) {
+        SteppedBackground stepped = background;
+        return stepped == null ? Ticker.super.scheduler(threadName) : stepped.scheduler();
     }
 
     /** From now on, threads that sleep do not wake. */

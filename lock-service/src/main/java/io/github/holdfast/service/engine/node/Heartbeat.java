@@ -5,7 +5,6 @@ import io.github.holdfast.repository.LockNodeRepository;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.node.Node.Timing;
-import io.github.holdfast.service.engine.runtime.DaemonThreads;
 import io.github.holdfast.service.engine.runtime.Deadline;
 import io.github.holdfast.service.engine.runtime.ListenerDispatcher;
 import io.github.holdfast.service.engine.runtime.LogEvent;
@@ -15,7 +14,6 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -77,7 +75,7 @@ public final class Heartbeat implements AutoCloseable {
         this.holds = holds;
         this.listeners = listeners;
         this.description = description;
-        thread = new ScheduledThreadPoolExecutor(1, DaemonThreads.named("holdfast-heartbeat"));
+        thread = ticker.scheduler("holdfast-heartbeat");
     }
 
     /**

@@ -22,7 +22,6 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
@@ -106,7 +105,7 @@ public final class InDoubtWrites implements Background, AutoCloseable {
     public InDoubtWrites(LockStore store, Ticker ticker) {
         this.store = store;
         this.ticker = ticker;
-        thread = Executors.newSingleThreadScheduledExecutor(DaemonThreads.named("holdfast-in-doubt"));
+        thread = ticker.scheduler("holdfast-in-doubt");
         releases = new ThreadPoolExecutor(
                 RELEASERS,
                 RELEASERS,

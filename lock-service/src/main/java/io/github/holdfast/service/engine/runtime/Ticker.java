@@ -1,10 +1,15 @@
 package io.github.holdfast.service.engine.runtime;
 
 import java.time.Duration;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** The local clocks, for durations only: the database decides whether a lease is over. */
+/**
+ * The local clocks, for durations only: the database decides whether a lease is over. Also the thread of the work that the engine does
+ * at intervals of these clocks.
+ */
 public interface Ticker {
 
     /** The process's monotonic clock, and the machine's wall clock. */
@@ -41,6 +46,11 @@ public interface Ticker {
 
     /** As {@link LockSupport#parkNanos(Object, long)}; may return early. */
     void park(Object blocker, long nanos);
+
+    /** Returns a new thread for work at intervals. It does not keep the JVM alive. A test returns one that it drives step by step. */
+    default ScheduledExecutorService scheduler(String threadName) {
+        return new ScheduledThreadPoolExecutor(1, DaemonThreads.named(threadName));
+    }
 
     /**
      * The local time at which a lease of this length ends, counted from the given local time. A margin of one thousandth of the lease covers

@@ -13,6 +13,7 @@ import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.InMemoryFaults.Unanswered;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.service.engine.FakeTicker;
+import io.github.holdfast.service.engine.SteppedBackground;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
@@ -24,16 +25,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Heartbeats and the losses of a node, on the double of the store: each time passes when a test says so. */
-class InMemoryNodeTest {
+/** Heartbeats, the losses of a node, and writes in doubt, on the double of the store: each step is taken when a test says so. */
+class InMemoryBackgroundTest {
 
-    /** The shortest one, so that the heartbeat looks often whether a beat is due. */
-    private static final Duration LEASE = ofSeconds(1);
+    private static final Duration LEASE = ofSeconds(30);
 
     /** Less than the lease, and more than the period of the beats. */
-    private static final Duration UNTIL_BEAT = ofMillis(350);
+    private static final Duration UNTIL_BEAT = ofSeconds(11);
 
     private final FakeTicker ticker = new FakeTicker();
+    private final SteppedBackground background = ticker.stepped();
     private final Queue<LossCause> losses = new ConcurrentLinkedQueue<>();
     private InMemoryServices services;
     private LockService mine;
@@ -63,15 +64,15 @@ class InMemoryNodeTest {
                 .isPresent();
     }
 
-    private void awaitBeat() {
-        await().until(() -> lock.remaining().compareTo(LEASE.minusMillis(10)) > 0);
+    private void assertBeaten() {
+        assertThat(lock.remaining()).isGreaterThan(LEASE.minus(UNTIL_BEAT));
     }
 
     @Test
     void aLockOutlivesTheLeaseOfItsNodeByTheBeats() {
         for (int beat = 0; beat < 30; beat++) {
-            ticker.advance(UNTIL_BEAT);
-            awaitBeat();
+            background.pass(UNTIL_BEAT);
+            assertBeaten();
         }
         assertThat(lock.state()).isEqualTo(LockState.HELD);
         assertThat(isFree()).isFalse();
@@ -82,15 +83,15 @@ class InMemoryNodeTest {
     @Test
     void withoutTheDatabaseItIsSuspectThenLostBeforeAnotherServiceHasIt() {
         services.refuseConnections(true);
-        ticker.advance(ofMillis(700));
+        background.pass(ofSeconds(21));
         assertThat(lock.state()).isEqualTo(LockState.SUSPECT);
-        await().until(() -> services.faults().refusedConnections() > 0);
+        assertThat(services.faults().refusedConnections()).isPositive();
         assertThat(isFree()).isFalse();
-        ticker.advance(ofMillis(299));
+        background.pass(LEASE.minusSeconds(21).minusMillis(30));
         assertThat(lock.state()).isEqualTo(LockState.LOST);
         assertThat(isFree()).isFalse();
         await().untilAsserted(() -> assertThat(losses).containsExactly(LossCause.DATABASE_UNREACHABLE));
-        ticker.advance(ofMillis(10));
+        background.pass(ofMillis(31));
         assertThat(isFree()).isTrue();
         services.refuseConnections(false);
         assertThat(lock.release()).isEqualTo(ReleaseOutcome.LOST);
@@ -99,10 +100,11 @@ class InMemoryNodeTest {
     @Test
     void aShortOutageLeavesItHeldAgain() {
         services.refuseConnections(true);
-        ticker.advance(ofMillis(700));
+        background.pass(ofSeconds(21));
         assertThat(lock.state()).isEqualTo(LockState.SUSPECT);
         services.refuseConnections(false);
-        awaitBeat();
+        background.pass(ofSeconds(2));
+        assertBeaten();
         assertThat(lock.state()).isEqualTo(LockState.HELD);
         assertThat(losses).isEmpty();
     }
@@ -111,13 +113,14 @@ class InMemoryNodeTest {
     @EnumSource(Unanswered.class)
     void aBeatWithoutAnAnswerIsSettledByTheNext(Unanswered effect) {
         services.faults().leaveUnanswered("beat", effect);
-        ticker.advance(UNTIL_BEAT);
-        await().until(() -> services.faults().haveAllOccurred());
+        background.pass(UNTIL_BEAT);
+        assertThat(services.faults().haveAllOccurred()).isTrue();
         services.faults().arrive();
-        awaitBeat();
+        background.pass(UNTIL_BEAT);
+        assertBeaten();
         services.faults().arrive();
-        ticker.advance(UNTIL_BEAT);
-        awaitBeat();
+        background.pass(UNTIL_BEAT);
+        assertBeaten();
         assertThat(lock.state()).isEqualTo(LockState.HELD);
         assertThat(losses).isEmpty();
     }
@@ -126,9 +129,9 @@ class InMemoryNodeTest {
     @EnumSource(names = {"CONFLICT", "DEADLOCK", "BUSY", "READ_ONLY", "INSUFFICIENT_RESOURCES", "EXHAUSTED", "REFUSED"})
     void aBeatThatFailsIsRepeated(Failure failure) {
         services.faults().refuse("beat", failure);
-        ticker.advance(UNTIL_BEAT);
-        await().until(() -> services.faults().haveAllOccurred());
-        awaitBeat();
+        background.pass(UNTIL_BEAT);
+        assertThat(services.faults().haveAllOccurred()).isTrue();
+        assertBeaten();
         assertThat(lock.state()).isEqualTo(LockState.HELD);
     }
 
@@ -136,12 +139,27 @@ class InMemoryNodeTest {
     void aNodeThatWasEndedLosesItsLocksAndTheServiceGoesOnWithAnother() throws Exception {
         String id = Objects.requireNonNull(mine.find("kept").orElseThrow().nodeId());
         services.tables().update("HoldfastNode", Map.of("ended", true, "version", 1L), Map.of("id", id));
-        ticker.advance(UNTIL_BEAT);
-        await().until(() -> lock.state() == LockState.LOST);
+        background.pass(UNTIL_BEAT);
+        assertThat(lock.state()).isEqualTo(LockState.LOST);
         await().untilAsserted(() -> assertThat(losses).containsExactly(LossCause.EXPIRED));
         try (LockHandle next = mine.acquire(LockRequest.of("next"))) {
             assertThat(mine.find("next").orElseThrow().nodeId()).isNotEqualTo(id);
             assertThat(next.state()).isEqualTo(LockState.HELD);
         }
+    }
+
+    // Writes in doubt
+
+    @Test
+    void aRefusedReleaseIsRepeatedEveryHalfMinute() {
+        services.faults().refuse("release", Failure.REFUSED);
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.UNRESOLVED);
+        services.faults().refuse("release", Failure.REFUSED);
+        background.step();
+        assertThat(services.faults().haveAllOccurred()).isTrue();
+        background.pass(ofSeconds(29));
+        assertThat(isFree()).isFalse();
+        background.pass(ofSeconds(2));
+        assertThat(isFree()).isTrue();
     }
 }
