@@ -85,8 +85,8 @@ final class HeldLocks {
         while (!isLast && page.size() < limit) {
             List<LockSnapshot> locks = read.apply(after, limit);
             List<HolderSnapshot> sharing = sharing(locks);
-            String crowded = sharing.size() > LockAdmin.MAX_PAGE_SIZE
-                    ? sharing.get(LockAdmin.MAX_PAGE_SIZE).holder().name()
+            String crowded = sharing.size() > OperatorCalls.MAX_PAGE_SIZE
+                    ? sharing.get(OperatorCalls.MAX_PAGE_SIZE).holder().name()
                     : null;
             Map<String, List<HolderSnapshot>> holders = sharing.stream()
                     .collect(Collectors.groupingBy(seen -> seen.holder().name()));
@@ -95,7 +95,7 @@ final class HeldLocks {
                 after = lock.row().name();
                 if (after.equals(crowded)) {
                     // The limit may have cut off some of its holders, and all those of later locks.
-                    page.addAll(living(store().permits().living(List.of(after), LockAdmin.MAX_PAGE_SIZE)));
+                    page.addAll(living(store().permits().living(List.of(after), OperatorCalls.MAX_PAGE_SIZE)));
                     isLast = false;
                     break;
                 }
@@ -114,7 +114,7 @@ final class HeldLocks {
                 .filter(lock -> lock.row().isShared())
                 .map(lock -> lock.row().name())
                 .toList();
-        return shared.isEmpty() ? List.of() : store().permits().living(shared, LockAdmin.MAX_PAGE_SIZE + 1);
+        return shared.isEmpty() ? List.of() : store().permits().living(shared, OperatorCalls.MAX_PAGE_SIZE + 1);
     }
 
     private static List<LockInfo> living(List<HolderSnapshot> holders) {

@@ -1,8 +1,6 @@
 package io.github.holdfast.service;
 
 import io.github.holdfast.election.Elections;
-import io.github.holdfast.entity.LockAudit;
-import io.github.holdfast.entity.LockNames;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.lock.LockRequest;
@@ -10,10 +8,6 @@ import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.WaiterInfo;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.StoreException;
-import io.github.holdfast.semaphore.PermitInfo;
-import io.github.holdfast.semaphore.SemaphoreInfo;
-import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.service.engine.LockEngine;
 import io.github.holdfast.task.TaskRequest;
 import java.time.Duration;
@@ -25,14 +19,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.function.Predicate;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * Lists the locks, elections, semaphores, nodes and task runs in the database, releases by force, and changes the limits of semaphores.
- * It is for operators: an application should work without it. Thread-safe.
+ * Lists the locks, elections, nodes and task runs in the database, and releases locks by force. It is for operators: an application
+ * should work without it. Thread-safe. {@link #semaphores} is the part for semaphores.
  *
  * <p>Pages are in the order of names or ids. Each page is one statement, but for those of {@link #held} and {@link #elections}. It reads
  * the table from the end of the previous page and locks nothing:
@@ -48,17 +40,19 @@ import java.util.stream.Collectors;
 public final class LockAdmin {
 
     /** The largest page size. */
-    public static final int MAX_PAGE_SIZE = 1000;
-
-    private static final Duration LIMIT = Duration.ofSeconds(10);
+    public static final int MAX_PAGE_SIZE = OperatorCalls.MAX_PAGE_SIZE;
 
     private final LockEngine engine;
+    private final OperatorCalls calls;
+    private final SemaphoreAdmin semaphores;
     private final HeldLocks heldLocks;
     private final Housekeeping housekeeping;
     private final Elections elections;
 
     LockAdmin(LockEngine engine, HeldLocks heldLocks, Housekeeping housekeeping, Elections elections) {
         this.engine = engine;
+        calls = new OperatorCalls(engine);
+        semaphores = new SemaphoreAdmin(engine, calls);
         this.heldLocks = heldLocks;
         this.housekeeping = housekeeping;
         this.elections = elections;
@@ -97,8 +91,8 @@ public final class LockAdmin {
      * @throws LockStoreException if the database failed
      */
     public List<LockInfo> held(LockFilter filter, String afterName, int limit) {
-        checkPageSize(limit);
-        return read("The held locks could not be read", heldLocks.page(filter, afterName, limit));
+        OperatorCalls.checkPageSize(limit);
+        return calls.read("The held locks could not be read", heldLocks.page(filter, afterName, limit));
     }
 
     /**
@@ -162,9 +156,9 @@ public final class LockAdmin {
     }
 
     private List<QueueInfo> queues(String name, int limit) {
-        checkPageSize(limit);
-        return QueueInfo.of(
-                read("The waiters could not be read", () -> store().pages().queued(name, limit)));
+        OperatorCalls.checkPageSize(limit);
+        return QueueInfo.of(calls.read(
+                "The waiters could not be read", () -> store().pages().queued(name, limit)));
     }
 
     /**
@@ -180,8 +174,10 @@ public final class LockAdmin {
      */
     public List<AuditInfo> audit(String name, int limit) {
         String valid = LockRequest.of(name).name();
-        checkPageSize(limit);
-        return read("The audit log could not be read", () -> store().pages().acts(valid, limit)).stream()
+        OperatorCalls.checkPageSize(limit);
+        return calls
+                .read("The audit log could not be read", () -> store().pages().acts(valid, limit))
+                .stream()
                 .map(AuditInfo::of)
                 .toList();
     }
@@ -190,7 +186,7 @@ public final class LockAdmin {
     Map<String, List<NodeInfo>> waitingNodes(Collection<String> names) {
         Map<String, Map<String, NodeInfo>> byName = new HashMap<>();
         String what = names.size() == 1 ? "'" + names.iterator().next() + "'" : names.size() + " locks";
-        read(
+        calls.read(
                         "The nodes that wait for " + what + " could not be read",
                         () -> store().pages().waiting(names))
                 .forEach(seen -> byName.computeIfAbsent(seen.lockName(), name -> new LinkedHashMap<>())
@@ -214,13 +210,13 @@ public final class LockAdmin {
      * @throws LockStoreException if the database failed
      */
     public List<ElectionInfo> elections(String afterName, int limit) {
-        checkPageSize(limit);
+        OperatorCalls.checkPageSize(limit);
         return new ElectionPage(this, elections).read(afterName, limit);
     }
 
     /** Reads the locks of leaders, one page at a time. One statement. */
     List<LockSnapshot> heldByLeaders(String afterName, int limit) {
-        return read(
+        return calls.read(
                 "The elections could not be read",
                 () -> store().pages().heldThroughNodes(Elections.HOLDER_OF_LEADER, afterName, limit));
     }
@@ -236,8 +232,8 @@ public final class LockAdmin {
      * @throws LockStoreException if the database failed
      */
     public List<NodeInfo> nodes(String afterId, int limit) {
-        checkPageSize(limit);
-        return read("The nodes could not be read", () -> store().nodes().page(afterId, limit)).stream()
+        OperatorCalls.checkPageSize(limit);
+        return calls.read("The nodes could not be read", () -> store().nodes().page(afterId, limit)).stream()
                 .map(NodeInfo::of)
                 .toList();
     }
@@ -253,8 +249,8 @@ public final class LockAdmin {
      * @throws LockStoreException if the database failed
      */
     public List<RunInfo> lastRuns(String afterName, int limit) {
-        checkPageSize(limit);
-        return read("The runs could not be read", () -> store().runs().lastOfEach(afterName, limit)).stream()
+        OperatorCalls.checkPageSize(limit);
+        return calls.read("The runs could not be read", () -> store().runs().lastOfEach(afterName, limit)).stream()
                 .map(RunInfo::of)
                 .toList();
     }
@@ -272,25 +268,10 @@ public final class LockAdmin {
      */
     public List<RunInfo> runs(String name, long beforeToken, int limit) {
         String task = TaskRequest.of(name).name();
-        checkPageSize(limit);
-        return read("The runs could not be read", () -> store().runs().page(task, beforeToken, limit)).stream()
+        OperatorCalls.checkPageSize(limit);
+        return calls.read("The runs could not be read", () -> store().runs().page(task, beforeToken, limit)).stream()
                 .map(RunInfo::of)
                 .toList();
-    }
-
-    private static void checkPageSize(int limit) {
-        if (limit < 1 || limit > MAX_PAGE_SIZE) {
-            throw new IllegalArgumentException("A page has 1 to " + MAX_PAGE_SIZE + " entries, not " + limit);
-        }
-    }
-
-    private <T> T read(String problem, Supplier<T> query) {
-        engine.checkOpen();
-        try {
-            return engine.untilDecided(LIMIT, () -> store().inTransaction(LIMIT, query));
-        } catch (StoreException failed) {
-            throw new LockStoreException(problem, failed);
-        }
     }
 
     /** Returns the number of this service's acquisitions in progress. Most of them wait. No statement. */
@@ -337,7 +318,7 @@ public final class LockAdmin {
      * @throws LockStoreException if the database failed
      */
     public Instant databaseClock() {
-        return read(
+        return calls.read(
                 "The database's clock could not be read", () -> store().pages().clock());
     }
 
@@ -390,145 +371,14 @@ public final class LockAdmin {
 
     private Optional<LockInfo> forceRelease(String name, Predicate<LockInfo> isMeant, String reason) {
         String lockName = LockRequest.of(name).name();
-        String checked = checkedReason(reason);
-        return changed(lockName, "was not released by force", () -> engine.forceRelease(lockName, isMeant, checked));
+        String checked = OperatorCalls.checkedReason(reason);
+        return calls.change(
+                lockName, "was not released by force", () -> engine.forceRelease(lockName, isMeant, checked));
     }
 
-    /**
-     * Returns the semaphores, one page at a time.
-     *
-     * @param afterName the last name of the previous page; the empty string for the first page
-     * @param limit 1 to {@link #MAX_PAGE_SIZE}
-     * @return in the order of their names; empty if there are no more
-     * @throws IllegalArgumentException if the limit is out of range
-     * @throws IllegalStateException if the service is closed
-     * @throws LockStoreException if the database failed
-     */
-    public List<SemaphoreInfo> semaphores(String afterName, int limit) {
-        checkPageSize(limit);
-        return read("The semaphores could not be read", () -> store().permits().page(afterName, limit)).stream()
-                .map(SemaphoreInfo::of)
-                .toList();
-    }
-
-    /**
-     * Returns a semaphore. One statement.
-     *
-     * @param name as for {@link SemaphoreRequest#of}
-     * @return empty if there is no such semaphore. The first acquisition creates it
-     * @throws IllegalArgumentException if the name is not valid
-     * @throws IllegalStateException if the service is closed
-     * @throws LockStoreException if the database failed
-     */
-    public Optional<SemaphoreInfo> semaphore(String name) {
-        String semaphore = LockRequest.of(name).name();
-        return read("The semaphore could not be read", () -> store().permits().usage(semaphore))
-                .map(seen -> new SemaphoreInfo(semaphore, seen.limit(), seen.used()));
-    }
-
-    /**
-     * Returns the holders of permits of a semaphore, in the order of their grants. One statement.
-     *
-     * @param name as for {@link SemaphoreRequest#of}
-     * @return empty if nobody has permits, or if there is no such semaphore
-     * @throws IllegalArgumentException if the name is not valid
-     * @throws IllegalStateException if the service is closed
-     * @throws LockStoreException if the database failed
-     */
-    public List<PermitInfo> permits(String name) {
-        return permitsOf(List.of(LockRequest.of(name).name()), Integer.MAX_VALUE);
-    }
-
-    /**
-     * Returns the holders of permits of several semaphores, in the order of their names and grants. One statement; none without names.
-     *
-     * @param names as for {@link SemaphoreRequest#of}; at most {@link #MAX_PAGE_SIZE} of them
-     * @param limit how many rows of holders to read: 1 to {@link #MAX_PAGE_SIZE}. Those of dead holders count, but are not returned
-     * @return empty if nobody has permits of these semaphores
-     * @throws IllegalArgumentException if a name is not valid, there are too many of them, or the limit is out of range
-     * @throws IllegalStateException if the service is closed
-     * @throws LockStoreException if the database failed
-     */
-    public List<PermitInfo> permits(Collection<String> names, int limit) {
-        List<String> semaphores =
-                names.stream().map(name -> LockRequest.of(name).name()).toList();
-        checkPageSize(limit);
-        if (semaphores.size() > MAX_PAGE_SIZE) {
-            throw new IllegalArgumentException(
-                    "At most " + MAX_PAGE_SIZE + " semaphores can be read at a time, not " + semaphores.size());
-        }
-        if (semaphores.isEmpty()) {
-            engine.checkOpen();
-            return List.of();
-        }
-        return permitsOf(semaphores, limit);
-    }
-
-    private List<PermitInfo> permitsOf(List<String> semaphores, int limit) {
-        return read(
-                        "The holders of permits could not be read",
-                        () -> store().permits().holders(semaphores, limit))
-                .stream()
-                .flatMap(seen -> PermitInfo.ofHeld(seen).stream())
-                .toList();
-    }
-
-    /**
-     * Changes how many permits a semaphore has. Who waits for permits is woken. A smaller limit takes nothing from present holders:
-     * nobody gets permits until enough have come back. A limit of 0 stops all grants. The method adds a record to {@code lock_audit}.
-     * It needs five statements in one transaction. Not interruptible.
-     *
-     * @param name as for {@link SemaphoreRequest#of}
-     * @param limit 0 to {@link Integer#MAX_VALUE}
-     * @param reason the reason for the record: 1 to 1000 characters, no control characters
-     * @return the limit before; empty if there is no such semaphore. The first acquisition creates it
-     * @throws IllegalArgumentException if the name, the limit or the reason is not valid
-     * @throws IllegalStateException if the service is closed
-     * @throws LockStoreException if the database failed. If it did not answer the commit, the limit may be changed nevertheless
-     */
-    public OptionalInt setPermits(String name, int limit, String reason) {
-        String semaphore = LockRequest.of(name).name();
-        String checked = checkedReason(reason);
-        if (limit < 0) {
-            throw new IllegalArgumentException("A semaphore has 0 permits or more, not " + limit);
-        }
-        return changed(semaphore, "did not get a new limit", () -> engine.setLimit(semaphore, limit, checked));
-    }
-
-    /**
-     * Takes the permits of one grant from their holder by force, even if it is alive. The holder notices as that of a lock does; see
-     * {@link #forceRelease(String, String)}. Until it must have noticed, the permits count as used. The method adds a record to {@code
-     * lock_audit}. Not interruptible.
-     *
-     * @param name as for {@link SemaphoreRequest#of}
-     * @param fencingToken the {@linkplain PermitInfo#fencingToken token} of the holder
-     * @param reason the reason for the record: 1 to 1000 characters, no control characters
-     * @return the former holder; empty if that grant no longer stands, or the name is not that of a semaphore
-     * @throws IllegalArgumentException if the name or the reason is not valid
-     * @throws IllegalStateException if the service is closed
-     * @throws LockStoreException if the database failed. If it did not answer the commit, the permits may be released nevertheless
-     */
-    public Optional<PermitInfo> forceReleasePermits(String name, long fencingToken, String reason) {
-        String semaphore = LockRequest.of(name).name();
-        String checked = checkedReason(reason);
-        return changed(
-                semaphore,
-                "did not get its permits back by force",
-                () -> engine.forceReleasePermits(semaphore, fencingToken, checked)
-                        .flatMap(PermitInfo::ofHeld));
-    }
-
-    private <T> T changed(String name, String problem, Supplier<T> change) {
-        engine.checkOpen();
-        try {
-            return change.get();
-        } catch (StoreException failed) {
-            throw new LockStoreException(name, problem, failed);
-        }
-    }
-
-    private static String checkedReason(String reason) {
-        return LockNames.checked("reason", reason, LockAudit.MAX_REASON_LENGTH);
+    /** Returns the API of operators for semaphores: always the same object. No statement. */
+    public SemaphoreAdmin semaphores() {
+        return semaphores;
     }
 
     /**

@@ -237,7 +237,7 @@ public final class LockService implements Locks, AutoCloseable {
         return elections.election(request);
     }
 
-    /** Returns the API for operators: holders of locks, forced release, housekeeping. */
+    /** Returns the API for operators: holders of locks, semaphores, forced release, housekeeping. */
     public LockAdmin admin() {
         return admin;
     }

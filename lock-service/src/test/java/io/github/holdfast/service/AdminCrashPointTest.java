@@ -59,13 +59,13 @@ class AdminCrashPointTest extends CrashPoints {
         "LockAdmin.holders(String)",
         "LockAdmin.lastRuns(String, int)",
         "LockAdmin.nodes(String, int)",
-        "LockAdmin.permits(Collection, int)",
-        "LockAdmin.permits(String)",
         "LockAdmin.queue(String, int)",
         "LockAdmin.queues(int)",
         "LockAdmin.runs(String, long, int)",
-        "LockAdmin.semaphore(String)",
-        "LockAdmin.semaphores(String, int)"
+        "SemaphoreAdmin.find(String)",
+        "SemaphoreAdmin.page(String, int)",
+        "SemaphoreAdmin.permits(Collection, int)",
+        "SemaphoreAdmin.permits(String)"
     })
     void whatIsThereIsRead() {
         List<Crash.Use<LockAdmin>> reads = List.of(
@@ -80,10 +80,11 @@ class AdminCrashPointTest extends CrashPoints {
                 admin -> assertThat(admin.nodes("", 1)).hasSize(1),
                 admin -> assertThat(admin.lastRuns("", 1)).isNotNull(),
                 admin -> assertThat(admin.runs("read", Long.MAX_VALUE, 1)).isEmpty(),
-                admin -> assertThat(admin.semaphores("", 1)).isNotNull(),
-                admin -> assertThat(admin.semaphore("read")).isEmpty(),
-                admin -> assertThat(admin.permits(List.of("read"), 1)).isEmpty(),
-                admin -> assertThat(admin.permits("read")).isEmpty());
+                admin -> assertThat(admin.semaphores().page("", 1)).isNotNull(),
+                admin -> assertThat(admin.semaphores().find("read")).isEmpty(),
+                admin -> assertThat(admin.semaphores().permits(List.of("read"), 1))
+                        .isEmpty(),
+                admin -> assertThat(admin.semaphores().permits("read")).isEmpty());
         LockHandle held =
                 mine.acquireUninterruptibly(LockRequest.of("reader of all").shared());
         for (Crash.Use<LockAdmin> read : reads) {
@@ -150,13 +151,14 @@ class AdminCrashPointTest extends CrashPoints {
 
     /** It is changed or not, and written down if it is, once. */
     @Test
-    @Breaks("LockAdmin.setPermits(String, int, String)")
+    @Breaks("SemaphoreAdmin.setPermits(String, int, String)")
     void theLimitOfASemaphoreIsChanged() {
         atEachStep(5, crash -> {
             String name = crash.name();
             SemaphoreRequest request = SemaphoreRequest.of(name).limit(2);
             theirs.semaphore(request).tryAcquire().orElseThrow().close();
-            Optional<OptionalInt> told = crash.during(() -> mine.admin().setPermits(name, 3, "to test"));
+            Optional<OptionalInt> told =
+                    crash.during(() -> mine.admin().semaphores().setPermits(name, 3, "to test"));
             boolean isChanged =
                     database.queryForLong("select permits from distributed_lock where name = '" + name + "'") == 3;
             assertThat(records(name)).isEqualTo(isChanged ? 1 : 0);
@@ -172,7 +174,7 @@ class AdminCrashPointTest extends CrashPoints {
     }
 
     @Test
-    @Breaks("LockAdmin.forceReleasePermits(String, long, String)")
+    @Breaks("SemaphoreAdmin.forceRelease(String, long, String)")
     void permitsAreReleasedByForce() {
         for (boolean isByLease : List.of(true, false)) {
             atEachStep(5, crash -> {
@@ -182,9 +184,10 @@ class AdminCrashPointTest extends CrashPoints {
                         .tryAcquire()
                         .orElseThrow();
                 Optional<PermitInfo> told = crash.during(() -> mine.admin()
-                        .forceReleasePermits(name, both.fencingToken(), "to test")
+                        .semaphores()
+                        .forceRelease(name, both.fencingToken(), "to test")
                         .orElseThrow());
-                boolean isForced = theirs.admin().permits(name).isEmpty();
+                boolean isForced = theirs.admin().semaphores().permits(name).isEmpty();
                 assertThat(records(name)).isEqualTo(isForced ? 1 : 0);
                 told.ifPresent(former -> {
                     assertThat(isForced).isTrue();

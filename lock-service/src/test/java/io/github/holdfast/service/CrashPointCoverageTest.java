@@ -74,6 +74,7 @@ class CrashPointCoverageTest {
             "LockAdmin.dropped()",
             "LockAdmin.heartbeatAge()",
             "LockAdmin.process()",
+            "LockAdmin.semaphores()",
             "LockAdmin.waiters()",
             "LockAdmin.waiting()",
             "LockHandle.detach()",
@@ -165,7 +166,12 @@ class CrashPointCoverageTest {
             counting.reset();
 
             LockAdmin admin = locks.admin();
-            assertThat(List.of(admin.heartbeatAge(), admin.process(), admin.waiters(), admin.waiting()))
+            assertThat(List.of(
+                            admin.heartbeatAge(),
+                            admin.process(),
+                            admin.semaphores(),
+                            admin.waiters(),
+                            admin.waiting()))
                     .isNotEmpty();
             for (LockHandle lock : held.handles()) {
                 LockHandle detached = lock.onLost(lost -> {}).detach();

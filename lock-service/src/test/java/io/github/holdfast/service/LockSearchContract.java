@@ -191,7 +191,7 @@ abstract class LockSearchContract {
     void theAuditLogTellsTheLatestActFirst() throws Exception {
         LockHandle first = shop.acquire(LockRequest.of("stuck").lease(ofMinutes(1)));
         billing.admin().forceRelease("stuck", "it hangs");
-        billing.admin().setPermits("stuck", 1, "no semaphore, no record");
+        billing.admin().semaphores().setPermits("stuck", 1, "no semaphore, no record");
         assertThat(shop.admin().audit("stuck", 10)).singleElement().satisfies(act -> {
             assertThat(act.action()).isEqualTo(LockAudit.FORCED_RELEASE);
             assertThat(act.fencingToken()).isEqualTo(first.fencingToken());

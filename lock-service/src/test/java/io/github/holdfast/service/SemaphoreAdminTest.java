@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Future;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** What operators see of semaphores, and what they change. */
@@ -37,8 +38,15 @@ class SemaphoreAdminTest extends AdminContract {
             SemaphoreRequest.of("exports").limit(2).waitAtMost(SOON);
     private static final SemaphoreRequest WITH_LEASE = REQUEST.lease(ofMinutes(1));
 
+    private SemaphoreAdmin semaphores;
+
     SemaphoreAdminTest() {
         super("exports");
+    }
+
+    @BeforeAll
+    void openSemaphores() {
+        semaphores = admin.semaphores();
     }
 
     private LockHandle acquire(SemaphoreRequest request) {
@@ -52,15 +60,20 @@ class SemaphoreAdminTest extends AdminContract {
     // What is there
 
     @Test
+    void theAdministrationIsAlwaysTheSame() {
+        assertThat(admin.semaphores()).isSameAs(semaphores);
+    }
+
+    @Test
     void semaphoresAndTheirHoldersAreTold() {
-        assertThat(admin.permits("exports")).isEmpty();
+        assertThat(semaphores.permits("exports")).isEmpty();
         Instant before = admin.databaseClock();
         LockHandle one = acquire(REQUEST.limit(4));
         LockHandle two = acquire(WITH_LEASE.permits(2).limit(4));
         LockHandle lock = mine.acquireUninterruptibly(LockRequest.of("lock"));
-        assertThat(admin.semaphores("", 10)).containsExactly(new SemaphoreInfo("exports", 4, 3));
-        assertThat(admin.semaphores("", 10).get(0).available()).isEqualTo(1);
-        List<PermitInfo> holders = admin.permits("exports");
+        assertThat(semaphores.page("", 10)).containsExactly(new SemaphoreInfo("exports", 4, 3));
+        assertThat(semaphores.page("", 10).get(0).available()).isEqualTo(1);
+        List<PermitInfo> holders = semaphores.permits("exports");
         assertThat(holders)
                 .extracting(PermitInfo::fencingToken, PermitInfo::permits, PermitInfo::owner)
                 .containsExactly(tuple(one.fencingToken(), 1, one.owner()), tuple(two.fencingToken(), 2, two.owner()));
@@ -72,25 +85,25 @@ class SemaphoreAdminTest extends AdminContract {
         });
         assertThat(holders.get(0).nodeId()).isNotNull();
         assertThat(holders.get(1).nodeId()).isNull();
-        assertThat(admin.permits("lock")).isEmpty();
+        assertThat(semaphores.permits("lock")).isEmpty();
         one.close();
         two.close();
         lock.close();
-        assertThat(admin.semaphores("", 10)).containsExactly(new SemaphoreInfo("exports", 4, 0));
-        assertThat(admin.semaphores("exports", 10)).isEmpty();
+        assertThat(semaphores.page("", 10)).containsExactly(new SemaphoreInfo("exports", 4, 0));
+        assertThat(semaphores.page("exports", 10)).isEmpty();
     }
 
     @Test
     void oneSemaphoreIsFoundByItsName() {
-        assertThat(admin.semaphore("exports")).isEmpty();
+        assertThat(semaphores.find("exports")).isEmpty();
         LockHandle both = acquire(REQUEST.permits(2).limit(3));
         LockHandle lock = mine.acquireUninterruptibly(LockRequest.of("lock"));
-        assertThat(admin.semaphore("exports")).contains(new SemaphoreInfo("exports", 3, 2));
-        assertThat(admin.semaphore("lock")).isEmpty();
+        assertThat(semaphores.find("exports")).contains(new SemaphoreInfo("exports", 3, 2));
+        assertThat(semaphores.find("lock")).isEmpty();
         both.close();
         lock.close();
-        assertThat(admin.semaphore("exports")).contains(new SemaphoreInfo("exports", 3, 0));
-        assertThatIllegalArgumentException().isThrownBy(() -> admin.semaphore(""));
+        assertThat(semaphores.find("exports")).contains(new SemaphoreInfo("exports", 3, 0));
+        assertThatIllegalArgumentException().isThrownBy(() -> semaphores.find(""));
     }
 
     @Test
@@ -98,22 +111,22 @@ class SemaphoreAdminTest extends AdminContract {
         LockHandle one = acquire(REQUEST);
         LockHandle other = acquire(SemaphoreRequest.of("imports").limit(1));
         List<String> names = List.of("imports", "exports", "none");
-        assertThat(admin.permits(names, 10))
+        assertThat(semaphores.permits(names, 10))
                 .extracting(PermitInfo::name, PermitInfo::fencingToken)
                 .containsExactly(tuple("exports", one.fencingToken()), tuple("imports", other.fencingToken()));
-        assertThat(admin.permits(names, 1)).extracting(PermitInfo::name).containsExactly("exports");
+        assertThat(semaphores.permits(names, 1)).extracting(PermitInfo::name).containsExactly("exports");
         database.execute("update lock_holder set node_id = null, expires_at = acquired_at where name = 'exports'");
-        assertThat(admin.permits(names, 10)).extracting(PermitInfo::name).containsExactly("imports");
-        assertThat(admin.permits(List.of(), 10)).isEmpty();
+        assertThat(semaphores.permits(names, 10)).extracting(PermitInfo::name).containsExactly("imports");
+        assertThat(semaphores.permits(List.of(), 10)).isEmpty();
         other.close();
-        assertThat(admin.permits(List.of("imports"), 10)).isEmpty();
+        assertThat(semaphores.permits(List.of("imports"), 10)).isEmpty();
         one.close();
         List<String> many = Collections.nCopies(LockAdmin.MAX_PAGE_SIZE + 1, "exports");
         assertThat(List.<ThrowingCallable>of(
-                        () -> admin.permits(names, 0),
-                        () -> admin.permits(names, LockAdmin.MAX_PAGE_SIZE + 1),
-                        () -> admin.permits(List.of(""), 1),
-                        () -> admin.permits(many, 1)))
+                        () -> semaphores.permits(names, 0),
+                        () -> semaphores.permits(names, LockAdmin.MAX_PAGE_SIZE + 1),
+                        () -> semaphores.permits(List.of(""), 1),
+                        () -> semaphores.permits(many, 1)))
                 .allSatisfy(call -> assertThatIllegalArgumentException().isThrownBy(call));
     }
 
@@ -121,8 +134,8 @@ class SemaphoreAdminTest extends AdminContract {
     void deadHoldersAreUsedPermitsButNoHolders() {
         LockHandle both = acquire(WITH_LEASE.permits(2));
         database.execute("update lock_holder set expires_at = acquired_at");
-        assertThat(admin.permits("exports")).isEmpty();
-        assertThat(admin.semaphores("", 10)).containsExactly(new SemaphoreInfo("exports", 2, 2));
+        assertThat(semaphores.permits("exports")).isEmpty();
+        assertThat(semaphores.page("", 10)).containsExactly(new SemaphoreInfo("exports", 2, 2));
         both.close();
     }
 
@@ -136,7 +149,7 @@ class SemaphoreAdminTest extends AdminContract {
             waiting.add(acquiring(REQUEST));
         }
         awaitWaiting(mine, 3);
-        assertThat(admin.setPermits("exports", 5, "a new printer")).hasValue(2);
+        assertThat(semaphores.setPermits("exports", 5, "a new printer")).hasValue(2);
         for (Future<LockHandle> granted : waiting) {
             get(granted).close();
         }
@@ -152,18 +165,18 @@ class SemaphoreAdminTest extends AdminContract {
     void aSmallerLimitTakesNothingAwayAndZeroStopsAllGrants() throws Exception {
         LockHandle one = acquire(REQUEST);
         LockHandle other = acquire(REQUEST);
-        assertThat(admin.setPermits("exports", 1, "less")).hasValue(2);
+        assertThat(semaphores.setPermits("exports", 1, "less")).hasValue(2);
         one.close();
         assertThat(mine.semaphore(REQUEST).tryAcquire()).isEmpty();
         assertThat(other.state()).isEqualTo(LockState.HELD);
-        assertThat(admin.semaphores("", 10)).containsExactly(new SemaphoreInfo("exports", 1, 1));
+        assertThat(semaphores.page("", 10)).containsExactly(new SemaphoreInfo("exports", 1, 1));
         other.close();
         acquire(REQUEST).close();
-        assertThat(admin.setPermits("exports", 0, "none")).hasValue(1);
+        assertThat(semaphores.setPermits("exports", 0, "none")).hasValue(1);
         Future<LockHandle> waiting = acquiring(REQUEST);
         awaitWaiting(mine, 1);
         assertThat(mine.semaphore(REQUEST).tryAcquire()).isEmpty();
-        assertThat(admin.setPermits("exports", 1, "again")).hasValue(0);
+        assertThat(semaphores.setPermits("exports", 1, "again")).hasValue(0);
         get(waiting).close();
         assertThat(records("action = 'LIMIT_CHANGE'")).isEqualTo(3);
     }
@@ -171,24 +184,24 @@ class SemaphoreAdminTest extends AdminContract {
     @Test
     void onlySemaphoresHaveALimit() {
         mine.acquireUninterruptibly(LockRequest.of("exports")).close();
-        assertThat(admin.setPermits("exports", 3, "why not")).isEmpty();
-        assertThat(admin.setPermits("unknown", 3, "why not")).isEmpty();
-        assertThat(admin.semaphores("", 10)).isEmpty();
+        assertThat(semaphores.setPermits("exports", 3, "why not")).isEmpty();
+        assertThat(semaphores.setPermits("unknown", 3, "why not")).isEmpty();
+        assertThat(semaphores.page("", 10)).isEmpty();
         assertThat(records("1 = 1")).isZero();
     }
 
     @Test
     void whatIsWrongIsRefused() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> admin.setPermits("exports", -1, "why"))
+                .isThrownBy(() -> semaphores.setPermits("exports", -1, "why"))
                 .withMessageContaining("0 permits or more, not -1");
         for (ThrowingCallable call : List.<ThrowingCallable>of(
-                () -> admin.setPermits("", 1, "why"),
-                () -> admin.setPermits("exports", 1, " "),
-                () -> admin.permits(""),
-                () -> admin.semaphores("", 0),
-                () -> admin.forceReleasePermits("", 1, "why"),
-                () -> admin.forceReleasePermits("exports", 1, "two\nlines"))) {
+                () -> semaphores.setPermits("", 1, "why"),
+                () -> semaphores.setPermits("exports", 1, " "),
+                () -> semaphores.permits(""),
+                () -> semaphores.page("", 0),
+                () -> semaphores.forceRelease("", 1, "why"),
+                () -> semaphores.forceRelease("exports", 1, "two\nlines"))) {
             assertThatIllegalArgumentException().isThrownBy(call);
         }
     }
@@ -196,15 +209,15 @@ class SemaphoreAdminTest extends AdminContract {
     @Test
     void aClosedServiceChangesNothing() {
         try (Bookkeeper closed = Bookkeeper.on(database.pool(pool -> {}), builder -> builder)) {
-            LockAdmin closing = closed.locks().admin();
+            SemaphoreAdmin closing = closed.locks().admin().semaphores();
             closed.locks().close();
             for (ThrowingCallable call : List.<ThrowingCallable>of(
                     () -> closing.setPermits("exports", 1, "why"),
                     () -> closing.permits("exports"),
                     () -> closing.permits(List.of(), 1),
-                    () -> closing.semaphore("exports"),
-                    () -> closing.semaphores("", 1),
-                    () -> closing.forceReleasePermits("exports", 1, "why"))) {
+                    () -> closing.find("exports"),
+                    () -> closing.page("", 1),
+                    () -> closing.forceRelease("exports", 1, "why"))) {
                 assertThatIllegalStateException().isThrownBy(call).withMessageContaining("closed");
             }
         }
@@ -218,11 +231,12 @@ class SemaphoreAdminTest extends AdminContract {
         LockHandle other = acquire(REQUEST);
         List<LockLost> losses = new CopyOnWriteArrayList<>();
         stuck.onLost(losses::add);
-        PermitInfo former = admin.forceReleasePermits("exports", stuck.fencingToken(), "stuck")
+        PermitInfo former = semaphores
+                .forceRelease("exports", stuck.fencingToken(), "stuck")
                 .orElseThrow();
         assertThat(former.owner()).isEqualTo(stuck.owner());
         assertThat(former.permits()).isEqualTo(1);
-        assertThat(admin.permits("exports")).extracting(PermitInfo::owner).containsExactly(other.owner());
+        assertThat(semaphores.permits("exports")).extracting(PermitInfo::owner).containsExactly(other.owner());
         assertThat(theirs.semaphore(REQUEST).tryAcquire())
                 .as("before it must have noticed")
                 .isEmpty();
@@ -242,7 +256,7 @@ class SemaphoreAdminTest extends AdminContract {
     @Test
     void whoHoldsPermitsByALeaseNoticesWhenItAsks() {
         LockHandle both = acquire(WITH_LEASE.permits(2));
-        assertThat(admin.forceReleasePermits("exports", both.fencingToken(), "stuck"))
+        assertThat(semaphores.forceRelease("exports", both.fencingToken(), "stuck"))
                 .isPresent();
         assertThatExceptionOfType(LockLostException.class).isThrownBy(() -> both.renew(ofMinutes(5)));
         assertThat(both.state()).isEqualTo(LockState.LOST);
@@ -260,7 +274,7 @@ class SemaphoreAdminTest extends AdminContract {
         assertThatExceptionOfType(LockLostException.class)
                 .isThrownBy(() -> books.inTransaction(em -> {
                     Ledger.post(em, permit.fencingToken(), () -> {});
-                    assertThat(admin.forceReleasePermits("exports", permit.fencingToken(), "stuck"))
+                    assertThat(semaphores.forceRelease("exports", permit.fencingToken(), "stuck"))
                             .isPresent();
                 }));
         assertThat(ledger.faults(0)).isEmpty();
@@ -271,14 +285,14 @@ class SemaphoreAdminTest extends AdminContract {
     void onlyTheGrantThatIsMeantIsReleasedAndOnlyOnce() {
         LockHandle permit = acquire(REQUEST);
         long token = permit.fencingToken();
-        assertThat(admin.forceReleasePermits("exports", token + 1, "stuck")).isEmpty();
-        assertThat(admin.forceReleasePermits("imports", token, "stuck")).isEmpty();
+        assertThat(semaphores.forceRelease("exports", token + 1, "stuck")).isEmpty();
+        assertThat(semaphores.forceRelease("imports", token, "stuck")).isEmpty();
         assertThat(permit.release()).isEqualTo(ReleaseOutcome.RELEASED);
-        assertThat(admin.forceReleasePermits("exports", token, "stuck")).isEmpty();
+        assertThat(semaphores.forceRelease("exports", token, "stuck")).isEmpty();
         LockHandle next = acquire(REQUEST);
-        assertThat(admin.forceReleasePermits("exports", next.fencingToken(), "stuck"))
+        assertThat(semaphores.forceRelease("exports", next.fencingToken(), "stuck"))
                 .isPresent();
-        assertThat(admin.forceReleasePermits("exports", next.fencingToken(), "stuck"))
+        assertThat(semaphores.forceRelease("exports", next.fencingToken(), "stuck"))
                 .isEmpty();
         assertThat(records("1 = 1")).isEqualTo(1);
         next.release();

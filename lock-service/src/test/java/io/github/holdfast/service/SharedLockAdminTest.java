@@ -238,10 +238,10 @@ class SharedLockAdminTest extends AdminContract {
     @Test
     void sharesAreNoPermits() {
         LockHandle share = acquire(SHARED);
-        assertThat(admin.permits("prices")).isEmpty();
-        assertThat(admin.permits(List.of("prices"), 10)).isEmpty();
-        assertThat(admin.semaphore("prices")).isEmpty();
-        assertThat(admin.forceReleasePermits("prices", share.fencingToken(), "stuck"))
+        assertThat(admin.semaphores().permits("prices")).isEmpty();
+        assertThat(admin.semaphores().permits(List.of("prices"), 10)).isEmpty();
+        assertThat(admin.semaphores().find("prices")).isEmpty();
+        assertThat(admin.semaphores().forceRelease("prices", share.fencingToken(), "stuck"))
                 .isEmpty();
         LockHandle permit = mine.semaphore(SemaphoreRequest.of("exports").limit(2))
                 .tryAcquire()

@@ -338,8 +338,8 @@ final class Trial {
 
     void forceRelease() {
         if (cell.hold().is(Trait.SEMAPHORE)) {
-            fixture.theirs().admin().permits(name).forEach(permit -> {
-                var unused = fixture.theirs().admin().forceReleasePermits(name, permit.fencingToken(), "a test");
+            fixture.theirs().admin().semaphores().permits(name).forEach(permit -> {
+                var unused = fixture.theirs().admin().semaphores().forceRelease(name, permit.fencingToken(), "a test");
             });
         } else {
             var unused = fixture.theirs().admin().forceRelease(name, "a test");

@@ -232,7 +232,7 @@ abstract class ShardedLocksContract extends TwoShards {
         LockService service = locks.serviceFor("b:permits");
         try (LockHandle permit =
                 service.semaphore(SemaphoreRequest.of("b:permits").limit(1)).acquire()) {
-            assertThat(b.locks().admin().permits("b:permits")).hasSize(1);
+            assertThat(b.locks().admin().semaphores().permits("b:permits")).hasSize(1);
             assertThat(permit.remaining()).isPositive();
         }
     }

@@ -12,6 +12,7 @@ import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.NodeInfo;
 import io.github.holdfast.service.QueueInfo;
 import io.github.holdfast.service.RunInfo;
+import io.github.holdfast.service.SemaphoreAdmin;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Comparator;
@@ -109,7 +110,7 @@ record ConsoleState(
                 admin.heartbeatAge().orElse(null),
                 held.without(elections),
                 elections,
-                semaphores(admin),
+                semaphores(admin.semaphores()),
                 Part.of(admin.nodes("", LockAdmin.MAX_PAGE_SIZE), LIVING_AND_NEW_ONES_FIRST),
                 Part.of(admin.lastRuns("", LockAdmin.MAX_PAGE_SIZE), NEW_ONES_FIRST),
                 admin.queues(PAGE_SIZE + 1),
@@ -117,8 +118,8 @@ record ConsoleState(
                 Part.of(losses.lastFirst()));
     }
 
-    private static Part<Semaphore> semaphores(LockAdmin admin) {
-        Part<SemaphoreInfo> all = Part.of(admin.semaphores("", LockAdmin.MAX_PAGE_SIZE));
+    private static Part<Semaphore> semaphores(SemaphoreAdmin admin) {
+        Part<SemaphoreInfo> all = Part.of(admin.page("", LockAdmin.MAX_PAGE_SIZE));
         List<String> used = all.entries().stream()
                 .filter(semaphore -> semaphore.used() > 0)
                 .map(SemaphoreInfo::name)

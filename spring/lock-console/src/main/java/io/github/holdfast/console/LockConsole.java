@@ -143,7 +143,7 @@ public final class LockConsole {
     }
 
     private ServerResponse releasePermits(String name, List<Long> fencingTokens, String reason) {
-        return firstOf(fencingTokens, token -> locks.admin().forceReleasePermits(name, token, reason))
+        return firstOf(fencingTokens, token -> locks.admin().semaphores().forceRelease(name, token, reason))
                 .map(former -> released(former.holder()))
                 .orElseGet(() -> refused(HttpStatus.NOT_FOUND, "The holder no longer has these permits"));
     }

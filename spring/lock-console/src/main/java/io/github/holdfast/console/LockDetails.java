@@ -59,7 +59,9 @@ record LockDetails(
                 now,
                 admin.process(),
                 holders.subList(0, Math.min(MOST, holders.size())),
-                holders.isEmpty() ? admin.permits(name).stream().limit(MOST).toList() : List.of(),
+                holders.isEmpty()
+                        ? admin.semaphores().permits(name).stream().limit(MOST).toList()
+                        : List.of(),
                 admin.queue(name, MOST).orElse(null),
                 admin.waiters().stream()
                         .filter(waiter -> waiter.name().equals(name))

@@ -300,7 +300,7 @@ class ConsoleInBrowserTest {
             assertThat(browser.text("#semaphores-table"))
                     .contains("3 of 4 permits in use", "2 of them without a listed holder", "" + other.fencingToken());
             await().atMost(SOON).until(() -> browser.focused().equals(browser.find("#semaphores")));
-            assertThat(locks.admin().permits("stuck:3")).hasSize(1);
+            assertThat(locks.admin().semaphores().permits("stuck:3")).hasSize(1);
         }
         stuck.release();
     }

@@ -191,13 +191,13 @@ class ConsoleSemaphoresTest {
                         .param("reason", "stuck")),
                 400,
                 "is not one");
-        assertThat(locks.admin().permits("exports")).hasSize(2);
+        assertThat(locks.admin().semaphores().permits("exports")).hasSize(2);
 
         assertThat(alice.apply(release(allowed, stuck, "stuck")).header("Sec-Fetch-Site", "same-origin"))
                 .hasStatusOk()
                 .bodyText()
                 .startsWith("{\"holder\":\"");
-        assertThat(locks.admin().permits("exports"))
+        assertThat(locks.admin().semaphores().permits("exports"))
                 .singleElement()
                 .satisfies(left -> assertThat(left.fencingToken()).isEqualTo(other.fencingToken()));
         assertThat(database.queryForLong("select count(*) from lock_audit where lock_name = 'exports' and permits = 2"

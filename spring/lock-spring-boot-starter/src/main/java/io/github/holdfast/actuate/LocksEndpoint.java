@@ -8,6 +8,7 @@ import io.github.holdfast.service.LockAdmin;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.NodeInfo;
 import io.github.holdfast.service.RunInfo;
+import io.github.holdfast.service.SemaphoreAdmin;
 import java.security.Principal;
 import java.util.List;
 import java.util.Optional;
@@ -195,14 +196,15 @@ public final class LocksEndpoint {
     }
 
     private Page<Semaphore> semaphores(String afterName, int size) {
-        List<Semaphore> page =
-                admin.semaphores(afterName, size).stream().map(Semaphore::of).toList();
+        List<Semaphore> page = admin.semaphores().page(afterName, size).stream()
+                .map(Semaphore::of)
+                .toList();
         return Page.of(page, size, Semaphore::name);
     }
 
     private @Nullable List<PermitInfo> holders(String semaphore) {
-        List<PermitInfo> holders = admin.permits(semaphore);
-        return holders.isEmpty() && admin.semaphore(semaphore).isEmpty() ? null : holders;
+        List<PermitInfo> holders = admin.semaphores().permits(semaphore);
+        return holders.isEmpty() && admin.semaphores().find(semaphore).isEmpty() ? null : holders;
     }
 
     /**
@@ -218,7 +220,7 @@ public final class LocksEndpoint {
      *     authenticated; 404 if the lock was not held, or the holder no longer has the permits; 409 if another holder has
      *     the lock
      * @see LockAdmin#forceRelease
-     * @see LockAdmin#forceReleasePermits
+     * @see SemaphoreAdmin#forceRelease
      */
     @DeleteOperation
     public WebEndpointResponse<?> forceRelease(
@@ -247,7 +249,7 @@ public final class LocksEndpoint {
                     "Send the fencingToken of the holder: a semaphore may have several",
                     "The fencing token is missing");
         }
-        Optional<PermitInfo> former = checked(() -> admin.forceReleasePermits(name, fencingToken, why));
+        Optional<PermitInfo> former = checked(() -> admin.semaphores().forceRelease(name, fencingToken, why));
         return former.isPresent() ? new WebEndpointResponse<>(former.get()) : notFound();
     }
 
@@ -260,7 +262,7 @@ public final class LocksEndpoint {
      * @param reason the reason, for the record in {@code lock_audit}
      * @return 200 with the former limit; 400 if a parameter is missing or invalid; 403 if forced releases are not allowed or the
      *     caller is not authenticated; 404 if there is no such semaphore
-     * @see LockAdmin#setPermits
+     * @see SemaphoreAdmin#setPermits
      */
     @WriteOperation
     public WebEndpointResponse<?> setLimit(
@@ -269,7 +271,7 @@ public final class LocksEndpoint {
             if (!what.equals(SEMAPHORES)) {
                 return notFound();
             }
-            OptionalInt former = checked(() -> admin.setPermits(name, limit, recorded(user, reason)));
+            OptionalInt former = checked(() -> admin.semaphores().setPermits(name, limit, recorded(user, reason)));
             return former.isPresent() ? new WebEndpointResponse<>(new LimitChanged(former.getAsInt())) : notFound();
         });
     }

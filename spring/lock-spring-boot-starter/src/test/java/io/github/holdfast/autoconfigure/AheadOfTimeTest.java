@@ -114,7 +114,7 @@ class AheadOfTimeTest {
                 @Limited(name = "packers", limit = "2")
                 public String pack(Order order) {
                     return "packed " + order.id() + " under the permit: "
-                            + (locks.admin().semaphore("packers").orElseThrow().used() == 1);
+                            + (locks.admin().semaphores().find("packers").orElseThrow().used() == 1);
                 }
             }
             """;

@@ -195,7 +195,7 @@ class GettingStartedTest {
                     done.add(task().name());
                     readAndWrite();
                     done.add("of " + reports.export(7).customer() + ", limit "
-                            + locks.admin().semaphores("", 10).get(0).limit());
+                            + locks.admin().semaphores().page("", 10).get(0).limit());
                     export();
                     return done;
                 }

@@ -77,7 +77,11 @@ class SemaphoresOverHttpTest {
     }
 
     private int limit() {
-        return locks.admin().semaphore("exports").map(SemaphoreInfo::limit).orElseThrow();
+        return locks.admin()
+                .semaphores()
+                .find("exports")
+                .map(SemaphoreInfo::limit)
+                .orElseThrow();
     }
 
     private long records(String condition) {
@@ -155,7 +159,7 @@ class SemaphoresOverHttpTest {
         assertThat(release(allowed, "&reason=stuck&fencingToken=" + (stuck.fencingToken() - 1))
                         .principal(ALICE))
                 .hasStatus(404);
-        assertThat(locks.admin().permits("exports")).hasSize(2);
+        assertThat(locks.admin().semaphores().permits("exports")).hasSize(2);
 
         assertThat(release(allowed, token + "&reason=stuck").principal(ALICE))
                 .hasStatusOk()

@@ -51,7 +51,7 @@ public @interface Limited {
     /**
      * How many permits the semaphore has: a number, 1 or more, or a property with one, such as <code>${exports.limit:3}</code>. The
      * first call stores this limit in the database. From then on, the stored limit counts, and this one changes nothing. {@link
-     * io.github.holdfast.service.LockAdmin#setPermits} changes the stored limit.
+     * io.github.holdfast.service.SemaphoreAdmin#setPermits} changes the stored limit.
      */
     String limit();
 

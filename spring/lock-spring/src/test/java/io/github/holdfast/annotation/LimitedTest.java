@@ -302,7 +302,7 @@ class LimitedTest {
     }
 
     private SemaphoreInfo semaphore(String name) {
-        return second.admin().semaphores("", 100).stream()
+        return second.admin().semaphores().page("", 100).stream()
                 .filter(semaphore -> semaphore.name().equals(name))
                 .findFirst()
                 .orElseThrow();
