@@ -3,6 +3,7 @@ package io.github.holdfast.benchmark;
 import com.sun.management.ThreadMXBean;
 import com.zaxxer.hikari.HikariConfig;
 import io.github.holdfast.test.Database;
+import io.github.holdfast.test.Proxy;
 import io.github.holdfast.test.TestDatabase;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -12,7 +13,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** A database on which each contestant has one node at the same time. */
@@ -99,7 +99,7 @@ final class Arena implements AutoCloseable {
         }
     }
 
-    private static Cycle count(Contestant locks, CountingProxy proxy) throws Exception {
+    private static Cycle count(Contestant locks, Proxy proxy) throws Exception {
         int cycles = 2000;
         for (int warmUp = 0; warmUp < cycles; warmUp++) {
             locks.acquire(COUNTED).release();
@@ -119,13 +119,9 @@ final class Arena implements AutoCloseable {
     }
 
     /** Opens a separate node, and counts its round trips. */
-    CountedNode counted(Kind kind) throws IOException {
-        Matcher port = PORT.matcher(url());
-        if (!port.find()) {
-            throw new IllegalStateException(label() + " has no server");
-        }
-        CountingProxy proxy = CountingProxy.to(Integer.parseInt(port.group()));
-        return new CountedNode(node(kind, port.replaceFirst(String.valueOf(proxy.port()))), proxy);
+    CountedNode counted(Kind kind) {
+        Proxy proxy = Proxy.to(url());
+        return new CountedNode(node(kind, proxy.url()), proxy);
     }
 
     @Override
@@ -135,9 +131,9 @@ final class Arena implements AutoCloseable {
     }
 
     /** A node with its counting proxy. */
-    record CountedNode(Node node, CountingProxy proxy) implements AutoCloseable {
+    record CountedNode(Node node, Proxy proxy) implements AutoCloseable {
         @Override
-        public void close() {
+        public void close() throws IOException {
             node.close();
             proxy.close();
         }

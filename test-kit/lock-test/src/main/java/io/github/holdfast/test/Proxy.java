@@ -12,12 +12,15 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.IntConsumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A proxy in front of a server on the loopback interface, which simulates a faulty network. Thread-safe. */
+/** A proxy in front of a server on the loopback interface. It simulates a faulty network, and counts what it passes. Thread-safe. */
 public final class Proxy implements AutoCloseable {
 
     /** How the proxy handles data. */
@@ -41,6 +44,9 @@ public final class Proxy implements AutoCloseable {
     private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
     private final AtomicInteger refused = new AtomicInteger();
     private final AtomicInteger dropped = new AtomicInteger();
+    private final AtomicLong roundTrips = new AtomicLong();
+    private final AtomicLong sent = new AtomicLong();
+    private final AtomicLong received = new AtomicLong();
     private volatile Mode mode = Mode.PASS;
     private volatile int target;
 
@@ -100,6 +106,34 @@ public final class Proxy implements AutoCloseable {
     }
 
     /**
+     * Returns how often a client waited for its server. A round trip begins when a client sends data after the server has sent some,
+     * and with its first data. What a client has received is counted before.
+     *
+     * @return the number of round trips of all connections
+     */
+    public long roundTrips() {
+        return roundTrips.get();
+    }
+
+    /**
+     * Returns how much the clients have sent.
+     *
+     * @return the number of bytes, of all connections
+     */
+    public long sentBytes() {
+        return sent.get();
+    }
+
+    /**
+     * Returns how much the clients have received.
+     *
+     * @return the number of bytes, of all connections
+     */
+    public long receivedBytes() {
+        return received.get();
+    }
+
+    /**
      * Changes the mode, for existing connections too.
      *
      * @param other the new mode
@@ -154,8 +188,21 @@ public final class Proxy implements AutoCloseable {
             cut();
             return;
         }
-        start("requests", () -> pump(client, server, true));
-        start("answers", () -> pump(server, client, false));
+        AtomicBoolean isAnswered = new AtomicBoolean(true);
+        start(
+                "requests",
+                () -> pump(client, server, true, length -> {
+                    sent.addAndGet(length);
+                    if (isAnswered.getAndSet(false)) {
+                        roundTrips.incrementAndGet();
+                    }
+                }));
+        start(
+                "answers",
+                () -> pump(server, client, false, length -> {
+                    received.addAndGet(length);
+                    isAnswered.set(true);
+                }));
     }
 
     private static void start(String name, Runnable work) {
@@ -164,7 +211,7 @@ public final class Proxy implements AutoCloseable {
         thread.start();
     }
 
-    private void pump(Socket from, Socket to, boolean isRequest) {
+    private void pump(Socket from, Socket to, boolean isRequest, IntConsumer counter) {
         byte[] buffer = new byte[16 * 1024];
         try {
             InputStream in = from.getInputStream();
@@ -177,6 +224,8 @@ public final class Proxy implements AutoCloseable {
                 if (now == Mode.DELAY) {
                     LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(200));
                 }
+                // Before the other side can have it.
+                counter.accept(read);
                 out.write(buffer, 0, read);
                 out.flush();
                 if (now == Mode.DROP_COMMIT_REPLY && isRequest && isCommit(buffer, read)) {
