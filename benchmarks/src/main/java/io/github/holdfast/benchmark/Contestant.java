@@ -3,7 +3,11 @@ package io.github.holdfast.benchmark;
 /** A lock library on one node of an application, with its connections and its state. */
 interface Contestant extends AutoCloseable {
 
-    /** Acquires a lock; waits until it is free. */
+    /**
+     * Acquires a lock; waits until it is free.
+     *
+     * @throws java.util.concurrent.TimeoutException if that took too long
+     */
     Held acquire(String name) throws Exception;
 
     @Override

@@ -2,11 +2,13 @@ package io.github.holdfast.benchmark;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManagerFactory;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import org.hibernate.cfg.AvailableSettings;
 import org.hibernate.jpa.HibernatePersistenceConfiguration;
@@ -38,9 +40,13 @@ final class HoldfastLocks implements Contestant {
     }
 
     @Override
-    public Held acquire(String name) throws InterruptedException {
-        LockHandle handle = locks.acquire(requests.apply(name));
-        return handle::release;
+    public Held acquire(String name) throws InterruptedException, TimeoutException {
+        try {
+            LockHandle handle = locks.acquire(requests.apply(name));
+            return handle::release;
+        } catch (LockNotAcquiredException refused) {
+            throw (TimeoutException) new TimeoutException().initCause(refused);
+        }
     }
 
     @Override

@@ -1,6 +1,5 @@
 package io.github.holdfast.benchmark;
 
-import io.github.holdfast.lock.LockNotAcquiredException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -8,6 +7,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import java.util.function.IntFunction;
@@ -66,7 +66,7 @@ record Load(int threads, IntFunction<String> name, Duration hold) {
             Contestant.Held held;
             try {
                 held = node.acquire(own);
-            } catch (LockNotAcquiredException refused) {
+            } catch (TimeoutException refused) {
                 waits.add(System.nanoTime() - before);
                 continue;
             }

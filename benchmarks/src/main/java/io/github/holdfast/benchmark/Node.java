@@ -15,10 +15,15 @@ record Node(Contestant locks, HikariDataSource pool) implements AutoCloseable {
      * @param config the configuration of the pool, with the way to the database
      */
     static Node of(Kind kind, TestDatabase database, HikariConfig config) {
+        HikariDataSource pool = pool(config);
+        return new Node(kind.open(database, pool), pool);
+    }
+
+    /** Opens the pool of a node. All its connections are open soon. */
+    static HikariDataSource pool(HikariConfig config) {
         config.setMaximumPoolSize(CONNECTIONS);
         config.setMinimumIdle(CONNECTIONS);
-        HikariDataSource pool = new HikariDataSource(config);
-        return new Node(kind.open(database, pool), pool);
+        return new HikariDataSource(config);
     }
 
     int busyConnections() {

@@ -6,7 +6,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /** Configures and starts a {@link JavaProcess}. */
 public final class JavaProcessBuilder {
@@ -14,6 +16,7 @@ public final class JavaProcessBuilder {
     private final List<String> jvmArguments = new ArrayList<>(List.of("-Xmx128m"));
     private final List<String> arguments = new ArrayList<>();
     private final Map<String, String> environment = new TreeMap<>();
+    private @Nullable String classPath;
     private Path javaHome = Path.of(System.getProperty("java.home"));
 
     JavaProcessBuilder(Class<?> main) {
@@ -28,6 +31,17 @@ public final class JavaProcessBuilder {
      */
     public JavaProcessBuilder jvmArgs(String... jvmArguments) {
         this.jvmArguments.addAll(List.of(jvmArguments));
+        return this;
+    }
+
+    /**
+     * Selects a class path other than this JVM's.
+     *
+     * @param classPath the entries, as for {@code java -cp}; one of them has the main class and this class
+     * @return this
+     */
+    public JavaProcessBuilder classPath(String classPath) {
+        this.classPath = classPath;
         return this;
     }
 
@@ -85,14 +99,14 @@ public final class JavaProcessBuilder {
         List<String> command = new ArrayList<>();
         command.add(javaHome.resolve("bin").resolve("java").toString());
         command.add("-cp");
-        command.add(SharedClasses.classPath());
+        command.add(Objects.requireNonNullElseGet(classPath, SharedClasses::classPath));
         command.addAll(jvmArguments);
         command.add(main.getName());
         command.addAll(arguments);
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
         builder.environment().putAll(environment);
         try {
-            return new JavaProcess(SharedClasses.start(builder));
+            return new JavaProcess(classPath == null ? SharedClasses.start(builder) : builder.start());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -85,6 +85,14 @@ class JavaProcessTest {
         }
     }
 
+    @Test
+    void findsItsClassesOnTheGivenClassPathOnly() throws InterruptedException {
+        try (JavaProcess lost = JavaProcess.of(Echo.class).classPath("nowhere").start()) {
+            assertThat(lost.waitFor(LONG)).isEqualTo(1);
+            assertThat(lost.lines()).anyMatch(line -> line.contains("ClassNotFoundException"));
+        }
+    }
+
     static final class Echo {
         private Echo() {}
 
