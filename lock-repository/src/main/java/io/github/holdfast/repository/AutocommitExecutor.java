@@ -29,6 +29,9 @@ final class AutocommitExecutor implements StatementExecutor {
 
     private static final Logger LOG = LoggerFactory.getLogger(AutocommitExecutor.class);
 
+    /** The state of H2, as of PostgreSQL (https://h2database.com/javadoc/org/h2/api/ErrorCode.html#DUPLICATE_KEY_1). */
+    private static final String UNIQUE_VIOLATION = "23505";
+
     private final SessionFactoryImplementor factory;
     private final Opening opening;
     private final Closing closing;
@@ -95,8 +98,11 @@ final class AutocommitExecutor implements StatementExecutor {
         return connection -> {
             try {
                 return insert.on(connection);
-            } catch (SQLIntegrityConstraintViolationException present) {
-                return 0;
+            } catch (SQLIntegrityConstraintViolationException failed) {
+                if (UNIQUE_VIOLATION.equals(failed.getSQLState())) {
+                    return 0;
+                }
+                throw failed;
             }
         };
     }

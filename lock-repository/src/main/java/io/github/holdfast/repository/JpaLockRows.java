@@ -30,6 +30,7 @@ class JpaLockRows implements LockRows {
     private final StoreTransactions transactions;
     private final StatementExecutor executor;
     private final NodeLocationCache nodes;
+    private final StatementTimeout timeout;
     private final Duration atMost;
     private final @Nullable WakingRelease waking;
 
@@ -58,6 +59,7 @@ class JpaLockRows implements LockRows {
         this.transactions = transactions;
         this.executor = transactional == null ? transactions : statements.executor();
         this.nodes = transactional == null ? NodeLocationCache.NONE : statements.nodes();
+        this.timeout = transactional == null ? transactions.driversTimeout() : transactions.timeout();
         this.atMost = atMost;
         this.waking = waking;
         this.transactional = transactional;
@@ -74,15 +76,13 @@ class JpaLockRows implements LockRows {
     }
 
     private Optional<LockSnapshot> read(Connection connection, String name) throws SQLException {
-        return statements.read.with(transactions.timeout(), atMost, name).on(connection).stream()
+        return statements.read.with(timeout, atMost, name).on(connection).stream()
                 .findFirst();
     }
 
     @Override
     public Optional<String> firstInQueue(String name) {
-        return executor
-                .execute(statements.firstInQueue.with(transactions.timeout(), atMost, name), AutocommitExecutor.READ)
-                .stream()
+        return executor.execute(statements.firstInQueue.with(timeout, atMost, name), AutocommitExecutor.READ).stream()
                 .findFirst();
     }
 
@@ -92,7 +92,7 @@ class JpaLockRows implements LockRows {
         LongConsumer key = created -> epoch[0] = created;
         Statement<Integer> insert = statements.areHoldersCounted
                 ? insertAfterCount(name, key)
-                : statements.createIfMissing.with(key, transactions.timeout(), atMost, name);
+                : statements.createIfMissing.with(key, timeout, atMost, name);
         int unused = executor.execute(
                 AutocommitExecutor.unlessPresent(insert),
                 write(connection -> read(connection, name).isEmpty()));
@@ -100,10 +100,9 @@ class JpaLockRows implements LockRows {
     }
 
     private Statement<Integer> insertAfterCount(String name, LongConsumer key) {
-        Long holders = executor.execute(
-                        statements.countHolders.with(transactions.timeout(), atMost, name), AutocommitExecutor.READ)
+        Long holders = executor.execute(statements.countHolders.with(timeout, atMost, name), AutocommitExecutor.READ)
                 .get(0);
-        return statements.createAs.with(key, transactions.timeout(), atMost, name, holders > 0 ? -1 : 0);
+        return statements.createAs.with(key, timeout, atMost, name, holders > 0 ? -1 : 0);
     }
 
     /** A minimum hold may need two statements. These run in one transaction, because they belong together. */
@@ -156,8 +155,7 @@ class JpaLockRows implements LockRows {
             try {
                 boolean isNodeKnown = nodes.has(nodeId, connection);
                 CompiledUpdate update = isNodeKnown ? statements.grantWhereNodeIs : statements.grant;
-                int granted =
-                        update.with(transactions.timeout(), atMost, arguments).on(connection);
+                int granted = update.with(timeout, atMost, arguments).on(connection);
                 if (!isNodeKnown && granted == 1 && nodeId != null) {
                     nodes.add(nodeId, connection);
                 }
@@ -201,7 +199,7 @@ class JpaLockRows implements LockRows {
     @Override
     public boolean extend(LockEntity before, LockEntity after, Duration lease) {
         Statement<Integer> extend = statements.extend.with(
-                transactions.timeout(),
+                timeout,
                 atMost,
                 before.name(),
                 before.version(),
@@ -267,12 +265,12 @@ class JpaLockRows implements LockRows {
      * @return whether it changed the row
      */
     boolean update(LockEntity before, CompiledUpdate update, @Nullable Object... arguments) {
-        return executor.execute(update.with(transactions.timeout(), atMost, arguments), writeOf(before)) == 1;
+        return executor.execute(update.with(timeout, atMost, arguments), writeOf(before)) == 1;
     }
 
     /** Does the same as {@link #update}, and passes on the key that the update generates. */
     boolean updateForKey(LockEntity before, LongConsumer key, CompiledUpdate update, @Nullable Object... arguments) {
-        return executor.execute(update.with(key, transactions.timeout(), atMost, arguments), writeOf(before)) == 1;
+        return executor.execute(update.with(key, timeout, atMost, arguments), writeOf(before)) == 1;
     }
 
     /** Runs work when the writes until now are committed. */
@@ -296,6 +294,6 @@ class JpaLockRows implements LockRows {
     }
 
     private Write write(Statement<Boolean> isAsBefore) {
-        return new Write(isAsBefore, transactions.timeout(), atMost);
+        return new Write(isAsBefore, timeout, atMost);
     }
 }

@@ -39,12 +39,16 @@ interface LockRepository extends Repository<LockEntity, String> {
 
     /** See {@link TransactionalLockRows#findForUpdate}. */
     @Lock(LockModeType.PESSIMISTIC_WRITE)
+    @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
     @Query("select l from HoldfastLock l where l.name = :name")
     Optional<LockEntity> findForUpdate(@Param("name") String name);
 
     /** See {@link TransactionalLockRows#findForUpdateSkipLocked}. */
     @Lock(LockModeType.PESSIMISTIC_WRITE)
-    @QueryHints(@QueryHint(name = "jakarta.persistence.lock.timeout", value = "-2"))
+    @QueryHints({
+        @QueryHint(name = "jakarta.persistence.lock.timeout", value = "-2"),
+        @QueryHint(name = "org.hibernate.readOnly", value = "true")
+    })
     @Query("select l from HoldfastLock l where l.name = :name")
     Optional<LockEntity> findForUpdateSkipLocked(@Param("name") String name);
 

@@ -115,7 +115,8 @@ public interface LockStore extends AutoCloseable {
     HolderRows permits();
 
     /**
-     * Opens the channel through which releases wake waiters on other nodes.
+     * Opens the channel through which releases wake waiters on other nodes. {@link LockRows#releaseAndWake} of rows that this store
+     * gives out afterwards wakes them; a later channel takes the place of an earlier one.
      *
      * @param background runs work soon, on another thread
      * @return empty if waiters must poll: on H2 and databases added from outside, if several servers of MySQL or MariaDB write at the same time, and with another

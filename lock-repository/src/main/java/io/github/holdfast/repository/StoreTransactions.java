@@ -43,6 +43,7 @@ final class StoreTransactions implements StatementExecutor {
     private final JpaRepositoryFactory repositories;
     private final ConnectionEviction useless;
     private final ThreadLocal<Integer> secondsPerStatement;
+    private final StatementTimeout driversTimeout;
     private final StatementTimeout timeout;
 
     /**
@@ -73,7 +74,8 @@ final class StoreTransactions implements StatementExecutor {
         secondsPerStatement = new ThreadLocal<>();
         dialect = KnownDialects.of(factory);
         errors = SqlErrors.of(dialect);
-        timeout = StatementTimeout.ofDriver(dialect);
+        driversTimeout = StatementTimeout.ofDriver(dialect);
+        timeout = driversTimeout;
     }
 
     private StoreTransactions(StoreTransactions origin, StatementTimeout timeout) {
@@ -85,6 +87,7 @@ final class StoreTransactions implements StatementExecutor {
         repositories = origin.repositories;
         useless = origin.useless;
         secondsPerStatement = origin.secondsPerStatement;
+        driversTimeout = origin.driversTimeout;
         this.timeout = timeout;
     }
 
@@ -95,6 +98,11 @@ final class StoreTransactions implements StatementExecutor {
 
     StatementTimeout timeout() {
         return timeout;
+    }
+
+    /** Returns the timeout of the statements in a transaction: the driver cancels them. */
+    StatementTimeout driversTimeout() {
+        return driversTimeout;
     }
 
     ConnectionEviction useless() {

@@ -44,8 +44,8 @@ public interface WakeUpChannel {
         void woken(Supplier<List<String>> free);
 
         /**
-         * Called a moment after {@link #woken}, unless the service was woken again before that: another release may have woken it in
-         * vain meanwhile.
+         * Called a moment after {@link #ready} and {@link #woken}, unless the service was woken again before that, and about once a
+         * minute: a release may have woken it in vain meanwhile.
          *
          * @param lockNames the locks that this service waits for and nobody holds
          */

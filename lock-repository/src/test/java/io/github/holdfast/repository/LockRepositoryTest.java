@@ -10,11 +10,13 @@ import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
+import io.github.holdfast.test.TestDatabase;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -116,7 +118,7 @@ class LockRepositoryTest extends LockRowsContract {
         LockEntity row = application.create("job");
         try (OtherClient other = OtherClient.of(database)) {
             LockEntity locked = application.call(locks -> {
-                locks.read("job");
+                assertThat(TestApplication.queries(locks).read("job")).isPresent();
                 other.commitUnchecked(TestSql.touch("job"));
                 return locks.findForUpdate("job").orElseThrow();
             });
@@ -151,8 +153,10 @@ class LockRepositoryTest extends LockRowsContract {
         List<String> sql = sqlOf(locks -> locks.createIfMissing("job"));
         assertThat(sql.get(sql.size() - 1)).startsWith("insert into distributed_lock");
         // MySQL and MariaDB would lock the holders that the insert reads.
+        boolean areHoldersCounted =
+                Set.of(TestDatabase.MYSQL, TestDatabase.MARIADB).contains(database.kind());
         assertThat(sql.subList(0, sql.size() - 1))
-                .hasSizeLessThanOrEqualTo(1)
+                .hasSize(areHoldersCounted ? 1 : 0)
                 .allMatch(before -> before.startsWith("select count(*) from lock_holder"));
     }
 

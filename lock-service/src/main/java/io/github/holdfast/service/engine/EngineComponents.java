@@ -78,7 +78,7 @@ public final class EngineComponents implements AutoCloseable {
      *
      * @param identity describes this process
      * @param transactionManager the manager whose transactions are guarded; null if there is none
-     * @param channel the channel of wake-ups; null if the database has none
+     * @param channel the channel of wake-ups, which this store has opened; null if the database has none
      * @param waiterThread the thread on which the channel wakes others
      */
     public EngineComponents(

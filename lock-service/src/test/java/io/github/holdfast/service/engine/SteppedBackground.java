@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The work that services do at intervals. It runs in the thread of the test, in the order of its times by the clock of the test, and
+ * The heartbeats of services, and the writes that they settle. This work runs in the thread of the test, in the order of its times by the clock of the test, and
  * only when the test says so.
  */
 public final class SteppedBackground {

@@ -42,7 +42,7 @@ final class NotificationListener implements WakeUpChannel.Receiver, AutoCloseabl
          */
         void woken(Supplier<List<String>> free);
 
-        /** Notifies the waiters of these locks, a moment after {@link #woken}. */
+        /** Notifies the waiters of these locks, as {@link WakeUpChannel.Receiver#stillFree} does. */
         void stillFree(List<String> names);
 
         /** Notes that a release has found another node that waits. */
