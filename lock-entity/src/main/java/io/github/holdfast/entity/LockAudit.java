@@ -4,6 +4,7 @@ import jakarta.persistence.Access;
 import jakarta.persistence.AccessType;
 import jakarta.persistence.Cacheable;
 import jakarta.persistence.Column;
+import jakarta.persistence.Convert;
 import jakarta.persistence.Entity;
 import jakarta.persistence.ExcludeDefaultListeners;
 import jakarta.persistence.Id;
@@ -37,37 +38,48 @@ public class LockAudit {
 
     @Id
     @Column(name = "id", length = 64, nullable = false)
+    @Convert(disableConversion = true)
     private String id;
 
     @Column(name = "action", length = 32, nullable = false)
+    @Convert(disableConversion = true)
     private String action;
 
     @Column(name = "lock_name", length = LockEntity.MAX_NAME_LENGTH, nullable = false)
+    @Convert(disableConversion = true)
     private String lockName;
 
     @Column(name = "owner", length = LockEntity.MAX_OWNER_LENGTH)
+    @Convert(disableConversion = true)
     private @Nullable String owner;
 
     @Column(name = "node_id", length = 64)
+    @Convert(disableConversion = true)
     private @Nullable String nodeId;
 
     @Column(name = "holder", length = LockEntity.MAX_HOLDER_LENGTH)
+    @Convert(disableConversion = true)
     private @Nullable String holder;
 
     @Column(name = "fencing_token", nullable = false)
+    @Convert(disableConversion = true)
     private long fencingToken;
 
     @Column(name = "permits")
+    @Convert(disableConversion = true)
     private @Nullable Integer permits;
 
     @Column(name = "done_at", nullable = false)
+    @Convert(disableConversion = true)
     @JdbcTypeCode(SqlTypes.TIMESTAMP_UTC)
     private Instant doneAt;
 
     @Column(name = "done_by", length = 255, nullable = false)
+    @Convert(disableConversion = true)
     private String doneBy;
 
     @Column(name = "reason", length = MAX_REASON_LENGTH, nullable = false)
+    @Convert(disableConversion = true)
     private String reason;
 
     /** For the persistence provider, which sets every field before other code sees the instance. */

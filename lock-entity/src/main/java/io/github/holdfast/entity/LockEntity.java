@@ -4,6 +4,7 @@ import jakarta.persistence.Access;
 import jakarta.persistence.AccessType;
 import jakarta.persistence.Cacheable;
 import jakarta.persistence.Column;
+import jakarta.persistence.Convert;
 import jakarta.persistence.Entity;
 import jakarta.persistence.ExcludeDefaultListeners;
 import jakarta.persistence.Id;
@@ -57,38 +58,48 @@ public class LockEntity {
 
     @Id
     @Column(name = "name", length = MAX_NAME_LENGTH, nullable = false)
+    @Convert(disableConversion = true)
     private String name;
 
     @Column(name = "owner", length = MAX_OWNER_LENGTH)
+    @Convert(disableConversion = true)
     private @Nullable String owner;
 
     @Column(name = "node_id", length = 64)
+    @Convert(disableConversion = true)
     private @Nullable String nodeId;
 
     /** The number of nested holds; {@link #SHARED} if the holders have rows of their own. */
     @Column(name = "hold_count", nullable = false)
+    @Convert(disableConversion = true)
     private int holdCount;
 
     @Column(name = "fencing_token", nullable = false)
+    @Convert(disableConversion = true)
     private long fencingToken;
 
     @Column(name = "acquired_at")
+    @Convert(disableConversion = true)
     @JdbcTypeCode(SqlTypes.TIMESTAMP_UTC)
     private @Nullable Instant acquiredAt;
 
     @Column(name = "expires_at")
+    @Convert(disableConversion = true)
     @JdbcTypeCode(SqlTypes.TIMESTAMP_UTC)
     private @Nullable Instant expiresAt;
 
     @Column(name = "available_at")
+    @Convert(disableConversion = true)
     @JdbcTypeCode(SqlTypes.TIMESTAMP_UTC)
     private @Nullable Instant availableAt;
 
     @Column(name = "holder", length = MAX_HOLDER_LENGTH)
+    @Convert(disableConversion = true)
     private @Nullable String holder;
 
     /** The limit of a semaphore; null for a lock. */
     @Column(name = "permits")
+    @Convert(disableConversion = true)
     private @Nullable Integer permits;
 
     /**
@@ -96,15 +107,18 @@ public class LockEntity {
      * the lock is shared.
      */
     @Column(name = "wanted_until")
+    @Convert(disableConversion = true)
     @JdbcTypeCode(SqlTypes.TIMESTAMP_UTC)
     private @Nullable Instant wantedUntil;
 
     @Version
     @Column(name = "version", nullable = false)
+    @Convert(disableConversion = true)
     private long version;
 
     /** Changed by commit guards where several servers write the database. It has no other meaning. */
     @Column(name = "guard_count", nullable = false)
+    @Convert(disableConversion = true)
     @ColumnDefault("0")
     private long guardCount;
 

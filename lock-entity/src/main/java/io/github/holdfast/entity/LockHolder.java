@@ -4,6 +4,7 @@ import jakarta.persistence.Access;
 import jakarta.persistence.AccessType;
 import jakarta.persistence.Cacheable;
 import jakarta.persistence.Column;
+import jakarta.persistence.Convert;
 import jakarta.persistence.Entity;
 import jakarta.persistence.ExcludeDefaultListeners;
 import jakarta.persistence.Id;
@@ -43,41 +44,50 @@ public class LockHolder {
     /** The name of the lock. */
     @Id
     @Column(name = "name", length = LockEntity.MAX_NAME_LENGTH, nullable = false)
+    @Convert(disableConversion = true)
     private String name;
 
     /** The token of the holder's grant. No two grants of a name have the same token. */
     @Id
     @Column(name = "fencing_token", nullable = false)
+    @Convert(disableConversion = true)
     private long fencingToken;
 
     /** The owner that holds the lock or the permits. */
     @Column(name = "owner", length = LockEntity.MAX_OWNER_LENGTH, nullable = false)
+    @Convert(disableConversion = true)
     private String owner;
 
     /** The node that keeps the hold alive; null if it is held by a lease. */
     @Column(name = "node_id", length = 64)
+    @Convert(disableConversion = true)
     private @Nullable String nodeId;
 
     /** How many permits of a semaphore the holder has; 1 for a shared lock. */
     @Column(name = "permits", nullable = false)
+    @Convert(disableConversion = true)
     private int permits;
 
     /** When the lock or the permits were granted, by the database's clock. */
     @Column(name = "acquired_at", nullable = false)
+    @Convert(disableConversion = true)
     @JdbcTypeCode(SqlTypes.TIMESTAMP_UTC)
     private Instant acquiredAt;
 
     /** When the lease ends, by the database's clock; null if the hold lives as long as its node. */
     @Column(name = "expires_at")
+    @Convert(disableConversion = true)
     @JdbcTypeCode(SqlTypes.TIMESTAMP_UTC)
     private @Nullable Instant expiresAt;
 
     /** Describes the holder for people: host, process, thread; null if unknown. */
     @Column(name = "holder", length = LockEntity.MAX_HOLDER_LENGTH)
+    @Convert(disableConversion = true)
     private @Nullable String holder;
 
     /** Changed by writes that must change a value: those of commit guards where several servers write, and renewals. */
     @Column(name = "guard_count", nullable = false)
+    @Convert(disableConversion = true)
     @ColumnDefault("0")
     @SuppressWarnings("unused")
     private long guardCount;

@@ -4,6 +4,7 @@ import jakarta.persistence.Access;
 import jakarta.persistence.AccessType;
 import jakarta.persistence.Cacheable;
 import jakarta.persistence.Column;
+import jakarta.persistence.Convert;
 import jakarta.persistence.Entity;
 import jakarta.persistence.ExcludeDefaultListeners;
 import jakarta.persistence.Id;
@@ -31,31 +32,40 @@ public class LockNode {
 
     @Id
     @Column(name = "id", length = 64, nullable = false)
+    @Convert(disableConversion = true)
     private String id;
 
     @Column(name = "started_at", nullable = false)
+    @Convert(disableConversion = true)
     @JdbcTypeCode(SqlTypes.TIMESTAMP_UTC)
     private Instant startedAt;
 
     @Column(name = "expires_at", nullable = false)
+    @Convert(disableConversion = true)
     @JdbcTypeCode(SqlTypes.TIMESTAMP_UTC)
     private Instant expiresAt;
 
     @Column(name = "ended", nullable = false)
+    @Convert(disableConversion = true)
+    @JdbcTypeCode(SqlTypes.BOOLEAN)
     private boolean ended;
 
     @Column(name = "description", length = 255)
+    @Convert(disableConversion = true)
     private @Nullable String description;
 
     /** The number by which other nodes wake this node; null if this node polls. The node itself writes it. */
     @Column(name = "bell")
+    @Convert(disableConversion = true)
     private @Nullable Long bell;
 
     @Version
     @Column(name = "version", nullable = false)
+    @Convert(disableConversion = true)
     private long version;
 
     @Column(name = "waits_until")
+    @Convert(disableConversion = true)
     @JdbcTypeCode(SqlTypes.TIMESTAMP_UTC)
     private @Nullable Instant waitsUntil;
 

@@ -4,6 +4,7 @@ import jakarta.persistence.Access;
 import jakarta.persistence.AccessType;
 import jakarta.persistence.Cacheable;
 import jakarta.persistence.Column;
+import jakarta.persistence.Convert;
 import jakarta.persistence.Entity;
 import jakarta.persistence.EnumType;
 import jakarta.persistence.Enumerated;
@@ -48,36 +49,45 @@ public class LockRun {
 
     @Id
     @Column(name = "name", length = LockEntity.MAX_NAME_LENGTH, nullable = false)
+    @Convert(disableConversion = true)
     private String name;
 
     @Id
     @Column(name = "fencing_token", nullable = false)
+    @Convert(disableConversion = true)
     private long fencingToken;
 
     @Column(name = "period")
+    @Convert(disableConversion = true)
     private @Nullable Long period;
 
     @Column(name = "node_id", length = 64)
+    @Convert(disableConversion = true)
     private @Nullable String nodeId;
 
     @Column(name = "holder", length = LockEntity.MAX_HOLDER_LENGTH)
+    @Convert(disableConversion = true)
     private @Nullable String holder;
 
     @Column(name = "begun_at", nullable = false)
+    @Convert(disableConversion = true)
     @JdbcTypeCode(SqlTypes.TIMESTAMP_UTC)
     private Instant begunAt;
 
     @Column(name = "ended_at")
+    @Convert(disableConversion = true)
     @JdbcTypeCode(SqlTypes.TIMESTAMP_UTC)
     private @Nullable Instant endedAt;
 
     /** A plain text column. By default, Hibernate would expect an enum type of the database on MySQL and H2. */
     @Column(name = "status", length = 16, nullable = false)
+    @Convert(disableConversion = true)
     @Enumerated(EnumType.STRING)
     @JdbcTypeCode(SqlTypes.VARCHAR)
     private Status status;
 
     @Column(name = "error", length = MAX_ERROR_LENGTH)
+    @Convert(disableConversion = true)
     private @Nullable String error;
 
     /** For the persistence provider. It sets every field before other code sees the instance. */

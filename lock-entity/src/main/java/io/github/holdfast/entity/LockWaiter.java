@@ -4,12 +4,15 @@ import jakarta.persistence.Access;
 import jakarta.persistence.AccessType;
 import jakarta.persistence.Cacheable;
 import jakarta.persistence.Column;
+import jakarta.persistence.Convert;
 import jakarta.persistence.Entity;
 import jakarta.persistence.ExcludeDefaultListeners;
 import jakarta.persistence.Id;
 import jakarta.persistence.IdClass;
 import jakarta.persistence.Table;
 import java.io.Serializable;
+import org.hibernate.annotations.JdbcTypeCode;
+import org.hibernate.type.SqlTypes;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,20 +43,24 @@ class LockWaiter {
     /** The name of the lock. */
     @Id
     @Column(name = "name", length = LockEntity.MAX_NAME_LENGTH, nullable = false)
+    @Convert(disableConversion = true)
     private String name;
 
     /** Since when it waits: the database's clock, as the waiter last read it, in microseconds since 1970. */
     @Id
     @Column(name = "since", nullable = false)
+    @Convert(disableConversion = true)
     private long since;
 
     /** Made by the waiter, and never reused. */
     @Id
     @Column(name = "id", length = 64, nullable = false)
+    @Convert(disableConversion = true)
     private String id;
 
     /** The node that the waiter belongs to. If that node has ended, nobody waits any more. */
     @Column(name = "node_id", length = 64, nullable = false)
+    @Convert(disableConversion = true)
     private String nodeId;
 
     /**
@@ -61,18 +68,23 @@ class LockWaiter {
      * and P for permits are for later versions.
      */
     @Column(name = "mode", length = 1, nullable = false)
+    @Convert(disableConversion = true)
     private String mode;
 
     /** How many permits of a semaphore the waiter wants; 1 for a lock. */
     @Column(name = "permits", nullable = false)
+    @Convert(disableConversion = true)
     private int permits;
 
     /** Whether the waiter wants to be served in the order of the queue. */
     @Column(name = "fair", nullable = false)
+    @Convert(disableConversion = true)
+    @JdbcTypeCode(SqlTypes.BOOLEAN)
     private boolean fair;
 
     /** Describes the waiter for people: host, process, thread; null if unknown. */
     @Column(name = "holder", length = LockEntity.MAX_HOLDER_LENGTH)
+    @Convert(disableConversion = true)
     private @Nullable String holder;
 
     /** For the persistence provider. It sets every field before other code sees the instance. */

@@ -7,6 +7,7 @@ import jakarta.persistence.Access;
 import jakarta.persistence.AccessType;
 import jakarta.persistence.Cacheable;
 import jakarta.persistence.Column;
+import jakarta.persistence.Convert;
 import jakarta.persistence.Entity;
 import jakarta.persistence.ExcludeDefaultListeners;
 import jakarta.persistence.Id;
@@ -65,6 +66,15 @@ class EntityMappingTest {
         assertThat(entity.getAnnotation(Cacheable.class).value()).isFalse();
         assertThat(entity).hasAnnotation(ExcludeDefaultListeners.class);
         assertThat(entity.getAnnotation(Access.class).value()).isEqualTo(AccessType.FIELD);
+    }
+
+    @ParameterizedTest
+    @FieldSource(ENTITIES)
+    void noConverterOfTheApplicationTouchesAColumn(Class<?> entity) {
+        assertThat(Columns.fieldsOf(entity))
+                .allSatisfy(field -> assertThat(field.getAnnotation(Convert.class))
+                        .isNotNull()
+                        .matches(Convert::disableConversion));
     }
 
     @ParameterizedTest

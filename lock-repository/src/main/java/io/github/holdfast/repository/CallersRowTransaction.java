@@ -33,7 +33,7 @@ final class CallersRowTransaction implements RowTransaction {
 
     private <T> T beside(Function<EntityManager, T> work) {
         try (Session beside =
-                callers.unwrap(Session.class).sessionWithOptions().connection().openSession()) {
+                HibernateSessions.sharing(callers.unwrap(Session.class)).openSession()) {
             return work.apply(beside);
         }
     }

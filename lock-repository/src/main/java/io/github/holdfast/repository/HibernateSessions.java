@@ -2,9 +2,11 @@ package io.github.holdfast.repository;
 
 import java.sql.Connection;
 import org.hibernate.FlushMode;
+import org.hibernate.Interceptor;
 import org.hibernate.Session;
 import org.hibernate.SessionBuilder;
 import org.hibernate.SessionFactory;
+import org.hibernate.SharedSessionBuilder;
 import org.hibernate.SharedSessionContract;
 import org.hibernate.resource.jdbc.spi.PhysicalConnectionHandlingMode;
 import org.hibernate.resource.jdbc.spi.StatementInspector;
@@ -22,6 +24,9 @@ final class HibernateSessions {
     private static final boolean IS_HIBERNATE_6 = !ClassUtils.isPresent(
             "org.hibernate.SharedStatelessSessionBuilder", HibernateSessions.class.getClassLoader());
 
+    /** For {@code noInterceptor()}, Hibernate 6.6 would take the one of the factory. */
+    private static final Interceptor NO_INTERCEPTOR = new Interceptor() {};
+
     private HibernateSessions() {}
 
     /** Whether the library is Hibernate 6. */
@@ -30,11 +35,22 @@ final class HibernateSessions {
     }
 
     /**
-     * Returns the options of a session on this connection. The factory has no narrower type on purpose: Hibernate 7 has moved the type of
-     * options that {@code SessionFactoryImplementor} returns.
+     * Returns the options of a session that the application's interceptor does not see. An application may create an interceptor for each
+     * session, from a request that the threads of a service do not have. The factory has no narrower type on purpose: Hibernate 7 has
+     * moved the type of options that {@code SessionFactoryImplementor} returns.
      */
+    static SessionBuilder of(SessionFactory factory) {
+        return factory.withOptions().interceptor(NO_INTERCEPTOR);
+    }
+
+    /** Returns the options of a session on the connection and in the transaction of another one, also without an interceptor. */
+    static SharedSessionBuilder sharing(Session session) {
+        return session.sessionWithOptions().connection().interceptor(NO_INTERCEPTOR);
+    }
+
+    /** Returns the options of a session on this connection. */
     static SessionBuilder on(SessionFactory factory, Connection connection) {
-        return factory.withOptions().connection(connection);
+        return of(factory).connection(connection);
     }
 
     /**
@@ -65,18 +81,17 @@ final class HibernateSessions {
      * interceptor, for the second time.
      */
     private static Session besideOn6(Session session) {
-        return session.sessionWithOptions()
-                .connection()
-                .noInterceptor()
-                .flushMode(FlushMode.MANUAL)
-                .openSession();
+        return sharing(session).flushMode(FlushMode.MANUAL).openSession();
     }
 
     /** Loaded only with Hibernate 7: the verifier looks for the types of its methods. */
     private static final class Since7 {
 
         static SharedSessionContract beside(Session session) {
-            return session.statelessWithOptions().connection().openStatelessSession();
+            return session.statelessWithOptions()
+                    .connection()
+                    .interceptor(NO_INTERCEPTOR)
+                    .openStatelessSession();
         }
     }
 }

@@ -59,7 +59,8 @@ final class IsolatedPersistenceUnit {
      * Opens a session that keeps its connection until the session is closed. Otherwise the warnings of a commit would be lost.
      */
     private static Session open(SessionFactory factory) {
-        return HibernateSessions.keepingConnection(factory.withOptions()).openSession();
+        return HibernateSessions.keepingConnection(HibernateSessions.of(factory))
+                .openSession();
     }
 
     /**
@@ -74,8 +75,7 @@ final class IsolatedPersistenceUnit {
             throw new PersistenceException("The lock data source did not provide a connection", thrown);
         }
         try {
-            return factory.withOptions()
-                    .connection(connection)
+            return HibernateSessions.on(factory, connection)
                     .eventListeners(new ConnectionCloser(connection, connection.getAutoCommit()))
                     .openSession();
         } catch (SQLException | RuntimeException thrown) {

@@ -249,8 +249,8 @@ final class JpaLockStore implements LockStore {
     @Override
     public RowTransaction beginRowTransaction() {
         try {
-            EntityManagerFactory applications = transactions.factory();
-            return new OwnRowTransaction(rowLocker(), applications.createEntityManager(), uselessOfApplication);
+            Session session = HibernateSessions.of(transactions.factory()).openSession();
+            return new OwnRowTransaction(rowLocker(), session, uselessOfApplication);
         } catch (RuntimeException thrown) {
             throw StoreException.of(SqlErrors.ofBegin(thrown), thrown);
         }

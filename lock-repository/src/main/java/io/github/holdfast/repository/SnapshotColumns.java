@@ -15,7 +15,6 @@ import org.hibernate.metamodel.mapping.EntityIdentifierMapping;
 import org.hibernate.metamodel.mapping.EntityMappingType;
 import org.hibernate.metamodel.mapping.JdbcMapping;
 import org.hibernate.metamodel.mapping.PropertyBasedMapping;
-import org.hibernate.type.StandardBasicTypes;
 import org.hibernate.type.descriptor.WrapperOptions;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.BeanUtils;
@@ -35,7 +34,7 @@ final class SnapshotColumns {
         options = factory.getWrapperOptions();
         lock = new EntityColumns<>(factory, LockEntity.class);
         node = new EntityColumns<>(factory, LockNode.class);
-        clock = factory.getTypeConfiguration().getBasicTypeRegistry().resolve(StandardBasicTypes.INSTANT);
+        clock = StoreFunctions.instant(factory.getTypeConfiguration());
     }
 
     /** Returns the query in HQL. */

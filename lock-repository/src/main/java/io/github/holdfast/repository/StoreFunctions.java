@@ -7,7 +7,10 @@ import org.hibernate.query.sqm.produce.function.FunctionParameterType;
 import org.hibernate.query.sqm.produce.function.PatternFunctionDescriptorBuilder;
 import org.hibernate.query.sqm.produce.function.StandardFunctionArgumentTypeResolvers;
 import org.hibernate.type.BasicType;
+import org.hibernate.type.SqlTypes;
 import org.hibernate.type.StandardBasicTypes;
+import org.hibernate.type.descriptor.java.InstantJavaType;
+import org.hibernate.type.spi.TypeConfiguration;
 
 /**
  * The HQL functions of Holdfast's queries. Five are for the database's clock: {@code db_clock()}, {@code db_clock_plus(micros)}, {@code
@@ -37,9 +40,14 @@ public final class StoreFunctions implements FunctionContributor {
         KnownDialects.of(contributions.getDialect()).ifPresent(known -> register(known.clock(), contributions));
     }
 
+    /** Returns the type of the clock's results, and of the instants in Holdfast's entities, whatever type the application prefers. */
+    static BasicType<Instant> instant(TypeConfiguration types) {
+        return types.getBasicTypeRegistry()
+                .resolve(InstantJavaType.INSTANCE, types.getJdbcTypeRegistry().getDescriptor(SqlTypes.TIMESTAMP_UTC));
+    }
+
     private static void register(SqlClock clock, FunctionContributions contributions) {
-        BasicType<Instant> instant =
-                contributions.getTypeConfiguration().getBasicTypeRegistry().resolve(StandardBasicTypes.INSTANT);
+        BasicType<Instant> instant = instant(contributions.getTypeConfiguration());
         BasicType<Long> number =
                 contributions.getTypeConfiguration().getBasicTypeRegistry().resolve(StandardBasicTypes.LONG);
         describe(contributions, "db_clock", clock.now(), instant)

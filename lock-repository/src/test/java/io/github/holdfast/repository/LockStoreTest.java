@@ -339,24 +339,6 @@ class LockStoreTest extends LockStoreContract {
         }
     }
 
-    /** Settings of the application that would delay, group or change the writes of its own entities. */
-    @ParameterizedTest
-    @CsvSource({
-        "hibernate.jdbc.batch_size, 50",
-        "hibernate.order_updates, true",
-        "org.hibernate.flushMode, COMMIT",
-        "hibernate.query.plan_cache_enabled, false",
-        "hibernate.use_sql_comments, true",
-        "hibernate.connection.handling_mode, DELAYED_ACQUISITION_AND_RELEASE_AFTER_TRANSACTION",
-        "hibernate.generate_statistics, true",
-        "hibernate.query.in_clause_parameter_padding, true"
-    })
-    void settingsOfTheApplicationChangeNothing(String property, String value) {
-        try (TestApplication other = TestApplication.on(database, pool -> {}, Map.of(property, value))) {
-            assertThatOperationsWork(other);
-        }
-    }
-
     /** The tables of H2 have names in upper case, as SQL wants it, which an application that quotes does not find. */
     @Test
     void namesMayBeQuoted() {
