@@ -19,9 +19,12 @@ final class GrantQuery {
      * row before they read the node's row. They would run an uncorrelated subquery first. At REPEATABLE READ, that takes a shared
      * lock on the node's row. While the statement waits for the lock's row, the node's heartbeat would wait too
      * (https://dev.mysql.com/doc/refman/8.0/en/innodb-locks-set.html).
+     *
+     * <p>The cast is for PostgreSQL, where {@code stringtype=unspecified} leaves the type of texts to the server
+     * (https://jdbc.postgresql.org/documentation/use/).
      */
     static final String IF_NODE_LIVES = """
-                and (:nodeId is null
+                and (cast(:nodeId as string) is null
                     or (select n.ended from HoldfastNode n where n.id = :nodeId and l.version = :version) = false)
             """;
 

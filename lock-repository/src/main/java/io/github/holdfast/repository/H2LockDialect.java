@@ -1,8 +1,12 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.repository.StoreException.Failure;
+import java.sql.Connection;
 import java.sql.DatabaseMetaData;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.SQLSyntaxErrorException;
+import java.sql.Statement;
 import java.util.Map;
 import java.util.Optional;
 import org.hibernate.dialect.Dialect;
@@ -88,6 +92,22 @@ final class H2LockDialect extends LockDialect {
     @Override
     public String schemaScript() {
         return "db/holdfast/h2.sql";
+    }
+
+    /** Refuses a database whose clock cannot be read. */
+    @Override
+    public void check(Connection connection) throws SQLException {
+        boolean hasClock;
+        try (Statement statement = connection.createStatement();
+                ResultSet result = statement.executeQuery("select " + STATEMENT_START)) {
+            hasClock = result.next() && result.getObject(1) != null;
+        } catch (SQLSyntaxErrorException old) {
+            hasClock = false;
+        }
+        if (!hasClock) {
+            throw new IllegalStateException("Holdfast cannot read the clock of H2 with OLD_INFORMATION_SCHEMA or"
+                    + " LAZY_QUERY_EXECUTION: remove them from the URL");
+        }
     }
 
     /** Each table has a snapshot of its own. */

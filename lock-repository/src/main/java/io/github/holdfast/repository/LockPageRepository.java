@@ -67,7 +67,7 @@ public interface LockPageRepository extends Repository<LockEntity, String> {
     @Query("""
             select new io.github.holdfast.repository.LockSnapshot(l, m, db_clock())
             from HoldfastLock l join HoldfastNode m on m.id = l.nodeId
-            where l.name > coalesce(:after, ' ') and l.owner is not null and m.ended = false and l.holder like :holder
+            where l.name > coalesce(:after, ' ') and l.owner is not null and m.ended = false and l.holder like :holder escape '!'
             order by l.name fetch first :limit rows only
             """)
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))

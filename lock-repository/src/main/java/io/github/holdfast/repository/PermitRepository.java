@@ -31,9 +31,9 @@ interface PermitRepository extends Repository<LockEntity, String> {
     /** The condition that the holder {@code h} with the node {@code n} has what was granted: it is not dead, and lost nothing by force. */
     String HAS_GRANT = " h.owner <> '*forced' and (n.ended = false or h.nodeId is null and h.expiresAt > db_clock()) ";
 
-    /** The condition that the holder's node lives, if it has one. */
+    /** The condition that the holder's node lives, if it has one. It needs the cast of {@link GrantQuery#IF_NODE_LIVES}. */
     String IF_NODE_LIVES =
-            " and (:nodeId is null or (select n.ended from HoldfastNode n where n.id = :nodeId) = false)";
+            " and (cast(:nodeId as string) is null or (select n.ended from HoldfastNode n where n.id = :nodeId) = false)";
 
     /** See {@link HolderRows#createIfMissing}. The owner says that the holders have rows of their own. */
     @Modifying
@@ -132,7 +132,7 @@ interface PermitRepository extends Repository<LockEntity, String> {
                     + (select coalesce(sum(h.permits), 0L) from HoldfastHolder h where h.name = :name)
             """ + IF_NODE_LIVES)
     Optional<Long> tokenIfLeft(
-            @Param("name") String name, @Param("permits") int permits, @Param("nodeId") @Nullable String nodeId);
+            @Param("name") String name, @Param("permits") long permits, @Param("nodeId") @Nullable String nodeId);
 
     /**
      * Takes the next token for a shared holder, and locks the lock's row. MySQL and MariaDB assign in the order of the text, and a later
