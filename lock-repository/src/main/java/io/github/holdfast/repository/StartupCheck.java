@@ -6,6 +6,7 @@ import jakarta.persistence.EntityManagerFactory;
 import jakarta.persistence.PersistenceException;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Types;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -18,7 +19,9 @@ import org.hibernate.boot.spi.SessionFactoryOptions;
 import org.hibernate.context.spi.CurrentTenantIdentifierResolver;
 import org.hibernate.engine.jdbc.connections.spi.ConnectionProvider;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
+import org.hibernate.metamodel.mapping.JdbcMapping;
 import org.hibernate.resource.transaction.spi.TransactionCoordinatorBuilder;
+import org.hibernate.type.CustomType;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
@@ -62,6 +65,10 @@ final class StartupCheck {
     /** Checks the persistence unit without a connection to the database. */
     void persistenceUnit() {
         refuseUnless(
+                !isSetTo("disabled", "hibernate.jpa.metamodel.population"),
+                "Spring Data, which executes Holdfast's queries, needs the metamodel of JPA:"
+                        + " hibernate.jpa.metamodel.population must not be disabled");
+        refuseUnless(
                 LockEntity.ENTITIES.stream().allMatch(this::isManaged),
                 "The persistence unit does not manage all of Holdfast's entities: add "
                         + LockEntity.ENTITIES.stream().map(Class::getName).collect(Collectors.joining(", "))
@@ -79,15 +86,51 @@ final class StartupCheck {
     private void refuseUnsupportedSettings() {
         SessionFactoryOptions options = sessionFactory.getSessionFactoryOptions();
         refuseUnless(
+                !isSetTo("true", "hibernate.dialect.native_param_markers"),
+                "Holdfast's statements are for JDBC: hibernate.dialect.native_param_markers must not be true");
+        Object booleans = sessionFactory.getProperties().get("hibernate.type.preferred_boolean_jdbc_type");
+        int code = options.getPreferredSqlTypeCodeForBoolean();
+        refuseUnless(
+                booleans == null || code == Types.BOOLEAN || code == Types.BIT,
+                "Hibernate writes true and false in this type in all queries, and the columns of Holdfast's tables are boolean:"
+                        + " hibernate.type.preferred_boolean_jdbc_type must not be " + booleans
+                        + ", but BOOLEAN or BIT. Name the other type at the application's own attributes (@JdbcTypeCode or @Convert)");
+        refuseUnless(
                 !options.getJpaCompliance().isJpaQueryComplianceEnabled(),
                 "Holdfast's queries use Hibernate's own functions: hibernate.jpa.compliance.query must not be true");
         refuseUnless(
                 !options.isMultiTenancyEnabled(),
                 "Holdfast does not support multi-tenant persistence units yet: give it one of its own");
+        refuseRegisteredTypes();
         DataSource pool = poolOfApplication();
         if (pool != null) {
             refuseProxy("persistence unit's", pool);
         }
+    }
+
+    private boolean isSetTo(String value, String property) {
+        return value.equalsIgnoreCase(
+                String.valueOf(sessionFactory.getProperties().get(property)));
+    }
+
+    /** Refuses types that the application has registered for all attributes. From its converters the entities are safe. */
+    private void refuseRegisteredTypes() {
+        for (Class<?> entity : LockEntity.ENTITIES) {
+            sessionFactory
+                    .getMappingMetamodel()
+                    .getEntityDescriptor(entity)
+                    .forEachSelectable((index, column) -> refuseRegisteredType(column.getJdbcMapping()));
+        }
+    }
+
+    private static void refuseRegisteredType(JdbcMapping mapping) {
+        Object type = mapping instanceof CustomType<?> custom ? custom.getUserType() : mapping.getMappedJavaType();
+        refuseUnless(
+                type.getClass().getName().startsWith("org.hibernate."),
+                "The application has registered " + type.getClass().getName()
+                        + " for all attributes of one type, and so for those of Holdfast's tables, too: instead of registering it"
+                        + " (@JavaTypeRegistration, @TypeRegistration or a TypeContributor), name it at the application's own attributes"
+                        + " (@JavaType or @Type)");
     }
 
     /** Checks that the calling thread can open sessions. Hibernate resolves their tenant, even if no entity in them has one. */

@@ -4,22 +4,33 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
+import jakarta.persistence.Entity;
 import jakarta.persistence.EntityManagerFactory;
+import jakarta.persistence.Id;
 import jakarta.persistence.PersistenceException;
 import java.lang.reflect.Proxy;
+import java.time.Instant;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
+import org.hibernate.annotations.JavaTypeRegistration;
 import org.hibernate.dialect.CockroachDialect;
 import org.hibernate.dialect.H2Dialect;
 import org.hibernate.dialect.OracleDialect;
 import org.hibernate.engine.jdbc.connections.spi.AbstractDataSourceBasedMultiTenantConnectionProviderImpl;
+import org.hibernate.type.descriptor.java.InstantJavaType;
+import org.hibernate.type.descriptor.java.StringJavaType;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
 import org.springframework.jdbc.support.JdbcTransactionManager;
@@ -29,6 +40,9 @@ import org.springframework.transaction.jta.JtaTransactionManager;
 class StartupCheckTest {
 
     private static final DataSource NO_DATABASE = new DriverManagerDataSource("jdbc:none:nowhere");
+
+    private static final Map<String, Object> WITHOUT_DATABASE =
+            Map.of("hibernate.dialect", H2Dialect.class.getName(), "hibernate.boot.allow_jdbc_metadata_access", false);
 
     @Test
     void otherDatabasesAreRefused() {
@@ -67,6 +81,56 @@ class StartupCheckTest {
         }
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "hibernate.dialect.native_param_markers, true",
+        "hibernate.jpa.metamodel.population, disabled",
+        "hibernate.type.preferred_boolean_jdbc_type, INTEGER",
+        "hibernate.type.preferred_boolean_jdbc_type, CHAR"
+    })
+    void aSettingThatHoldfastCannotWorkWithIsNamed(String property, String value) {
+        try (EntityManagerFactory unit = unit(property, value)) {
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> LockStore.open(unit))
+                    .withMessageContaining(property + " must not be " + value);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(classes = {Texts.class, Instants.class})
+    void aTypeThatIsRegisteredForAllAttributesIsRefusedByName(Class<?> application) {
+        Class<?>[] managed = Stream.concat(LockEntity.ENTITIES.stream(), Stream.of(application))
+                .toArray(Class<?>[]::new);
+        try (EntityManagerFactory unit = PersistenceUnit.of(NO_DATABASE, WITHOUT_DATABASE, managed)) {
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> LockStore.open(unit))
+                    .withMessageContaining(application.getName() + "$Registered")
+                    .withMessageContaining("at the application's own attributes");
+        }
+    }
+
+    @Entity(name = "Texts")
+    @JavaTypeRegistration(javaType = String.class, descriptorClass = Texts.Registered.class)
+    static class Texts {
+        @Id
+        long id;
+
+        static class Registered extends StringJavaType {
+            private static final long serialVersionUID = 1L;
+        }
+    }
+
+    @Entity(name = "Instants")
+    @JavaTypeRegistration(javaType = Instant.class, descriptorClass = Instants.Registered.class)
+    static class Instants {
+        @Id
+        long id;
+
+        static class Registered extends InstantJavaType {
+            private static final long serialVersionUID = 1L;
+        }
+    }
+
     @Test
     void multiTenantPersistenceUnitIsRefused() {
         try (EntityManagerFactory unit = unit("hibernate.multi_tenant_connection_provider", new Tenants())) {
@@ -101,8 +165,7 @@ class StartupCheckTest {
     }
 
     private static EntityManagerFactory unit(String property, Object value) {
-        Map<String, Object> properties = new HashMap<>(Map.of(
-                "hibernate.dialect", H2Dialect.class.getName(), "hibernate.boot.allow_jdbc_metadata_access", false));
+        Map<String, Object> properties = new HashMap<>(WITHOUT_DATABASE);
         properties.put(property, value);
         return PersistenceUnit.directlyOn(NO_DATABASE, properties);
     }
