@@ -49,8 +49,8 @@ final class EveryKindOfLock {
             "nodes", admin -> admin.nodes("", 10),
             "elections", admin -> admin.elections("", 10),
             "last runs", admin -> admin.lastRuns("", 10),
-            "semaphores", admin -> admin.semaphores("", 10),
-            "permits", admin -> admin.permits("semaphore"),
+            "semaphores", admin -> admin.semaphores().page("", 10),
+            "permits", admin -> admin.semaphores().permits("semaphore"),
             "holders", admin -> admin.holders("shared"),
             "queues", admin -> admin.queues(10),
             "acts", admin -> admin.audit("forced", 10));
