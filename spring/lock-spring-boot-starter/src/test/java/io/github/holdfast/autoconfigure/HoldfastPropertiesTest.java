@@ -1,10 +1,12 @@
 package io.github.holdfast.autoconfigure;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.stream.Collectors.toSet;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.example.shop.Shop;
+import io.github.holdfast.annotation.AdviceOrder;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockListener;
@@ -22,17 +24,22 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
@@ -106,6 +113,36 @@ class HoldfastPropertiesTest {
         }
     }
 
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "holdfast.application=shop                             | VALIDATION, SECURITY, RETRY, CIRCUIT_BREAKER",
+                "holdfast.advice-outside-locks=security,circuit-breaker | SECURITY, CIRCUIT_BREAKER",
+                "holdfast.adviceOutsideLocks[0]=cache                   | CACHE",
+                "holdfast.advice-outside-locks=                         |"
+            })
+    void adviceIsOutsideByTheNamesOfItsKinds(String pair, @Nullable String kinds) {
+        Set<AdviceOrder.Kind> outside = kinds == null
+                ? Set.of()
+                : Stream.of(kinds.split(", ")).map(AdviceOrder.Kind::valueOf).collect(toSet());
+
+        new ApplicationContextRunner()
+                .withConfiguration(AutoConfigurations.of(LockedAutoConfiguration.class))
+                .withPropertyValues(pair)
+                .run(application ->
+                        assertThat(application.getBean(AdviceOrder.class)).isEqualTo(new AdviceOrder(outside)));
+    }
+
+    @Test
+    void anUnknownKindOfAdviceIsRefusedByName() {
+        new ApplicationContextRunner()
+                .withConfiguration(AutoConfigurations.of(LockedAutoConfiguration.class))
+                .withPropertyValues("holdfast.advice-outside-locks=retries")
+                .run(application -> assertThat(application.getStartupFailure())
+                        .hasStackTraceContaining("holdfast.advice-outside-locks"));
+    }
+
     private static void use(HoldfastProperties properties) {
         new LockSetup(context.getBean(EntityManagerFactory.class)).properties(properties, new StandardEnvironment());
         new LockShutdown(context.getBeanFactory(), properties.shutdown());
@@ -144,7 +181,7 @@ class HoldfastPropertiesTest {
             assertThat(without.getBeanDefinitionNames())
                     .filteredOn(name -> name.contains("holdfast") && !name.startsWith("holdfastPropertiesTest"))
                     .as("what looks whether a method would run without its lock")
-                    .allMatch(name -> Stream.of("Locked", "Limited", "ScheduledLock", "LeaderOnly")
+                    .allMatch(name -> Stream.of("Locked", "Limited", "ScheduledLock", "LeaderOnly", "Advice")
                             .anyMatch(name::contains));
         }
     }

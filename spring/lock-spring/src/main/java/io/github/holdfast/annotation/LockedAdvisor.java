@@ -15,7 +15,7 @@ import org.springframework.transaction.interceptor.BeanFactoryTransactionAttribu
 
 /**
  * Applies the interceptor to the annotated methods. The interceptor is always outside the transaction interceptor, whatever its
- * order, but otherwise as far inside as possible. So a caller whom Spring Security refuses never waits.
+ * order, but otherwise as far inside as possible. {@link AdviceSorter} does what orders cannot.
  */
 final class LockedAdvisor extends AbstractPointcutAdvisor {
 

@@ -32,7 +32,7 @@ import org.springframework.core.type.AnnotationMetadata;
  * }</pre>
  */
 @Configuration(proxyBeanMethods = false)
-@Import(LockedConfiguration.Proxies.class)
+@Import({LockedConfiguration.Proxies.class, AdviceSorter.Beans.class})
 @ImportRuntimeHints(AnnotationHints.class)
 @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
 public final class LockedConfiguration {

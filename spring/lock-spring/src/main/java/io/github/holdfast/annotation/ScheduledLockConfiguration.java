@@ -4,6 +4,7 @@ import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.context.annotation.Role;
 
@@ -12,6 +13,7 @@ import org.springframework.context.annotation.Role;
  * applies this configuration automatically; other applications import it.
  */
 @Configuration(proxyBeanMethods = false)
+@Import(AdviceSorter.Beans.class)
 @ImportRuntimeHints(AnnotationHints.class)
 @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
 public final class ScheduledLockConfiguration {

@@ -20,7 +20,8 @@ import org.springframework.util.StringValueResolver;
 
 /**
  * Routes calls of methods with {@link ScheduledLock} through the {@link ScheduledLockInterceptor}, outside all other interceptors
- * of the bean. So a transaction begins after the lock is acquired, and ends before the lock is released.
+ * of the bean, except those that {@link AdviceSorter} moves. So a transaction begins after the lock is acquired, and ends before the lock
+ * is released.
  */
 final class ScheduledLockPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor
         implements SmartInitializingSingleton {

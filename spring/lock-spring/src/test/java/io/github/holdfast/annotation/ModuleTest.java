@@ -28,6 +28,7 @@ class ModuleTest {
                         .filter(type -> type.getModifiers().contains(PUBLIC)))
                 .extracting(JavaClass::getSimpleName)
                 .containsExactlyInAnyOrder(
+                        "AdviceOrder",
                         "LeaderOnly",
                         "LeaderOnlyConfiguration",
                         "Limited",
