@@ -8,7 +8,8 @@ public final class StoreException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     private static final String MORE_CONNECTIONS =
-            "use separate connections for lock operations (LockServiceBuilder.lockDataSource), or enlarge the pool";
+            "give lock operations connections of their own (holdfast.datasource.maximum-pool-size=5, or without Spring Boot"
+                    + " LockServiceBuilder.lockDataSource), or enlarge the pool";
 
     /** Why the operation failed. The reason determines what the caller may do next. */
     public enum Failure {

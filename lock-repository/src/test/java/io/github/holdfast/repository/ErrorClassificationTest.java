@@ -342,7 +342,7 @@ class ErrorClassificationTest {
                 boolean superseded = locks.supersede("job", row.version());
                 assertThat(failureOf(() -> small.read("job")))
                         .hasMessageContaining("in a transaction")
-                        .hasMessageContaining("LockServiceBuilder.lockDataSource")
+                        .hasMessageContaining("holdfast.datasource.maximum-pool-size=5")
                         .extracting(StoreException::failure)
                         .isEqualTo(Failure.EXHAUSTED);
                 return superseded;

@@ -179,7 +179,7 @@ class PoolTest {
             assertThat(refused.failure())
                     .isNotNull()
                     .hasMessageContaining("in use")
-                    .hasMessageContaining("lockDataSource")
+                    .hasMessageContaining("holdfast.datasource.maximum-pool-size")
                     .hasMessageContaining("enlarge the pool");
             // A thread that came to the pool at the end of its wait time waits there once more. The rest is for a busy
             // machine.

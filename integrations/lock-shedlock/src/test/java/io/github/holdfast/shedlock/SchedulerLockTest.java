@@ -27,8 +27,11 @@ import net.javacrumbs.shedlock.spring.annotation.EnableSchedulerLock;
 import net.javacrumbs.shedlock.spring.annotation.SchedulerLock;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
@@ -38,6 +41,7 @@ import org.springframework.scheduling.annotation.Scheduled;
 
 /** Two applications with the starter and this module, and with ShedLock's own annotations: each period has one run. */
 @Tag("process")
+@ExtendWith(OutputCaptureExtension.class)
 @OnEachDatabase({POSTGRESQL, MYSQL}) // Those whose clock is another process's.
 class SchedulerLockTest {
 
@@ -131,12 +135,13 @@ class SchedulerLockTest {
                         "spring.datasource.hikari.maximum-pool-size", "5",
                         "spring.jpa.hibernate.ddl-auto", "none",
                         "spring.task.scheduling.pool.size", "2",
+                        "logging.level.io.github.holdfast.annotation", "info",
                         "spring.main.banner-mode", "off"))
                 .run();
     }
 
     @Test
-    void eachPeriodHasOneRun(Database database) {
+    void eachPeriodHasOneRun(Database database, CapturedOutput output) {
         Watch watch = new Watch();
         long from;
         long to;
@@ -155,6 +160,9 @@ class SchedulerLockTest {
             to = now();
         }
         check(database, watch, from, to);
+        assertThat(output.getOut().lines().filter(line -> line.contains("because they have no lock")))
+                .hasSize(2)
+                .allSatisfy(line -> assertThat(line).contains(": " + Job.class.getName() + ".wake. "));
     }
 
     private static void check(Database database, Watch watch, long from, long to) {

@@ -88,7 +88,13 @@ final class MethodChecks {
 
     private static void checkResult(Method method, Class<?> targetClass) {
         Class<?> type = method.getReturnType();
-        if (KotlinDetector.isSuspendingFunction(method) || isReactive(type)) {
+        if (KotlinDetector.isSuspendingFunction(method)) {
+            throw new IllegalArgumentException(
+                    "it is a suspend function, which returns when it is first suspended. From then"
+                            + " on nothing would be held any more. Put the work into a function that is not suspend; it can call"
+                            + " runBlocking");
+        }
+        if (isReactive(type)) {
             throw new IllegalArgumentException("its result is reactive (" + type.getTypeName()
                     + "): the work would be done after the method has returned, when nothing is held any more. Put the"
                     + " work into a method that blocks or returns a CompletionStage");

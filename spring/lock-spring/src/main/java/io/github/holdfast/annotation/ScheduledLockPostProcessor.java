@@ -10,12 +10,14 @@ import org.springframework.aop.support.ComposablePointcut;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.aop.support.annotation.AnnotationMethodMatcher;
 import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.config.EmbeddedValueResolver;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.Ordered;
+import org.springframework.scheduling.annotation.ScheduledAnnotationBeanPostProcessor;
 import org.springframework.util.StringValueResolver;
 
 /**
@@ -32,6 +34,7 @@ final class ScheduledLockPostProcessor extends AbstractBeanFactoryAwareAdvisingP
     private transient @Nullable ConfigurableListableBeanFactory beans;
     private transient @Nullable ObjectProvider<LockService> services;
     private transient @Nullable StringValueResolver values;
+    private final transient ScheduledMethods scheduled = new ScheduledMethods();
     private final transient ScheduledLockInterceptor interceptor = new ScheduledLockInterceptor(this::locks);
 
     ScheduledLockPostProcessor() {
@@ -65,6 +68,7 @@ final class ScheduledLockPostProcessor extends AbstractBeanFactoryAwareAdvisingP
         if (present.mayBeIn(beanClass)) {
             tasks(beanClass, beanName, resolver).forEach(task -> interceptor.add(beanClass, task));
         }
+        scheduled.add(beanClass);
         return super.postProcessAfterInitialization(bean, beanName);
     }
 
@@ -77,9 +81,21 @@ final class ScheduledLockPostProcessor extends AbstractBeanFactoryAwareAdvisingP
     /** Makes the start-up fail without a lock service, or with several. */
     @Override
     public void afterSingletonsInstantiated() {
+        ConfigurableListableBeanFactory own = Objects.requireNonNull(beans, "beans");
         if (interceptor.hasTasks()) {
-            LockServiceCheck.check(Objects.requireNonNull(beans, "beans"), "@ScheduledLock");
+            LockServiceCheck.check(own, "@ScheduledLock");
             LockService unused = locks();
+        }
+        report(own, Objects.requireNonNull(values, "values"));
+    }
+
+    private void report(ConfigurableListableBeanFactory own, StringValueResolver properties) {
+        if (own.getBeanNamesForType(ScheduledAnnotationBeanPostProcessor.class, true, false).length == 0) {
+            scheduled.warnThatSchedulingIsOff();
+        } else if (BeanFactoryUtils.beanNamesForTypeIncludingAncestors(own, LockService.class, true, false).length > 0
+                && !"false"
+                        .equalsIgnoreCase(properties.resolveStringValue("${" + ScheduledMethods.REPORT + ":true}"))) {
+            scheduled.reportUnlocked();
         }
     }
 }

@@ -11,6 +11,8 @@ import java.util.Optional;
 import java.util.concurrent.Future;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
+import kotlin.Metadata;
+import kotlin.coroutines.Continuation;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -43,6 +45,7 @@ class LimitedStartupTest {
                 Arguments.of(FinalMethod.class, "make it overridable"),
                 Arguments.of(AsyncMethod.class, "Call a @Limited method of another bean from the @Async method"),
                 Arguments.of(Reactive.class, "its result is reactive"),
+                Arguments.of(Suspending.class, "it is a suspend function"),
                 Arguments.of(PlainFuture.class, "return a CompletionStage"),
                 Arguments.of(LaterWork.class, "carries work (java.util.function.Supplier)"),
                 Arguments.of(SkippedPrimitive.class, "return an object, or name a fallback"),
@@ -174,6 +177,15 @@ class LimitedStartupTest {
         @Async
         @Limited(limit = "1")
         public void work() {}
+    }
+
+    /** As Kotlin's compiler makes it. */
+    @Metadata
+    static class Suspending {
+        @Limited(limit = "1")
+        public Object work(Continuation<? super String> continuation) {
+            return continuation;
+        }
     }
 
     static class Reactive {

@@ -16,6 +16,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
+import kotlin.Metadata;
+import kotlin.coroutines.Continuation;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -88,6 +90,7 @@ class LockedStartupTest {
                 Arguments.of(AsyncMethod.class, "Call a @Locked method of another bean from the @Async method"),
                 Arguments.of(AsyncClass.class, "Call a @Locked method of another bean from the @Async method"),
                 Arguments.of(Reactive.class, "its result is reactive"),
+                Arguments.of(Suspending.class, "it is a suspend function"),
                 Arguments.of(PlainFuture.class, "return a CompletionStage"),
                 Arguments.of(OwnFuture.class, "declare CompletionStage or CompletableFuture"),
                 Arguments.of(SkippedPrimitive.class, "return an object, or name a fallback"),
@@ -294,6 +297,15 @@ class LockedStartupTest {
     static class AsyncClass {
         @Locked
         public void work() {}
+    }
+
+    /** As Kotlin's compiler makes it. */
+    @Metadata
+    static class Suspending {
+        @Locked
+        public Object work(Continuation<? super String> continuation) {
+            return continuation;
+        }
     }
 
     static class Reactive {
