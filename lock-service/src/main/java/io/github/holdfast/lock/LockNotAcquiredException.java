@@ -1,5 +1,6 @@
 package io.github.holdfast.lock;
 
+import io.github.holdfast.repository.ReadableDuration;
 import java.time.Duration;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -28,9 +29,10 @@ public final class LockNotAcquiredException extends HoldfastException {
                 "Lock '%s' was not acquired within %s: held by %s%s"
                         .formatted(
                                 held.name(),
-                                waited,
+                                ReadableDuration.about(waited),
                                 held.holder() == null ? "another owner" : held.holder(),
-                                ", whose lease ends in " + held.expiresIn() + " unless it is renewed"));
+                                ", whose lease ends in " + ReadableDuration.about(held.expiresIn())
+                                        + " unless it is renewed"));
         this.waited = waited;
         this.holder = held.holder();
         this.expiresIn = held.expiresIn();
@@ -44,7 +46,9 @@ public final class LockNotAcquiredException extends HoldfastException {
      * @param why the reason why the lock was not available, for the message
      */
     public LockNotAcquiredException(String lockName, Duration waited, String why) {
-        super(lockName, "Lock '%s' was not acquired within %s: %s".formatted(lockName, waited, why));
+        super(
+                lockName,
+                "Lock '%s' was not acquired within %s: %s".formatted(lockName, ReadableDuration.about(waited), why));
         this.waited = waited;
         this.holder = null;
         this.expiresIn = null;

@@ -2,6 +2,7 @@ package io.github.holdfast.lock;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNames;
+import io.github.holdfast.repository.ReadableDuration;
 import java.time.Duration;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -410,8 +411,8 @@ public final class LockRequest {
      */
     public static Duration checked(String what, Duration duration, Duration shortest) {
         if (duration.compareTo(shortest) < 0 || duration.compareTo(LONGEST_DURATION) > 0) {
-            throw new IllegalArgumentException(
-                    "The " + what + " must be from " + shortest + " to " + LONGEST_DURATION + ", but is " + duration);
+            throw new IllegalArgumentException("The " + what + " must be from " + new ReadableDuration(shortest)
+                    + " to " + new ReadableDuration(LONGEST_DURATION) + ", but is " + new ReadableDuration(duration));
         }
         return duration;
     }

@@ -7,6 +7,7 @@ import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.DatabaseRisk;
 import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.ReadableDuration;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.LockEngine;
 import io.github.holdfast.service.engine.runtime.ServiceSettings;
@@ -133,8 +134,9 @@ public final class LockServiceBuilder {
      */
     public LockServiceBuilder clockTolerance(Duration clockTolerance) {
         if (clockTolerance.isNegative() || clockTolerance.compareTo(LONGEST_TOLERANCE) > 0) {
-            throw new IllegalArgumentException("The clock tolerance must be from " + Duration.ZERO + " to "
-                    + LONGEST_TOLERANCE + ", but is " + clockTolerance);
+            throw new IllegalArgumentException("The clock tolerance must be from " + new ReadableDuration(Duration.ZERO)
+                    + " to " + new ReadableDuration(LONGEST_TOLERANCE) + ", but is "
+                    + new ReadableDuration(clockTolerance));
         }
         this.clockTolerance = clockTolerance;
         return this;

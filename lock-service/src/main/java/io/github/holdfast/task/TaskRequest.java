@@ -2,6 +2,7 @@ package io.github.holdfast.task;
 
 import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.repository.ReadableDuration;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
@@ -60,7 +61,8 @@ public final class TaskRequest {
     public TaskRequest every(Duration period) {
         Duration checked = LockRequest.checked("period", period, SHORTEST_PERIOD);
         if (checked.toNanos() % 1000 != 0) {
-            throw new IllegalArgumentException("The period must be a whole number of microseconds, but is " + period);
+            throw new IllegalArgumentException(
+                    "The period must be a whole number of microseconds, but is " + new ReadableDuration(period));
         }
         return new TaskRequest(lock, checked, hasMinimumHold, afterFailure);
     }

@@ -3,6 +3,7 @@ package io.github.holdfast.lock;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.github.holdfast.repository.ReadableDuration;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
@@ -82,7 +83,7 @@ class LockRequestTest {
         }) {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> plain.lease(refused))
-                    .withMessage("The lease must be from PT0.001S to PT8760H, but is " + refused);
+                    .withMessage("The lease must be from 1 ms to 365 d, but is " + new ReadableDuration(refused));
         }
     }
 
@@ -95,7 +96,7 @@ class LockRequestTest {
                 new Duration[] {NANO.negated(), LONGEST.plus(NANO), Duration.ofSeconds(Long.MAX_VALUE)}) {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> plain.waitAtMost(refused))
-                    .withMessage("The wait time must be from PT0S to PT8760H, but is " + refused);
+                    .withMessage("The wait time must be from 0 s to 365 d, but is " + new ReadableDuration(refused));
         }
     }
 
@@ -113,7 +114,7 @@ class LockRequestTest {
         for (Duration refused : new Duration[] {NANO.negated(), LONGEST.plus(NANO)}) {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> plain.minimumHold(refused))
-                    .withMessage("The minimum hold must be from PT0S to PT8760H, but is " + refused);
+                    .withMessage("The minimum hold must be from 0 s to 365 d, but is " + new ReadableDuration(refused));
         }
     }
 

@@ -295,6 +295,7 @@ class ModuleDirectionTest {
                         "LockSnapshot",
                         "LockStore",
                         "LockNodeRepository",
+                        "ReadableDuration",
                         "RowGuard",
                         "RowTransaction",
                         "LockRunRepository",
@@ -348,7 +349,9 @@ class ModuleDirectionTest {
         }
         assertThat(imports)
                 .filteredOn(name -> !name.startsWith("import io.github.holdfast.liquibase."))
-                .containsOnly("import io.github.holdfast.repository.LockSchema");
+                .containsOnly(
+                        "import io.github.holdfast.repository.LockSchema",
+                        "import io.github.holdfast.repository.ReadableDuration");
     }
 
     /** The sources below this directory that name a package and are not in it themselves. */

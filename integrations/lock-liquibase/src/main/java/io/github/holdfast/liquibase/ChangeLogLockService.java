@@ -2,6 +2,7 @@ package io.github.holdfast.liquibase;
 
 import io.github.holdfast.liquibase.LiquibaseLockRow.Seen;
 import io.github.holdfast.liquibase.LiquibaseLockRow.State;
+import io.github.holdfast.repository.ReadableDuration;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
@@ -180,7 +181,7 @@ public final class ChangeLogLockService implements LockService {
                 // Liquibase was asked to drop everything, and that was the end of the lock.
                 return;
             }
-            throw failure("released; it ends with its lease, within " + row().lease(), failed);
+            throw failure("released; it ends with its lease, within " + new ReadableDuration(row().lease()), failed);
         }
     }
 

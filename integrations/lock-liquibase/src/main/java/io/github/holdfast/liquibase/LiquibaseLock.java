@@ -1,5 +1,6 @@
 package io.github.holdfast.liquibase;
 
+import io.github.holdfast.repository.ReadableDuration;
 import java.time.Duration;
 import java.util.Objects;
 import javax.sql.DataSource;
@@ -62,8 +63,11 @@ public final class LiquibaseLock {
      */
     public LiquibaseLock lease(Duration duration) {
         if (duration.compareTo(SHORTEST_LEASE) < 0 || duration.compareTo(LONGEST_LEASE) > 0) {
-            throw new IllegalArgumentException(
-                    "The lease must be from %s to %s, not %s".formatted(SHORTEST_LEASE, LONGEST_LEASE, duration));
+            throw new IllegalArgumentException("The lease must be from %s to %s, not %s"
+                    .formatted(
+                            new ReadableDuration(SHORTEST_LEASE),
+                            new ReadableDuration(LONGEST_LEASE),
+                            new ReadableDuration(duration)));
         }
         return new LiquibaseLock(dataSource, duration, clockTolerance, application);
     }
@@ -77,8 +81,8 @@ public final class LiquibaseLock {
      */
     public LiquibaseLock clockTolerance(Duration duration) {
         if (duration.isNegative() || duration.compareTo(LONGEST_LEASE) > 0) {
-            throw new IllegalArgumentException(
-                    "The clock tolerance must be from 0 to %s, not %s".formatted(LONGEST_LEASE, duration));
+            throw new IllegalArgumentException("The clock tolerance must be from 0 to %s, not %s"
+                    .formatted(new ReadableDuration(LONGEST_LEASE), new ReadableDuration(duration)));
         }
         return new LiquibaseLock(dataSource, lease, duration, application);
     }

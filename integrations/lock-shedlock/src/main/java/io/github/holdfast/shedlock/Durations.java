@@ -1,6 +1,7 @@
 package io.github.holdfast.shedlock;
 
 import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.repository.ReadableDuration;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 import net.javacrumbs.shedlock.core.LockConfiguration;
@@ -35,10 +36,10 @@ final class Durations {
                     "lockAtMostFor of lock '{}' is {}: used {} instead, because a lease is from {} to {}. Further"
                             + " warnings of this kind are left out",
                     configuration.getName(),
-                    configuration.getLockAtMostFor(),
-                    used,
-                    LockRequest.SHORTEST_LEASE,
-                    LockRequest.LONGEST_DURATION);
+                    new ReadableDuration(configuration.getLockAtMostFor()),
+                    new ReadableDuration(used),
+                    new ReadableDuration(LockRequest.SHORTEST_LEASE),
+                    new ReadableDuration(LockRequest.LONGEST_DURATION));
         }
         return used;
     }

@@ -74,6 +74,6 @@ class DurationsTest {
         durations.atMost(new LockConfiguration(Instant.EPOCH, "another", ZERO, ZERO));
         assertThat(log.list)
                 .singleElement()
-                .satisfies(event -> assertThat(event.getFormattedMessage()).contains("'job'", "PT9600H", "PT8760H"));
+                .satisfies(event -> assertThat(event.getFormattedMessage()).contains("'job'", "is 400 d: used 365 d"));
     }
 }

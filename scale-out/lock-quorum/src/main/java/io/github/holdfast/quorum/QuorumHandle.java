@@ -8,6 +8,7 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.repository.ReadableDuration;
 import jakarta.persistence.EntityManager;
 import java.time.Duration;
 import java.util.Objects;
@@ -86,7 +87,9 @@ final class QuorumHandle implements LockHandle {
         hold.atMajority("was not renewed at a majority of the members", handle -> handle.ensureValidFor(duration));
         if (remaining().compareTo(duration) < 0) {
             throw new LockLostException(
-                    name(), LossCause.EXPIRED, "a majority of the members holds it for less than " + duration);
+                    name(),
+                    LossCause.EXPIRED,
+                    "a majority of the members holds it for less than " + new ReadableDuration(duration));
         }
     }
 

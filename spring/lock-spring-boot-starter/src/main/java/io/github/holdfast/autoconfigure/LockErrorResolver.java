@@ -4,6 +4,7 @@ import io.github.holdfast.lock.HoldfastException;
 import io.github.holdfast.lock.LockDeadlockException;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockNotAcquiredException;
+import io.github.holdfast.repository.ReadableDuration;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.time.Duration;
@@ -35,7 +36,7 @@ final class LockErrorResolver implements HandlerExceptionResolver, Ordered {
         Duration retryAfter = properties.retryAfter();
         if (retryAfter.isNegative() || retryAfter.compareTo(LONGEST) > 0) {
             throw new InvalidConfigurationPropertyValueException(
-                    "holdfast.web.retry-after", retryAfter, "It must be from zero to " + LONGEST);
+                    "holdfast.web.retry-after", retryAfter, "It must be from zero to " + new ReadableDuration(LONGEST));
         }
         this.ofSpring = ofSpring;
         this.retryAfterSeconds = Long.toString(retryAfter.plusMillis(999).toSeconds());

@@ -1,6 +1,7 @@
 package io.github.holdfast.autoconfigure;
 
 import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.repository.ReadableDuration;
 import io.github.holdfast.service.LockService;
 import java.time.Duration;
 import java.util.Arrays;
@@ -46,7 +47,7 @@ final class LockShutdown implements SmartLifecycle {
             throw new InvalidConfigurationPropertyValueException(
                     "holdfast.shutdown.grace-period",
                     gracePeriod,
-                    "It must be from zero to " + LockRequest.LONGEST_DURATION);
+                    "It must be from zero to " + new ReadableDuration(LockRequest.LONGEST_DURATION));
         }
     }
 

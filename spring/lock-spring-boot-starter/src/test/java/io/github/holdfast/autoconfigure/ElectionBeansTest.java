@@ -109,7 +109,7 @@ class ElectionBeansTest {
                 .hasStackTraceContaining("there is no election 'missing'. Declare a bean of type ElectionRequest");
         assertThatThrownBy(() -> application(database, Primitive.class).run().close())
                 .hasStackTraceContaining("@LeaderOnly cannot be used on ")
-                .hasStackTraceContaining("it returns a int");
+                .hasStackTraceContaining("it returns int");
         assertThatThrownBy(() -> application(database, TwoElections.class)
                         .with("holdfast.enabled=false")
                         .run()

@@ -68,7 +68,7 @@ interface Contention {
     static Supplier<@Nullable Object> nothing(Method method) {
         Class<?> type = method.getReturnType();
         if (type.isPrimitive() && type != void.class) {
-            throw new IllegalArgumentException("it returns a " + type
+            throw new IllegalArgumentException("it returns " + type
                     + ", so there is nothing to return when it is skipped: return an object, or name a fallback");
         }
         if (MethodChecks.returnsStage(method)) {
@@ -77,7 +77,7 @@ interface Contention {
         Object empty = EMPTY.get(type);
         boolean mayBeNull = type == void.class || type == Void.class || NullableResult.isOf(method);
         if (empty == null && !mayBeNull) {
-            throw new IllegalArgumentException("it would return null when it is skipped, but its result, a "
+            throw new IllegalArgumentException("it would return null when it is skipped, but its result, of type "
                     + type.getTypeName() + ", is not @Nullable: add @Nullable, return an Optional, or name a fallback");
         }
         return () -> empty;

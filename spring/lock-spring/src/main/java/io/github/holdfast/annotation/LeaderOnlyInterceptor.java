@@ -68,7 +68,8 @@ final class LeaderOnlyInterceptor implements MethodInterceptor, SmartInitializin
             return new Rule(specific, site.resolved(annotation.value()), Contention.nothing(specific));
         } catch (IllegalArgumentException wrong) {
             throw new IllegalStateException(
-                    "@LeaderOnly cannot be used on " + MethodChecks.describe(specific) + ": " + wrong.getMessage(),
+                    "@LeaderOnly cannot be used on " + MethodChecks.describe(specific) + ": "
+                            + MethodChecks.continued(wrong),
                     wrong);
         }
     }

@@ -60,7 +60,7 @@ final class LockedMethod {
         } catch (IllegalArgumentException wrong) {
             throw new IllegalStateException(
                     annotation + " cannot be used on " + MethodChecks.describe(site.method()) + ": "
-                            + wrong.getMessage(),
+                            + MethodChecks.continued(wrong),
                     wrong);
         }
     }
@@ -105,8 +105,8 @@ final class LockedMethod {
             return requirement.of(call);
         } catch (IllegalArgumentException wrong) {
             throw new IllegalArgumentException(
-                    "The " + requirement.what() + " of " + MethodChecks.describe(method) + " has no name: "
-                            + wrong.getMessage(),
+                    "The " + requirement.what() + " of " + MethodChecks.describe(method) + " has no valid name: "
+                            + MethodChecks.continued(wrong),
                     wrong);
         }
     }

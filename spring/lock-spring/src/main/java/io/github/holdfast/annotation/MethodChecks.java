@@ -18,6 +18,7 @@ import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.util.ClassUtils;
+import org.springframework.util.StringUtils;
 
 /** Checks which methods can run under a lock or permits. */
 final class MethodChecks {
@@ -33,6 +34,11 @@ final class MethodChecks {
                 + Arrays.stream(method.getParameterTypes())
                         .map(Class::getSimpleName)
                         .collect(Collectors.joining(", ", "(", ")"));
+    }
+
+    /** The message of a cause, as it goes on after a colon. */
+    static String continued(Exception cause) {
+        return StringUtils.uncapitalize(String.valueOf(cause.getMessage()));
     }
 
     /**

@@ -35,7 +35,7 @@ record ScheduledTask(Method method, TaskRequest request) {
         } catch (IllegalArgumentException bad) {
             throw new LockAnnotationException(
                     "@ScheduledLock on %s of bean '%s': %s"
-                            .formatted(method.toGenericString(), beanName, bad.getMessage()),
+                            .formatted(method.toGenericString(), beanName, MethodChecks.continued(bad)),
                     bad);
         }
     }
@@ -60,8 +60,8 @@ record ScheduledTask(Method method, TaskRequest request) {
         }
         DeferredWork.in(ResolvableType.forMethodReturnType(method)).ifPresent(work -> {
             throw new IllegalArgumentException(
-                    "the lock is released when the method returns, but a %s may end later: wait for it, and return void"
-                            .formatted(work.getSimpleName()));
+                    "the lock is released when the method returns, but the work of its result (" + work.getSimpleName()
+                            + ") may end later: wait for it, and return void");
         });
     }
 
@@ -94,7 +94,7 @@ record ScheduledTask(Method method, TaskRequest request) {
         try {
             return duration.map(value -> wither.apply(request, value)).orElse(request);
         } catch (IllegalArgumentException outOfRange) {
-            throw new IllegalArgumentException(attribute + ": " + outOfRange.getMessage(), outOfRange);
+            throw new IllegalArgumentException(attribute + ": " + MethodChecks.continued(outOfRange), outOfRange);
         }
     }
 

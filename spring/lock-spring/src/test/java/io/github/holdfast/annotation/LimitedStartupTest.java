@@ -29,7 +29,7 @@ class LimitedStartupTest {
         return Stream.of(
                 Arguments.of(BadSpel.class, "text with SpEL expressions in braces"),
                 Arguments.of(BadWait.class, "waitAtMost 'soon' is not a duration: write '500ms'"),
-                Arguments.of(BadLease.class, "The lease must be from"),
+                Arguments.of(BadLease.class, "the lease must be from"),
                 Arguments.of(BadName.class, "name"),
                 Arguments.of(BadLimit.class, "limit 'many' is not a number: write '3'"),
                 Arguments.of(EmptyLimit.class, "limit '' is not a number"),

@@ -126,8 +126,8 @@ class LimitedTest {
     void callWithoutAValueForTheNameNamesTheMethod() {
         assertThatThrownBy(() -> exports.of(null))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage(
-                        "The semaphore of " + Exports.class.getName() + ".of(String) has no name: {#customer} is null");
+                .hasMessage("The semaphore of " + Exports.class.getName()
+                        + ".of(String) has no valid name: {#customer} is null");
         assertThatThrownBy(() -> exports.bothNamed(null)).hasMessageContaining("The lock of");
         assertThat(recorded.events()).isEmpty();
     }

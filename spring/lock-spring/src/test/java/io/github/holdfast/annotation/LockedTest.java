@@ -85,7 +85,7 @@ class LockedTest {
     void callWithoutAValueForTheNameNamesTheMethod() {
         assertThatThrownBy(() -> desk.serve(null))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("The lock of " + Desk.class.getName() + ".serve(String) has no name: {#id} is null");
+                .hasMessage("The lock of " + Desk.class.getName() + ".serve(String) has no valid name: {#id} is null");
         assertThatThrownBy(() -> desk.serve("7\n")).hasMessageContaining(Desk.class.getName() + ".serve(String)");
         assertThat(recorded.names()).isEmpty();
     }

@@ -341,7 +341,7 @@ class ScheduledLockTest {
                         Map.entry(EveryNodeInTurn.class, "atLeastFor"),
                         Map.entry(Primitive.class, "int"),
                         Map.entry(DoneLater.class, "CompletableFuture"),
-                        Map.entry(DoneByTheCaller.class, "a Runnable may end later"),
+                        Map.entry(DoneByTheCaller.class, "its result (Runnable) may end later"),
                         Map.entry(Expression.class, "has no expressions"),
                         Map.entry(OneName.class, "has the name 'job' too"),
                         Map.entry(Final.class, "final"),
