@@ -161,7 +161,7 @@ class ClockStepTest {
         }
         assertThatExceptionOfType(LockNotAcquiredException.class)
                 .isThrownBy(() -> theirs.acquire(LockRequest.of("nobodys").waitAtMost(ofMillis(10))))
-                .withMessageContaining("it stays unavailable for another PT2");
+                .withMessageContaining("it stays unavailable for another 2");
         failOverTo(ofSeconds(30));
         assertThat(theirs.tryAcquire(LockRequest.of("nobodys"))).isPresent();
         assertThat(theirs.tryAcquire(LockRequest.of("chosen"))).isPresent();

@@ -4,6 +4,7 @@ import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.DatabaseRisk;
 import io.github.holdfast.repository.LockSnapshot;
 import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.ReadableDuration;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.service.engine.runtime.Deadline;
@@ -107,8 +108,8 @@ final class DatabaseCheck {
                 .in(LOG.atWarn())
                 .log(
                         "The behaviour of the database is not checked, because a statement, a commit or the wait for a"
-                                + " connection has taken longer than {} s",
-                        limits.check().toSeconds());
+                                + " connection has taken longer than {}",
+                        new ReadableDuration(limits.check()));
     }
 
     private static RuntimeException cause(ExecutionException failed) {
@@ -251,8 +252,8 @@ final class DatabaseCheck {
         if (difference.compareTo(clockTolerance) > 0) {
             found(
                     DatabaseRisk.CLOCK_DIFFERENCE,
-                    "The database's clock differs by %d ms between two connections, and the clock tolerance is %d ms. Leases end by"
-                                    .formatted(difference.toMillis(), clockTolerance.toMillis())
+                    "The database's clock differs by %s between two connections, and the clock tolerance is %s. Leases end by"
+                                    .formatted(ReadableDuration.about(difference), new ReadableDuration(clockTolerance))
                             + " that clock. Synchronize the clocks of the servers, or " + ONE_SERVER);
         }
     }

@@ -175,7 +175,7 @@ class FailureTest {
     void propertyOutOfRange(CapturedOutput output) {
         assertThat(reportOf(Application.of(Shop.class).with("holdfast.node-lease=100ms"), output))
                 .contains("Invalid value '100ms' for configuration property 'holdfast.node-lease'")
-                .contains("from PT1S to PT24H, but is PT0.1S");
+                .contains("from 1 s to 1 d, but is 100 ms");
     }
 
     @Test

@@ -5,6 +5,7 @@ import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.repository.HolderRows.Usage;
 import io.github.holdfast.repository.LockSnapshot;
+import io.github.holdfast.repository.ReadableDuration;
 import io.github.holdfast.repository.RowTransaction;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.hold.PendingAcquisitions;
@@ -181,9 +182,10 @@ public sealed interface AttemptResult {
 
         @Override
         public String reason() {
-            return timeUntilFree() == null
+            Duration untilFree = timeUntilFree();
+            return untilFree == null
                     ? "fair requests came first"
-                    : "it stays unavailable for another " + timeUntilFree();
+                    : "it stays unavailable for another " + ReadableDuration.about(untilFree);
         }
     }
 

@@ -1,6 +1,7 @@
 package io.github.holdfast.service.engine.hold;
 
 import io.github.holdfast.lock.LossCause;
+import io.github.holdfast.repository.ReadableDuration;
 import io.github.holdfast.service.engine.node.Heartbeat;
 import io.github.holdfast.service.engine.node.Node;
 import io.github.holdfast.service.engine.row.HoldRow;
@@ -87,8 +88,10 @@ final class NodeExpiry implements Expiry {
             throws InterruptedException {
         if (atLeast.compareTo(node.lease()) > 0) {
             throw new IllegalArgumentException("Lock '" + row.name()
-                    + "' lives as long as its node, and the node's lease of " + node.lease() + " is shorter than "
-                    + atLeast + ": build the service with a longer node lease, or acquire the lock with a lease");
+                    + "' lives as long as its node, and the node's lease of " + new ReadableDuration(node.lease())
+                    + " is shorter than "
+                    + new ReadableDuration(atLeast)
+                    + ": build the service with a longer node lease, or acquire the lock with a lease");
         }
         return heartbeat.beatNow(node, deadline);
     }

@@ -3,6 +3,7 @@ package io.github.holdfast.service.engine.node;
 import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.repository.LockNodeRepository;
 import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.ReadableDuration;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.node.Node.Timing;
 import io.github.holdfast.service.engine.runtime.Deadline;
@@ -151,7 +152,7 @@ public final class Heartbeat implements AutoCloseable {
         LogEvent.NODE_REGISTERED
                 .in(LOG.atDebug())
                 .addKeyValue(LogEvent.NODE, id)
-                .log("Registered node {} with a lease of {}", id, timing.lease());
+                .log("Registered node {} with a lease of {}", id, new ReadableDuration(timing.lease()));
         try {
             tickFromNowOn();
             checkOpen();
@@ -346,7 +347,7 @@ public final class Heartbeat implements AutoCloseable {
                     .log(
                             "The locks of node {} stay held until its lease of {} is over: {}",
                             last.id(),
-                            timing.lease(),
+                            new ReadableDuration(timing.lease()),
                             failed.getMessage());
         }
     }

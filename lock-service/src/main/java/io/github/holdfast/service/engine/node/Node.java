@@ -2,6 +2,7 @@ package io.github.holdfast.service.engine.node;
 
 import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.repository.LockNodeRepository;
+import io.github.holdfast.repository.ReadableDuration;
 import io.github.holdfast.service.engine.runtime.ServiceSettings;
 import io.github.holdfast.service.engine.runtime.Ticker;
 import java.security.SecureRandom;
@@ -221,9 +222,10 @@ public final class Node {
 
         public Timing {
             if (lease.compareTo(suspectAfter) <= 0 || suspectAfter.compareTo(period) <= 0 || period.isNegative()) {
-                throw new IllegalArgumentException("The node lease (" + lease
-                        + ") must be longer than the time until a heartbeat is overdue (" + suspectAfter
-                        + "), and that time longer than the heartbeat's period (" + period + ")");
+                throw new IllegalArgumentException("The node lease (" + new ReadableDuration(lease)
+                        + ") must be longer than the time until a heartbeat is overdue ("
+                        + new ReadableDuration(suspectAfter)
+                        + "), and that time longer than the heartbeat's period (" + new ReadableDuration(period) + ")");
             }
         }
 

@@ -8,6 +8,7 @@ import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.HolderRows.LimitChange;
 import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.ReadableDuration;
 import io.github.holdfast.service.engine.runtime.ServiceSettings.Writers;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
@@ -44,7 +45,7 @@ public final class LockLog implements LockListener {
                 .in(LOG.atInfo())
                 .log(
                         "The lock service is being closed, and waits up to {} for locks that are held or awaited ({}): {}{}",
-                        atMost,
+                        new ReadableDuration(atMost),
                         names.size(),
                         String.join(", ", names.subList(0, Math.min(names.size(), MOST_NAMES))),
                         names.size() > MOST_NAMES ? ", ..." : "");
@@ -67,7 +68,7 @@ public final class LockLog implements LockListener {
                         message,
                         grant.name(),
                         thread == null ? "unknown" : thread.getName(),
-                        heldFor.truncatedTo(ChronoUnit.SECONDS));
+                        new ReadableDuration(heldFor.truncatedTo(ChronoUnit.SECONDS)));
     }
 
     @Override

@@ -1,6 +1,7 @@
 package io.github.holdfast.service.engine.runtime;
 
 import io.github.holdfast.lock.LockListener;
+import io.github.holdfast.repository.ReadableDuration;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -76,8 +77,9 @@ public record ServiceSettings(
      */
     public static Duration checkedNodeLease(Duration nodeLease) {
         if (nodeLease.compareTo(SHORTEST_NODE_LEASE) < 0 || nodeLease.compareTo(LONGEST_NODE_LEASE) > 0) {
-            throw new IllegalArgumentException("The lease of the node must be from " + SHORTEST_NODE_LEASE + " to "
-                    + LONGEST_NODE_LEASE + ", but is " + nodeLease);
+            throw new IllegalArgumentException(
+                    "The lease of the node must be from " + new ReadableDuration(SHORTEST_NODE_LEASE) + " to "
+                            + new ReadableDuration(LONGEST_NODE_LEASE) + ", but is " + new ReadableDuration(nodeLease));
         }
         return nodeLease;
     }

@@ -465,7 +465,7 @@ class HoldStateTest {
     void aNodesLeaseIsFromASecondToADay(String lease) {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Timing.ofLease(Duration.parse(lease)))
-                .withMessageContaining("PT1S");
+                .withMessageContaining("from 1 s to 1 d");
     }
 
     @ParameterizedTest
