@@ -6,10 +6,7 @@ import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
 import jakarta.persistence.AttributeConverter;
 import jakarta.persistence.Converter;
-import jakarta.persistence.Entity;
-import jakarta.persistence.Id;
 import jakarta.persistence.PostLoad;
-import java.sql.Types;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
@@ -19,10 +16,8 @@ import java.util.UUID;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.hibernate.Interceptor;
-import org.hibernate.annotations.TypeRegistration;
 import org.hibernate.resource.jdbc.spi.StatementInspector;
 import org.hibernate.type.Type;
-import org.hibernate.usertype.UserTypeSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -175,25 +170,6 @@ class HibernateSettingsTest {
     void anInspectorMayAddAComment() throws Exception {
         StatementInspector inspector = sql -> "/* really? */ " + sql + " /* 'yes'? */";
         use(Map.of("hibernate.session_factory.statement_inspector", inspector));
-    }
-
-    @Test
-    void aTypeThatIsRegisteredForAllAttributesIsNotOurs() throws Exception {
-        use(Map.of(), OfType.class);
-    }
-
-    /** Registers a type for all texts. */
-    @Entity(name = "OfType")
-    @TypeRegistration(basicClass = String.class, userType = OfType.Texts.class)
-    static class OfType {
-        @Id
-        long id;
-
-        static class Texts extends UserTypeSupport<String> {
-            Texts() {
-                super(String.class, Types.VARCHAR);
-            }
-        }
     }
 
     void use(Map<String, ?> properties, Class<?>... applications) throws Exception {
