@@ -137,6 +137,18 @@ final class H2LockDialect extends LockDialect {
         return error.getErrorCode() == INTERNAL;
     }
 
+    /** Not enough rights; administrator rights are required. */
+    @Override
+    boolean isMissingRight(SQLException error) {
+        return error.getErrorCode() == 90096 || error.getErrorCode() == 90040;
+    }
+
+    /** Schema not found. */
+    @Override
+    boolean isSchemaMissing(SQLException error) {
+        return error.getErrorCode() == 90079;
+    }
+
     /**
      * With a database file, H2's rollback may undo another session's later commit. It restores the locked row twice if a write to the
      * file replaces the root of the undo log in between ({@code RollbackDecisionMaker} 2.4.240). A commit releases the same locks and

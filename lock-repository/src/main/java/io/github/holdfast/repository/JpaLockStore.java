@@ -95,7 +95,7 @@ final class JpaLockStore implements LockStore {
         check.persistenceUnit();
         String severalWriters = check.connections(null).orElse(null);
         JpaLockStore store = new JpaLockStore(check.sessionFactory(), null, severalWriters);
-        check.tables(store);
+        TableCheck.of(store, check.sessionFactory(), null);
         return store;
     }
 
@@ -106,7 +106,7 @@ final class JpaLockStore implements LockStore {
         check.persistenceUnit();
         String severalWriters = check.connections(lockDataSource).orElse(null);
         JpaLockStore store = new JpaLockStore(check.sessionFactory(), lockDataSource, severalWriters);
-        check.tables(store);
+        TableCheck.of(store, check.sessionFactory(), lockDataSource);
         check.pooler(null);
         check.isSameDatabase(store, new JpaLockStore(check.sessionFactory(), null, severalWriters));
         return store;

@@ -3,8 +3,11 @@ package io.github.holdfast.repository;
 import io.github.holdfast.repository.StoreException.Failure;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import org.hibernate.dialect.Dialect;
@@ -195,6 +198,49 @@ public abstract class LockDialect {
      */
     Map<DatabaseRisk, String> risks(Connection connection, List<String> tables) throws SQLException {
         return Map.of();
+    }
+
+    /** Returns an identifier that SQL has without quotes as the database's catalog has it. */
+    String folded(String identifier) {
+        return identifier.toUpperCase(Locale.ROOT);
+    }
+
+    /** Returns the collation that compares text byte by byte; empty if every column does. */
+    Optional<String> exactCollation() {
+        return Optional.empty();
+    }
+
+    /** Whether the user lacks a right for the statement. */
+    boolean isMissingRight(SQLException error) {
+        return "42501".equals(error.getSQLState());
+    }
+
+    /** Whether a statement failed because the schema that it names does not exist. */
+    boolean isSchemaMissing(SQLException error) {
+        return "3F000".equals(error.getSQLState());
+    }
+
+    /** Whether the database's character set lacks a character of a text. */
+    boolean isCharacterMissing(SQLException error) {
+        return false;
+    }
+
+    /**
+     * Asks the server whether it only repeats what another one writes.
+     *
+     * @param connection a connection of the lock operations; remains open
+     * @throws SQLException if the database failed
+     */
+    boolean isReplica(Connection connection) throws SQLException {
+        return false;
+    }
+
+    /** Returns whether the answer to a query is true. */
+    static boolean isTrue(Connection connection, String query) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet answer = statement.executeQuery(query)) {
+            return answer.next() && answer.getBoolean(1);
+        }
     }
 
     /** How a release wakes waiters on other nodes. */

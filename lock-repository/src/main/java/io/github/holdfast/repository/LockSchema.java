@@ -1,13 +1,18 @@
 package io.github.holdfast.repository;
 
+import io.github.holdfast.repository.DatabaseSetupException.Problem;
 import io.github.holdfast.repository.StoreException.Failure;
+import jakarta.persistence.EntityManagerFactory;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
 import javax.sql.DataSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -43,10 +48,30 @@ public final class LockSchema {
     /** How often to look for a table that another session is creating. Each look is one round trip; all take most of a second. */
     private static final int LOOKS = 1000;
 
-    private final DataSource dataSource;
+    private static final String OWN_SCRIPT =
+            "the SQL that LockSchema.script(entityManagerFactory) returns, or with the starter the file that"
+                    + " holdfast.schema.script=<file> writes";
 
-    private LockSchema(DataSource dataSource) {
+    private final DataSource dataSource;
+    private final MappedNames names;
+
+    private LockSchema(DataSource dataSource, MappedNames names) {
         this.dataSource = dataSource;
+        this.names = names;
+    }
+
+    /**
+     * Returns the SQL that creates exactly the tables that a persistence unit needs: in its default schema, by the names that its naming
+     * strategy gives, quoted as it quotes. For migrations of an application whose mapping does not have the names of the bundled files. It
+     * does not connect to the database.
+     *
+     * @param entityManagerFactory not null; a factory of Hibernate that manages the entities of the locks. It can be built without the
+     *     tables unless Hibernate validates them
+     * @throws UnsupportedDatabaseException if no {@link LockDialect} is of the unit's dialect
+     * @throws RuntimeException if the factory is not one of Hibernate, or lacks an entity
+     */
+    public static String script(EntityManagerFactory entityManagerFactory) {
+        return LockTables.of(entityManagerFactory).script();
     }
 
     /**
@@ -55,7 +80,12 @@ public final class LockSchema {
      * @param dataSource not null; its connections must be in the schema of the application's tables
      */
     public static LockSchema on(DataSource dataSource) {
-        return new LockSchema(Objects.requireNonNull(dataSource, "dataSource"));
+        return new LockSchema(Objects.requireNonNull(dataSource, "dataSource"), MappedNames.PLAIN);
+    }
+
+    /** Returns the same with the names of a mapping. */
+    LockSchema named(MappedNames mapped) {
+        return new LockSchema(dataSource, mapped);
     }
 
     /**
@@ -69,40 +99,38 @@ public final class LockSchema {
      *
      * @return the names of the tables that this call itself created
      * @throws UnsupportedDatabaseException if no {@link LockDialect} is of this database
-     * @throws IllegalStateException if the database cannot be reached, or if a table can be neither read nor created; the message
-     *     says which, and what to do
+     * @throws DatabaseSetupException if the database cannot be reached, or if a table can be neither read nor created; the message
+     *     says which, and why
      */
     public List<String> createIfMissing() {
-        List<String> created = new ArrayList<>();
-        try (Connection connection = dataSource.getConnection()) {
-            SchemaScript script = SchemaScript.of(connection);
+        return onConnection(connection -> {
+            List<String> created = new ArrayList<>();
+            SchemaScript script = SchemaScript.of(connection, names);
             boolean autoCommit = connection.getAutoCommit();
             connection.setAutoCommit(true);
             try {
                 for (String table : script.tables()) {
                     if (createIfMissing(connection, script, table)) {
-                        created.add(table);
+                        created.add(names.table(table));
                     }
                 }
             } finally {
                 connection.setAutoCommit(autoCommit);
             }
             return created;
-        } catch (SQLException failure) {
-            throw new IllegalStateException("The lock tables could not be checked: " + failure.getMessage(), failure);
-        }
+        });
     }
 
     /**
      * Checks that each table exists. One query per table; needs only the privilege to read the tables.
      *
      * @throws UnsupportedDatabaseException if no {@link LockDialect} is of this database
-     * @throws IllegalStateException if a table is missing or cannot be read, or the database cannot be reached; the message says
+     * @throws DatabaseSetupException if a table is missing or cannot be read, or the database cannot be reached; the message says
      *     which, and what to do
      */
     public void validate() {
-        try (Connection connection = dataSource.getConnection()) {
-            SchemaScript script = SchemaScript.of(connection);
+        List<String> unused = onConnection(connection -> {
+            SchemaScript script = SchemaScript.of(connection, names);
             List<String> missing = new ArrayList<>();
             for (String table : script.tables()) {
                 if (!exists(connection, script, table)) {
@@ -111,13 +139,91 @@ public final class LockSchema {
                 }
             }
             if (!missing.isEmpty()) {
-                throw new IllegalStateException(
-                        "In %s, these tables are missing: %s. Run %s, or apply %s with Liquibase"
-                                .formatted(script.database(), String.join(", ", missing), script.path(), CHANGELOG));
+                throw missing(connection, script, missing);
             }
+            return missing;
+        });
+    }
+
+    /**
+     * Checks that a connection can be opened.
+     *
+     * @throws DatabaseSetupException if it cannot; the message has the database's own words
+     */
+    public void connect() {
+        List<String> unused = onConnection(connection -> List.of());
+    }
+
+    private interface Work {
+        List<String> on(Connection connection) throws SQLException;
+    }
+
+    private List<String> onConnection(Work work) {
+        try (Connection connection = open()) {
+            return work.on(connection);
         } catch (SQLException failure) {
-            throw new IllegalStateException("The lock tables could not be checked: " + failure.getMessage(), failure);
+            throw new DatabaseSetupException(
+                    Problem.OTHER, "The lock tables could not be checked: " + SqlErrors.words(failure), failure);
         }
+    }
+
+    private Connection open() {
+        try {
+            return dataSource.getConnection();
+        } catch (SQLException | RuntimeException failure) {
+            // HikariCP reports the failure of its first connection by an exception that is not of JDBC.
+            throw DatabaseSetupException.noConnection("The database of the locks cannot be reached", failure);
+        }
+    }
+
+    private DatabaseSetupException missing(Connection connection, SchemaScript script, List<String> missing)
+            throws SQLException {
+        String tables = missing.stream().map(names::table).collect(Collectors.joining(", "));
+        Set<String> elsewhere = schemasWith(connection, script, missing.get(0));
+        if (elsewhere.isEmpty()) {
+            return new DatabaseSetupException(
+                    Problem.TABLES_MISSING,
+                    "In %s, these tables are missing: %s. To create them, %s"
+                            .formatted(script.database(), tables, howToCreate(script)),
+                    null);
+        }
+        return new DatabaseSetupException(
+                Problem.WRONG_PLACE,
+                "In %s, these tables are missing: %s. A table %s is in %s, but the persistence unit looks for it in %s"
+                        .formatted(
+                                script.database(),
+                                tables,
+                                missing.get(0),
+                                String.join(", ", elsewhere),
+                                names.schema()
+                                        .orElse("the current schema of its connections, " + schemaOf(connection))),
+                null);
+    }
+
+    private String howToCreate(SchemaScript script) {
+        return names.inSql().equals(MappedNames.PLAIN.inSql())
+                ? "run %s, or apply %s with Liquibase".formatted(script.path(), CHANGELOG)
+                : "run " + OWN_SCRIPT;
+    }
+
+    private static String schemaOf(Connection connection) throws SQLException {
+        String schema = connection.getSchema();
+        return schema != null ? schema : String.valueOf(connection.getCatalog());
+    }
+
+    /** Returns the other schemas in which the user sees a table of this name. */
+    private Set<String> schemasWith(Connection connection, SchemaScript script, String table) throws SQLException {
+        Set<String> schemas = new TreeSet<>();
+        String name = names.inCatalog(table, script.dialect())
+                .replace("_", connection.getMetaData().getSearchStringEscape() + "_");
+        try (ResultSet tables =
+                connection.getMetaData().getTables(null, null, name, new String[] {"TABLE", "BASE TABLE"})) {
+            while (tables.next()) {
+                String schema = tables.getString("TABLE_SCHEM");
+                schemas.add(schema != null ? schema : String.valueOf(tables.getString("TABLE_CAT")));
+            }
+        }
+        return schemas;
     }
 
     /** Rolls back after a failed statement. PostgreSQL would refuse all further statements of that transaction. */
@@ -127,28 +233,40 @@ public final class LockSchema {
         }
     }
 
-    private static boolean createIfMissing(Connection connection, SchemaScript script, String table)
-            throws SQLException {
+    private boolean createIfMissing(Connection connection, SchemaScript script, String table) throws SQLException {
         if (exists(connection, script, table)) {
             return false;
         }
         try {
             execute(connection, script.creationOf(table));
-            LOG.info("Created table {} in {}", table, script.database());
+            LOG.info("Created table {} in {}", names.table(table), script.database());
             return true;
         } catch (SQLException failure) {
             // Another node may have been faster. A second look is more reliable than the error code: PostgreSQL answers
             // 42P07, 42710 or 23505, depending on how far the other node is, and "if not exists" would not help there
             // (https://www.postgresql.org/message-id/CA+TgmoZAdYVtwBfp1FL2sMZbiHCWT4UPrzRLNnX1Nb30Ku3-gg@mail.gmail.com).
             if (!existsByNow(connection, script, table, failure)) {
-                throw new IllegalStateException(
-                        ("Table %s is missing in %s and could not be created. As a user with the right to create"
-                                        + " tables, run %s, or apply %s with Liquibase")
-                                .formatted(table, script.database(), script.path(), CHANGELOG),
-                        failure);
+                throw notCreated(connection, script, table, failure);
             }
             return false;
         }
+    }
+
+    private DatabaseSetupException notCreated(
+            Connection connection, SchemaScript script, String table, SQLException failure) {
+        String what = "Table %s is missing in %s and could not be created: %s"
+                .formatted(names.table(table), script.database(), SqlErrors.words(failure));
+        SqlErrors errors = script.errors();
+        if (errors.ofStatement(failure) == Failure.READ_ONLY) {
+            return new DatabaseSetupException(errors.readOnly(connection), what, failure);
+        }
+        if (errors.isSchemaMissing(failure)) {
+            return new DatabaseSetupException(Problem.WRONG_PLACE, what, failure);
+        }
+        return errors.isMissingRight(failure)
+                ? new DatabaseSetupException(
+                        Problem.MISSING_RIGHT, what + ". As a user with that right, " + howToCreate(script), failure)
+                : new DatabaseSetupException(Problem.OTHER, what, failure);
     }
 
     /**
@@ -156,7 +274,7 @@ public final class LockSchema {
      * becomes visible. On PostgreSQL, other sessions see the table's type a moment before they see its name
      * (https://github.com/postgres/postgres/blob/master/src/backend/utils/cache/inval.c).
      */
-    private static boolean existsByNow(Connection connection, SchemaScript script, String table, SQLException failure) {
+    private boolean existsByNow(Connection connection, SchemaScript script, String table, SQLException failure) {
         boolean exists = exists(connection, script, table);
         for (int looks = 0; !exists && looks < LOOKS && BEING_CREATED.contains(failure.getSQLState()); looks++) {
             exists = exists(connection, script, table);
@@ -168,19 +286,21 @@ public final class LockSchema {
      * Looks for a table by a query, as the application will. The catalog would not show to which of several schemas a name
      * resolves. H2 may fail with an internal error while another session creates a table. The query is then repeated.
      */
-    private static boolean exists(Connection connection, SchemaScript script, String table) {
+    private boolean exists(Connection connection, SchemaScript script, String table) {
         for (int repetitions = 0; ; repetitions++) {
             try {
-                execute(connection, "select 1 from " + table + " where 1 = 0");
+                execute(connection, "select 1 from " + names.table(table) + " where 1 = 0");
                 return true;
             } catch (SQLException failure) {
-                if (script.errors().ofStatement(failure) == Failure.TABLE_MISSING) {
+                SqlErrors errors = script.errors();
+                if (errors.ofStatement(failure) == Failure.TABLE_MISSING || errors.isSchemaMissing(failure)) {
                     return false;
                 }
-                if (!script.errors().isInternal(failure) || repetitions == 2) {
-                    throw new IllegalStateException(
-                            "Table %s cannot be read in %s; the user must be able to select, insert, update and delete"
-                                    .formatted(table, script.database()),
+                if (!errors.isInternal(failure) || repetitions == 2) {
+                    throw new DatabaseSetupException(
+                            errors.isMissingRight(failure) ? Problem.MISSING_RIGHT : Problem.OTHER,
+                            "Table %s cannot be read in %s; the user must be able to select, insert, update and delete: %s"
+                                    .formatted(names.table(table), script.database(), SqlErrors.words(failure)),
                             failure);
                 }
             }

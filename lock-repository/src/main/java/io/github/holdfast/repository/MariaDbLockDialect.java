@@ -2,6 +2,7 @@ package io.github.holdfast.repository;
 
 import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
+import java.util.Optional;
 import org.hibernate.dialect.Dialect;
 import org.hibernate.dialect.MariaDBDialect;
 
@@ -26,6 +27,11 @@ final class MariaDbLockDialect extends MysqlLockDialect {
     @Override
     public String schemaScript() {
         return "db/holdfast/mariadb.sql";
+    }
+
+    @Override
+    Optional<String> exactCollation() {
+        return Optional.of("utf8mb4_nopad_bin");
     }
 
     /**

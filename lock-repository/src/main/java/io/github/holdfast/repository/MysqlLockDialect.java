@@ -209,6 +209,35 @@ class MysqlLockDialect extends LockDialect {
         return MysqlCluster.of(connection).map(MysqlCluster::label);
     }
 
+    /** Table names differ by case where file names do. */
+    @Override
+    String folded(String identifier) {
+        return identifier;
+    }
+
+    @Override
+    Optional<String> exactCollation() {
+        return Optional.of("utf8mb4_0900_bin");
+    }
+
+    /** Access denied to the database, a command on the table or the column denied, a privilege is missing. */
+    @Override
+    boolean isMissingRight(SQLException error) {
+        return Set.of(1044, 1142, 1143, 1227).contains(error.getErrorCode());
+    }
+
+    /** Unknown database, no database selected. */
+    @Override
+    boolean isSchemaMissing(SQLException error) {
+        return error.getErrorCode() == 1049 || error.getErrorCode() == 1046;
+    }
+
+    /** A server that is not the source of replication is set to read-only. */
+    @Override
+    boolean isReplica(Connection connection) throws SQLException {
+        return isTrue(connection, "select @@global.read_only");
+    }
+
     @Override
     WakeUp wakeUp() {
         return WakeUp.BELL;

@@ -1,5 +1,6 @@
 package io.github.holdfast.repository;
 
+import io.github.holdfast.repository.DatabaseSetupException.Problem;
 import io.github.holdfast.repository.PreparedStatementProbe.Result;
 import io.github.holdfast.repository.StoreException.Failure;
 import jakarta.persistence.EntityManagerFactory;
@@ -49,7 +50,7 @@ final class PoolerProbe {
      *
      * @param unit the persistence unit whose sessions use the connections
      * @param pool the source of the connections, if known
-     * @throws IllegalStateException if prepared statements are lost
+     * @throws DatabaseSetupException if prepared statements are lost
      * @throws PersistenceException if the database failed
      */
     static void on(EntityManagerFactory unit, @Nullable DataSource pool) {
@@ -67,11 +68,13 @@ final class PoolerProbe {
             result = inTurn();
         }
         if (result == Result.LOST) {
-            throw new IllegalStateException(
+            throw new DatabaseSetupException(
+                    Problem.POOLER,
                     "A pooler runs each transaction in another session of PostgreSQL (as PgBouncer does in transaction"
                             + " mode), but a prepared statement belongs to one session. The driver would not find its"
                             + " statements, or would execute others in their place, and commits would be lost. "
-                            + WHAT_TO_DO);
+                            + WHAT_TO_DO,
+                    null);
         }
     }
 

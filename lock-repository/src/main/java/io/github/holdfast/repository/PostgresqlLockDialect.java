@@ -102,6 +102,27 @@ final class PostgresqlLockDialect extends LockDialect {
     }
 
     @Override
+    String folded(String identifier) {
+        return identifier.toLowerCase(Locale.ROOT);
+    }
+
+    @Override
+    Optional<String> exactCollation() {
+        return Optional.of("C");
+    }
+
+    /** A character that the encoding of the database lacks. */
+    @Override
+    boolean isCharacterMissing(SQLException error) {
+        return "22P05".equals(error.getSQLState());
+    }
+
+    @Override
+    boolean isReplica(Connection connection) throws SQLException {
+        return isTrue(connection, "select pg_is_in_recovery()");
+    }
+
+    @Override
     WakeUp wakeUp() {
         return WakeUp.NOTIFICATIONS;
     }

@@ -13,22 +13,24 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /** The SQL script for one database. It creates each table with its indexes. */
 final class SchemaScript {
 
-    private static final Set<String> TABLES =
-            Set.of("distributed_lock", "lock_node", "lock_audit", "lock_run", "lock_holder", "lock_waiter");
+    private static final Set<String> TABLES = Set.copyOf(MappedNames.PLAIN.plain());
     private static final Pattern COMMENT = Pattern.compile("--.*");
     private static final Pattern CREATION = Pattern.compile("create table (\\w+) [^;]+(;\\s+create index [^;]+)*");
 
     private final String database;
     private final LockDialect dialect;
+    private final MappedNames names;
     private final Map<String, String> creations;
 
-    private SchemaScript(String database, LockDialect dialect) {
+    private SchemaScript(String database, LockDialect dialect, MappedNames names) {
         this.database = database;
         this.dialect = dialect;
+        this.names = names;
         this.creations = creations(read(dialect));
         if (!creations.keySet().equals(TABLES)) {
             throw new IllegalStateException(dialect.schemaScript() + " creates the tables " + creations.keySet()
@@ -36,12 +38,17 @@ final class SchemaScript {
         }
     }
 
+    /** Returns the script for persistence units with this dialect. */
+    static SchemaScript of(LockDialect dialect, MappedNames names) {
+        return new SchemaScript(dialect.label(), dialect, names);
+    }
+
     /**
      * Returns the script for the connected database.
      *
      * @throws UnsupportedDatabaseException if there is no script for the database
      */
-    static SchemaScript of(Connection connection) throws SQLException {
+    static SchemaScript of(Connection connection, MappedNames names) throws SQLException {
         DatabaseMetaData metaData = connection.getMetaData();
         String product = metaData.getDatabaseProductName();
         String version = metaData.getDatabaseProductVersion();
@@ -53,7 +60,7 @@ final class SchemaScript {
         LockDialect dialect = KnownDialects.of(metaData)
                 .orElseThrow(() -> new UnsupportedDatabaseException(
                         "Holdfast has no tables for " + database + "; it supports " + KnownDialects.labels()));
-        return new SchemaScript(database, dialect);
+        return new SchemaScript(database, dialect, names);
     }
 
     /** Returns name, product and version, for messages. */
@@ -71,12 +78,26 @@ final class SchemaScript {
         return SqlErrors.of(dialect);
     }
 
+    LockDialect dialect() {
+        return dialect;
+    }
+
+    /** Returns the tables' names in the script. */
     Set<String> tables() {
         return creations.keySet();
     }
 
+    /** Returns the statements that create a table and its indexes, with the names of the mapping. */
     String creationOf(String table) {
-        return Objects.requireNonNull(creations.get(table), table);
+        return names.in(Objects.requireNonNull(creations.get(table), table), table);
+    }
+
+    /** Returns the whole script, with the names of the mapping. */
+    String text() {
+        return tables().stream()
+                .map(table -> creationOf(table) + ";\n")
+                .collect(Collectors.joining(
+                        "\n", "-- The lock tables of Holdfast for %s.\n\n".formatted(dialect.label()), ""));
     }
 
     private static Map<String, String> creations(String script) {

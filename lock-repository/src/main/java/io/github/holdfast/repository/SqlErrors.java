@@ -1,6 +1,8 @@
 package io.github.holdfast.repository;
 
+import io.github.holdfast.repository.DatabaseSetupException.Problem;
 import io.github.holdfast.repository.StoreException.Failure;
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLNonTransientConnectionException;
 import java.sql.SQLRecoverableException;
@@ -10,9 +12,11 @@ import java.util.NoSuchElementException;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.core.NestedExceptionUtils;
 import org.springframework.transaction.TransactionTimedOutException;
 
 /**
@@ -77,6 +81,54 @@ final class SqlErrors {
         return sqlException(thrown).filter(SqlErrors::isExhausted).isPresent()
                 ? Failure.EXHAUSTED
                 : Failure.UNAVAILABLE;
+    }
+
+    /** Whether the database refused the user or the password: SQLState class 28, which also has MySQL's and H2's errors. */
+    static boolean isOfCredentials(Throwable thrown) {
+        return anySqlException(
+                thrown,
+                error -> error.getSQLState() != null && error.getSQLState().startsWith("28"));
+    }
+
+    /** Whether the user lacks a right for the statement. */
+    boolean isMissingRight(Throwable thrown) {
+        return anySqlException(thrown, error -> answer(() -> dialect.isMissingRight(error), false));
+    }
+
+    /** Whether the schema that the statement names does not exist. */
+    boolean isSchemaMissing(Throwable thrown) {
+        return anySqlException(thrown, error -> answer(() -> dialect.isSchemaMissing(error), false));
+    }
+
+    /** Whether the database's character set lacks a character of the statement. */
+    boolean isCharacterMissing(Throwable thrown) {
+        return anySqlException(thrown, error -> answer(() -> dialect.isCharacterMissing(error), false));
+    }
+
+    /** Returns why a connection cannot write, after an error that says that it cannot. */
+    Problem readOnly(Connection connection) {
+        try {
+            return dialect.isReplica(connection) ? Problem.REPLICA : Problem.READ_ONLY;
+        } catch (SQLException unknown) {
+            return Problem.READ_ONLY;
+        }
+    }
+
+    /** Returns the database's own words about a failure: those of the error that was thrown first. */
+    static String words(Throwable thrown) {
+        String words = NestedExceptionUtils.getMostSpecificCause(thrown).getMessage();
+        String found = words == null || words.isBlank() ? String.valueOf(thrown.getMessage()) : words;
+        // H2 adds the whole statement.
+        return found.replaceAll("(?s); SQL statement:.*", "").strip();
+    }
+
+    private static boolean anySqlException(Throwable thrown, Predicate<SQLException> condition) {
+        for (Throwable cause = thrown; cause != null; cause = cause.getCause()) {
+            if (cause instanceof SQLException error && condition.test(error)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /**

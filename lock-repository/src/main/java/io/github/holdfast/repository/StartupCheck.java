@@ -1,9 +1,9 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.DatabaseSetupException.Problem;
 import io.github.holdfast.repository.StoreException.Failure;
 import jakarta.persistence.EntityManagerFactory;
-import jakarta.persistence.PersistenceException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Types;
@@ -17,13 +17,11 @@ import javax.sql.DataSource;
 import org.hibernate.Session;
 import org.hibernate.boot.spi.SessionFactoryOptions;
 import org.hibernate.context.spi.CurrentTenantIdentifierResolver;
-import org.hibernate.engine.jdbc.connections.spi.ConnectionProvider;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.hibernate.metamodel.mapping.JdbcMapping;
 import org.hibernate.resource.transaction.spi.TransactionCoordinatorBuilder;
 import org.hibernate.type.CustomType;
 import org.jspecify.annotations.Nullable;
-import org.springframework.core.NestedExceptionUtils;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
 
 /**
@@ -32,14 +30,10 @@ import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
  */
 final class StartupCheck {
 
-    private static final Duration AT_MOST = Duration.ofSeconds(30);
+    static final Duration AT_MOST = Duration.ofSeconds(30);
 
     /** Conflicts with other nodes, and internal errors of H2, can make the check fail, so it is repeated. */
     private static final int ATTEMPTS = 10;
-
-    private static final String NAME_COLUMN =
-            "the column distributed_lock.name needs the collation utf8mb4_0900_bin (MySQL), utf8mb4_nopad_bin (MariaDB) or"
-                    + " \"C\" (PostgreSQL), as in the changelog " + LockSchema.CHANGELOG;
 
     private final EntityManagerFactory entityManagerFactory;
     private final SessionFactoryImplementor sessionFactory;
@@ -153,8 +147,7 @@ final class StartupCheck {
     }
 
     private @Nullable DataSource poolOfApplication() {
-        ConnectionProvider connections = sessionFactory.getServiceRegistry().requireService(ConnectionProvider.class);
-        return connections.isUnwrappableAs(DataSource.class) ? connections.unwrap(DataSource.class) : null;
+        return LockTables.dataSource(sessionFactory).orElse(null);
     }
 
     /** Checks the data source of lock operations. */
@@ -170,32 +163,8 @@ final class StartupCheck {
                 .anyMatch(managed -> managed.getJavaType() == entity);
     }
 
-    /** Checks the tables; leaves nothing behind. */
-    void tables(JpaLockStore store) {
-        try {
-            names(store);
-        } catch (StoreException failed) {
-            if (failed.failure() != Failure.REFUSED && failed.failure() != Failure.READ_ONLY) {
-                throw failed;
-            }
-            throw new IllegalStateException(
-                    "The database refused to store a lock name ("
-                            + NestedExceptionUtils.getMostSpecificCause(failed).getMessage()
-                            + "): Holdfast needs write access to the primary database, and " + NAME_COLUMN,
-                    failed);
-        }
-    }
-
-    private void names(JpaLockStore store) {
-        boolean unused = repeated(() -> store.inRolledBackTransaction(AT_MOST, locks -> {
-            tableIsByteExact(locks);
-            return locks.wasForced("holdfast", 0)
-                    || store.runs().last("holdfast").isPresent()
-                    || store.hasHoldersAndWaiters("holdfast");
-        }));
-    }
-
-    private static <T> T repeated(Supplier<T> check) {
+    /** Repeats a check that failed because of a conflict. */
+    static <T> T repeated(Supplier<T> check) {
         for (int attempt = 1; ; attempt++) {
             try {
                 return check.get();
@@ -212,15 +181,26 @@ final class StartupCheck {
         String probe = "holdfast probe " + UUID.randomUUID();
         lockStore.inTransaction(AT_MOST, locks -> locks.createIfMissing(probe));
         try {
-            refuseUnless(
-                    applicationStore
-                            .inTransaction(AT_MOST, locks -> locks.read(probe))
-                            .isPresent(),
-                    "The lock data source connects to another database or schema than the persistence unit: a lock"
-                            + " there would not protect the application's data");
+            if (applicationStore
+                    .inTransaction(AT_MOST, locks -> locks.read(probe))
+                    .isEmpty()) {
+                throw otherDatabase(null);
+            }
+        } catch (StoreException failed) {
+            throw failed.failure() == Failure.TABLE_MISSING ? otherDatabase(failed) : failed;
         } finally {
             lockStore.inTransaction(AT_MOST, () -> lockStore.pages().purge(List.of(probe)));
         }
+    }
+
+    /** Returns the refusal of a lock data source whose locks would protect nothing. */
+    static DatabaseSetupException otherDatabase(@Nullable StoreException failed) {
+        return new DatabaseSetupException(
+                Problem.OTHER_DATABASE,
+                "The lock data source connects to another database or schema than the persistence unit: a lock"
+                        + " there would not protect the application's data"
+                        + (failed == null ? "" : " (" + SqlErrors.words(failed) + ")"),
+                failed);
     }
 
     /**
@@ -235,7 +215,8 @@ final class StartupCheck {
         return repeated(() -> {
             try (Session session = unit.createEntityManager().unwrap(Session.class)) {
                 return session.doReturningWork(this::severalWriters);
-            } catch (PersistenceException thrown) {
+            } catch (RuntimeException thrown) {
+                refuseUnlessFromDatabase(thrown);
                 // H2's driver reads the isolation level by a query, which fails if another session ends meanwhile.
                 Failure ofStatement = SqlErrors.of(dialect()).ofStatement(thrown);
                 throw notChecked(ofStatement.isConflict() ? ofStatement : SqlErrors.ofBegin(thrown), thrown);
@@ -246,10 +227,14 @@ final class StartupCheck {
     private Optional<String> severalWriters(Connection connection) throws SQLException {
         // What the driver says. A proxy may say less to it than the server says to the dialect.
         MultiClockDatabase.refuse(connection.getMetaData().getDatabaseProductVersion());
+        dialectIsOf(connection);
         dialect().check(connection);
-        refuseUnless(
-                !connection.isReadOnly(),
-                "The data source provides read-only connections: Holdfast needs write access to the primary database");
+        if (connection.isReadOnly()) {
+            throw new DatabaseSetupException(
+                    Problem.READ_ONLY,
+                    "The data source provides read-only connections: Holdfast needs write access to the primary database",
+                    null);
+        }
         refuseUnless(
                 connection.getTransactionIsolation() != Connection.TRANSACTION_READ_UNCOMMITTED,
                 "The connections use READ UNCOMMITTED: Holdfast would rely on grants that are rolled back"
@@ -259,6 +244,30 @@ final class StartupCheck {
                 "hibernate.connection.provider_disables_autocommit is true, but the pool provides connections"
                         + " in autoCommit mode: set the pool's autoCommit to false, or remove the setting");
         return dialect().severalWriters(connection);
+    }
+
+    /** Hibernate's SQL for another database may fail, or mean something else. MySQL and MariaDB understand each other. */
+    private void dialectIsOf(Connection connection) throws SQLException {
+        LockDialect connected = KnownDialects.of(connection.getMetaData()).orElse(null);
+        LockDialect used = dialect();
+        boolean isSame = connected == null
+                || connected == used
+                || (connected instanceof MysqlLockDialect && used instanceof MysqlLockDialect);
+        if (!isSame) {
+            throw new DatabaseSetupException(
+                    Problem.DIALECT,
+                    "The persistence unit has the dialect %s, which is for %s, but its connections lead to %s %s"
+                            .formatted(
+                                    sessionFactory
+                                            .getJdbcServices()
+                                            .getDialect()
+                                            .getClass()
+                                            .getName(),
+                                    used.label(),
+                                    connection.getMetaData().getDatabaseProductName(),
+                                    connection.getMetaData().getDatabaseProductVersion()),
+                    null);
+        }
     }
 
     /**
@@ -272,40 +281,29 @@ final class StartupCheck {
                 PoolerProbe.on(
                         IsolatedPersistenceUnit.of(sessionFactory, dataSource),
                         dataSource == null ? poolOfApplication() : dataSource);
-            } catch (PersistenceException thrown) {
+            } catch (RuntimeException thrown) {
+                refuseUnlessFromDatabase(thrown);
                 throw notChecked(SqlErrors.ofBegin(thrown), thrown);
             }
         }
     }
 
-    private static StoreException notChecked(Failure failure, PersistenceException thrown) {
-        return new StoreException(failure, "The database cannot be checked: " + failure.message(), thrown);
+    /** HikariCP reports the failure of its first connection by an exception that is not of JPA. */
+    private static void refuseUnlessFromDatabase(RuntimeException thrown) {
+        if (!SqlErrors.isFromDatabase(thrown)) {
+            throw thrown;
+        }
+    }
+
+    private static StoreException notChecked(Failure failure, RuntimeException thrown) {
+        return new StoreException(
+                failure,
+                "The database cannot be checked: %s (%s)".formatted(failure.message(), SqlErrors.words(thrown)),
+                thrown);
     }
 
     private boolean providerDisablesAutoCommit() {
         return sessionFactory.getSessionFactoryOptions().doesConnectionProviderDisableAutoCommit();
-    }
-
-    /**
-     * Checks that the database distinguishes names by case, accent, Unicode form, zero-width characters and trailing spaces. With
-     * an unsuitable collation, such names would be one lock. The only symptom would usually be a lock that is strangely busy.
-     */
-    private void tableIsByteExact(LockRows locks) {
-        String probe = "holdfast caf\u00e9 \ud83d\udd12 " + UUID.randomUUID();
-        locks.createIfMissing(probe);
-        List<String> others = List.of(
-                probe.replace("holdfast", "HOLDFAST"),
-                probe.replace("\u00e9", "e"),
-                probe.replace("\u00e9", "e\u0301"),
-                probe.replace("holdfast", "holdfast\u200b"),
-                probe.replace("\udd12", "\udd11"));
-        refuseUnless(
-                locks.read(probe).isPresent()
-                        && others.stream().allMatch(other -> locks.read(other).isEmpty())
-                        && (dialect().ignoresTrailingSpaces()
-                                || locks.read(probe + " ").isEmpty()),
-                "The database does not store and compare names byte by byte, so different names would be one lock: "
-                        + NAME_COLUMN);
     }
 
     private void refuseUnsupportedDatabase() {

@@ -63,7 +63,8 @@ final class StoreHints implements RuntimeHintsRegistrar {
                 .forEach(hints.proxies()::registerJdkProxy);
         registerEntities(hints.reflection());
         RESULTS.forEach(type -> hints.reflection().registerType(type, MemberCategory.INVOKE_DECLARED_CONSTRUCTORS));
-        hints.reflection().registerType(StoreFunctions.class, MemberCategory.INVOKE_PUBLIC_CONSTRUCTORS);
+        Stream.of(StoreFunctions.class, LockTablesIntegrator.class)
+                .forEach(type -> hints.reflection().registerType(type, MemberCategory.INVOKE_PUBLIC_CONSTRUCTORS));
         OPTIONAL.forEach(type -> hints.reflection().registerTypeIfPresent(loader, type));
         hints.reflection()
                 .registerTypeIfPresent(loader, MetamodelCache.CLEANUP, MemberCategory.INVOKE_DECLARED_CONSTRUCTORS);

@@ -7,19 +7,24 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.repository.DatabaseSetupException.Problem;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
+import io.github.holdfast.test.TestDatabase;
 import jakarta.persistence.EntityManagerFactory;
 import java.sql.Connection;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import javax.sql.DataSource;
+import org.hibernate.dialect.MySQLDialect;
+import org.hibernate.dialect.PostgreSQLDialect;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
 /** What is wrong with a database or a pool is said when the store is opened, and so that one can put it right. */
 abstract class StartupCheckContract {
@@ -126,7 +131,8 @@ abstract class StartupCheckContract {
                     .withMessageContaining("utf8mb4_0900_bin")
                     .withMessageContaining("utf8mb4_nopad_bin")
                     .withMessageContaining("\"C\"")
-                    .withMessageContaining(LockSchema.CHANGELOG);
+                    .withMessageContaining(LockSchema.CHANGELOG)
+                    .satisfies(is(Problem.COLLATION));
             assertThat(database.queryForLong("select count(*) from distributed_lock"))
                     .isZero();
         }
@@ -174,7 +180,8 @@ abstract class StartupCheckContract {
             assertThatIllegalStateException()
                     .isThrownBy(opening::run)
                     .withMessageContaining("read-only")
-                    .withMessageContaining("primary");
+                    .withMessageContaining("primary")
+                    .satisfies(is(Problem.READ_ONLY));
         }
     }
 
@@ -190,7 +197,12 @@ abstract class StartupCheckContract {
     private void assertReadOnly(String setting) {
         assertThatIllegalStateException()
                 .isThrownBy(() -> open(pool -> pool.setConnectionInitSql(setting), Map.of()))
-                .withMessageMatching("(?is).*read.only.*to the primary database.*");
+                .withMessageMatching("(?is).*read.only.*to the primary database.*")
+                .satisfies(is(Problem.READ_ONLY));
+    }
+
+    private static Consumer<Throwable> is(Problem problem) {
+        return failure -> assertThat(Problem.of(failure)).isEqualTo(problem);
     }
 
     @Test
@@ -199,7 +211,8 @@ abstract class StartupCheckContract {
             assertThatIllegalStateException()
                     .isThrownBy(() -> open(guest::connect, Map.of()))
                     .withMessageMatching("(?is).*(denied|rights).*distributed_lock.*needs write access.*")
-                    .withCauseInstanceOf(StoreException.class);
+                    .withCauseInstanceOf(StoreException.class)
+                    .satisfies(is(Problem.MISSING_RIGHT));
         }
         try (TestGuest guest = TestGuest.of(database, "select, insert, update, delete")) {
             open(guest::connect, Map.of());
@@ -225,11 +238,54 @@ abstract class StartupCheckContract {
             assertThatThrownBy(() -> LockStore.open(unit))
                     .isInstanceOfSatisfying(
                             StoreException.class,
-                            failure -> assertThat(failure.failure()).isEqualTo(Failure.UNAVAILABLE));
+                            failure -> assertThat(failure.failure()).isEqualTo(Failure.UNAVAILABLE))
+                    .satisfies(is(Problem.NOT_REACHABLE));
 
             faulty.up();
             LockStore.open(unit);
         }
+    }
+
+    @Test
+    void wrongPasswordIsNamed() {
+        DataSource wrong = new DriverManagerDataSource(database.url(), "stranger", "wrong");
+        try (EntityManagerFactory unit = PersistenceUnit.directlyOn(database.dataSource(), Map.of())) {
+            assertThatThrownBy(() -> LockStore.open(unit, wrong))
+                    .satisfies(is(Problem.WRONG_PASSWORD))
+                    .hasMessageMatching("(?is).*cannot be checked: .*\\(.*(password|denied|stranger).*\\).*");
+            assertThatThrownBy(() -> LockSchema.on(wrong).validate())
+                    .satisfies(is(Problem.WRONG_PASSWORD))
+                    .hasMessageMatching("(?is).*cannot be reached: .*(password|denied|stranger).*");
+        }
+        try (HikariDataSource pool = new HikariDataSource()) {
+            pool.setJdbcUrl(database.url());
+            pool.setUsername("stranger");
+            pool.setPassword("wrong");
+            assertThatThrownBy(() -> LockSchema.on(pool).connect()).satisfies(is(Problem.WRONG_PASSWORD));
+        }
+    }
+
+    @Test
+    void tablesMayNotBeCreatedByEveryUser() {
+        database.execute("drop table lock_waiter");
+        try (TestGuest guest = TestGuest.of(database, "select", "lock_waiter")) {
+            HikariConfig config = new HikariConfig();
+            guest.connect(config);
+            try (HikariDataSource pool = new HikariDataSource(config)) {
+                assertThatThrownBy(() -> LockSchema.on(pool).createIfMissing())
+                        .satisfies(is(Problem.MISSING_RIGHT))
+                        .hasMessageContaining("lock_waiter");
+            }
+        }
+    }
+
+    @Test
+    void dialectOfAnotherDatabaseIsNamed() {
+        Class<?> other = database.kind() == TestDatabase.POSTGRESQL ? MySQLDialect.class : PostgreSQLDialect.class;
+        assertThatIllegalStateException()
+                .isThrownBy(() -> open(pool -> {}, Map.of("hibernate.dialect", other.getName())))
+                .withMessageContaining(other.getName())
+                .satisfies(is(Problem.DIALECT));
     }
 
     @Test
@@ -244,7 +300,8 @@ abstract class StartupCheckContract {
                         .hasMessageContaining("lockDataSource")
                         .isInstanceOfSatisfying(
                                 StoreException.class,
-                                failure -> assertThat(failure.failure()).isEqualTo(Failure.EXHAUSTED));
+                                failure -> assertThat(failure.failure()).isEqualTo(Failure.EXHAUSTED))
+                        .satisfies(is(Problem.EXHAUSTED));
             }
             LockStore.open(unit);
         }

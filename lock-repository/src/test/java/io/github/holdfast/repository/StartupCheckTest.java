@@ -3,6 +3,7 @@ package io.github.holdfast.repository;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.test.Database;
@@ -15,6 +16,7 @@ import jakarta.persistence.PersistenceException;
 import java.lang.reflect.Proxy;
 import java.time.Instant;
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
@@ -218,7 +220,29 @@ class StartupCheckTest {
 
     @Nested
     @OnDatabase(TestDatabase.POSTGRESQL)
-    class InPostgreSql extends StartupCheckContract {}
+    class InPostgreSql extends StartupCheckContract {
+
+        @ParameterizedTest
+        @ValueSource(strings = {"LATIN1", "KOI8R", "SQL_ASCII", "EUC_JP"})
+        void encodingNeedNotBeUnicode(String encoding, Database database) {
+            String name = "holdfast_" + encoding.toLowerCase(Locale.ROOT);
+            database.administer("drop database if exists " + name);
+            database.administer("create database %s encoding '%s' locale 'C' template template0 owner %s"
+                    .formatted(name, encoding, database.user()));
+            try {
+                DataSource dataSource = new DriverManagerDataSource(
+                        database.url().replaceFirst("/[^/?]+(\\?|$)", "/" + name + "$1"),
+                        database.user(),
+                        database.password());
+                LockSchema.on(dataSource).createIfMissing();
+                try (EntityManagerFactory unit = PersistenceUnit.directlyOn(dataSource, Map.of())) {
+                    LockStore.open(unit).close();
+                }
+            } finally {
+                database.administer("drop database " + name + " with (force)");
+            }
+        }
+    }
 
     @Nested
     @OnDatabase(TestDatabase.MARIADB)
@@ -228,5 +252,20 @@ class StartupCheckTest {
     @Nested
     @OnDatabase(TestDatabase.MYSQL)
     @Tag("other-database")
-    class InMySql extends StartupCheckContract {}
+    class InMySql extends StartupCheckContract {
+
+        @Test
+        void characterSetOfTheConnectionIsNamed(Database database) {
+            LockSchema.on(database.dataSource()).createIfMissing();
+            String url = database.url() + (database.url().contains("?") ? "&" : "?") + "characterEncoding=ISO-8859-1";
+            DataSource latin = new DriverManagerDataSource(url, database.user(), database.password());
+            try (EntityManagerFactory unit = PersistenceUnit.directlyOn(latin, Map.of())) {
+                assertThatThrownBy(() -> LockStore.open(unit))
+                        .isInstanceOfSatisfying(
+                                DatabaseSetupException.class,
+                                failure -> assertThat(failure.problem())
+                                        .isEqualTo(DatabaseSetupException.Problem.CHARACTER_SET));
+            }
+        }
+    }
 }

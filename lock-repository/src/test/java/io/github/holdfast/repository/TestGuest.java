@@ -3,6 +3,8 @@ package io.github.holdfast.repository;
 import com.zaxxer.hikari.HikariConfig;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
+import java.util.ArrayList;
+import java.util.List;
 
 /** Another user of the database, with few rights on the tables of the locks. */
 final class TestGuest implements AutoCloseable {
@@ -15,19 +17,18 @@ final class TestGuest implements AutoCloseable {
         this.database = database;
     }
 
-    static TestGuest of(Database database, String rights) {
-        database.administer(
+    static TestGuest of(Database database, String rights, String... withoutTables) {
+        List<String> statements = new ArrayList<>();
+        statements.add(
                 switch (database.kind()) {
                     case H2_MEMORY, H2_FILE, H2_TCP -> "create user guest password 'guest'";
                     case POSTGRESQL -> "create role guest login password 'guest'";
                     case MARIADB, MYSQL -> "create user guest identified by 'guest'";
-                },
-                "grant " + rights + " on distributed_lock to guest",
-                "grant " + rights + " on lock_node to guest",
-                "grant " + rights + " on lock_audit to guest",
-                "grant " + rights + " on lock_run to guest",
-                "grant " + rights + " on lock_holder to guest",
-                "grant " + rights + " on lock_waiter to guest");
+                });
+        MappedNames.PLAIN.plain().stream()
+                .filter(table -> !List.of(withoutTables).contains(table))
+                .forEach(table -> statements.add("grant " + rights + " on " + table + " to guest"));
+        database.administer(statements.toArray(String[]::new));
         return new TestGuest(database);
     }
 

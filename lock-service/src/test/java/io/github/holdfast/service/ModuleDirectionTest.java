@@ -285,6 +285,7 @@ class ModuleDirectionTest {
                 .containsExactlyInAnyOrder(
                         "CommitGuard",
                         "DatabaseRisk",
+                        "DatabaseSetupException",
                         "Grant",
                         "HolderRows",
                         "LockDialect",
@@ -296,6 +297,8 @@ class ModuleDirectionTest {
                         "LockStore",
                         "LockNodeRepository",
                         "ReadableDuration",
+                        "LockTables",
+                        "LockTablesIntegrator",
                         "RowGuard",
                         "RowTransaction",
                         "LockRunRepository",

@@ -83,7 +83,7 @@ class FailureTest {
     @CsvSource({
         "validate, validate, these tables are missing: distributed_lock",
         "none, validate, Hibernate could not validate the lock tables",
-        "none, none, 'lock_holder and lock_waiter is missing, or lacks a column'"
+        "none, none, 'lock_holder, lock_waiter is missing, or lacks a column'"
     })
     void tablesThatAreMissing(String management, String ddlAuto, String problem, CapturedOutput output) {
         assertThat(reportOf(
