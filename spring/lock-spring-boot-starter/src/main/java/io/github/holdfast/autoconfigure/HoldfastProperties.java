@@ -78,11 +78,13 @@ record HoldfastProperties(
     /**
      * Who creates the tables.
      *
-     * @param management who creates the lock tables. By default none if Hibernate creates the application's tables
+     * @param management who creates the lock tables. By default none if Hibernate creates the tables of the persistence unit
      *     (ddl-auto); else liquibase if Liquibase is present and enabled; else validate if Liquibase or Flyway is
-     *     present; else sql, which creates missing tables
+     *     present, unless Hibernate updates the tables; else sql, which creates missing tables
+     * @param script a file to which the SQL for the lock tables of this persistence unit is written at the start
      */
-    record Schema(@Nullable SchemaManagement management) {}
+    record Schema(
+            @Nullable SchemaManagement management, @Nullable String script) {}
 
     /**
      * A pool for lock operations only, on the same database.

@@ -1,7 +1,9 @@
 package io.github.holdfast.autoconfigure;
 
 import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.repository.LockTables;
 import io.github.holdfast.repository.UnsupportedDatabaseException;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import javax.sql.DataSource;
@@ -74,7 +76,12 @@ final class LockChangelog {
 
     private LockChangelog() {}
 
-    static void apply(ConfigurableListableBeanFactory beans, DataSource target) {
+    /**
+     * Applies the changelog.
+     *
+     * @param tables what the persistence unit calls its tables; null without a unit
+     */
+    static void apply(ConfigurableListableBeanFactory beans, DataSource target, @Nullable LockTables tables) {
         Settings settings =
                 Binder.get(beans.getBean(Environment.class)).bindOrCreate("spring.liquibase", Settings.class);
         DataSource migrating = migrating(beans, settings, target);
@@ -83,9 +90,8 @@ final class LockChangelog {
         liquibase.setResourceLoader(new DefaultResourceLoader(beans.getBeanClassLoader()));
         liquibase.setChangeLog("classpath:" + LockSchema.CHANGELOG);
         liquibase.setDataSource(migrating);
-        liquibase.setChangeLogParameters(settings.parameters());
-        liquibase.setDefaultSchema(settings.defaultSchema());
-        liquibase.setLiquibaseSchema(settings.liquibaseSchema());
+        liquibase.setChangeLogParameters(parameters(settings, tables));
+        place(liquibase, settings, tables);
         liquibase.setLiquibaseTablespace(settings.liquibaseTablespace());
         if (settings.databaseChangeLogTable() != null) {
             liquibase.setDatabaseChangeLogTable(settings.databaseChangeLogTable());
@@ -108,6 +114,48 @@ final class LockChangelog {
                     action(failed, others),
                     failed);
         }
+    }
+
+    private static Map<String, String> parameters(Settings settings, @Nullable LockTables tables) {
+        Map<String, String> parameters = new HashMap<>();
+        if (tables != null) {
+            tables.unquotedNames().orElseThrow(() -> cannotFollow()).forEach((plain, name) -> {
+                if (!name.equals(plain)) {
+                    parameters.put("holdfast." + plain, name);
+                }
+            });
+        }
+        parameters.putAll(settings.parameters());
+        return parameters;
+    }
+
+    private static LockSetupException cannotFollow() {
+        return new LockSetupException(
+                "The persistence unit quotes the names of the lock tables, or renames their columns, and the changelog %s cannot do so"
+                        .formatted(LockSchema.CHANGELOG),
+                """
+                Let the starter create the tables:
+
+                    holdfast.schema.management=sql
+
+                or put the SQL for this persistence unit, which is written to a file by
+
+                    holdfast.schema.script=<file>
+
+                into a changelog of your own, and set
+
+                    holdfast.schema.management=validate""");
+    }
+
+    /** Puts the tables where the persistence unit looks for them, and leaves Liquibase's own where they were. */
+    private static void place(LockLiquibase liquibase, Settings settings, @Nullable LockTables tables) {
+        String schema = tables == null ? null : tables.schema().orElse(null);
+        liquibase.setDefaultSchema(schema != null ? schema : settings.defaultSchema());
+        String ofLiquibase = settings.liquibaseSchema();
+        if (ofLiquibase == null && schema != null) {
+            ofLiquibase = settings.defaultSchema() != null ? settings.defaultSchema() : liquibase.currentSchema();
+        }
+        liquibase.setLiquibaseSchema(ofLiquibase);
     }
 
     /**

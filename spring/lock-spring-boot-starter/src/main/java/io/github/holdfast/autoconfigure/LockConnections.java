@@ -18,6 +18,20 @@ final class LockConnections {
         this.pool = pool;
     }
 
+    /** Where the connections of lock operations come from. */
+    enum Kind {
+        APPLICATION,
+        OWN_POOL,
+        BEAN
+    }
+
+    Kind kind() {
+        if (marked.getIfAvailable() != null) {
+            return Kind.BEAN;
+        }
+        return pool.getIfAvailable() != null ? Kind.OWN_POOL : Kind.APPLICATION;
+    }
+
     @Nullable
     DataSource orElse(Supplier<@Nullable DataSource> others) {
         DataSource bean = marked.getIfAvailable();

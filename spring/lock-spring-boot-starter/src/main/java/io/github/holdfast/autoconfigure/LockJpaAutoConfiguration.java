@@ -12,6 +12,7 @@ import org.springframework.boot.jpa.autoconfigure.EntityManagerFactoryBuilderCus
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.ImportRuntimeHints;
+import org.springframework.core.env.Environment;
 
 /**
  * Adds the entities of the locks to the application's persistence unit, whatever packages the application scans. It also prepares
@@ -45,8 +46,14 @@ final class LockJpaAutoConfiguration {
             ConfigurableListableBeanFactory beans,
             LockConnections connections,
             ObjectProvider<DataSource> dataSource) {
-        DataSource application = dataSource.getIfUnique();
-        return new LockSchemaInitializer(beans, properties, connections.orElse(() -> application), application);
+        return new LockSchemaInitializer(beans, properties, connections, dataSource.getIfUnique());
+    }
+
+    // Static, so that the configuration itself is not created before other post-processors.
+    @Bean
+    static LockTablesPostProcessor holdfastTablesPostProcessor(
+            ObjectProvider<LockSchemaInitializer> initializer, Environment environment) {
+        return new LockTablesPostProcessor(initializer, environment);
     }
 
     @Bean

@@ -58,6 +58,17 @@ final class LockLiquibase extends SpringLiquibase {
         return beside;
     }
 
+    /** Returns the schema of the connections, or their catalog on a database without schemas; null if that is not known. */
+    @Nullable
+    String currentSchema() {
+        try (Connection connection = getDataSource().getConnection()) {
+            String schema = connection.getSchema();
+            return schema != null ? schema : connection.getCatalog();
+        } catch (SQLException unknown) {
+            return null;
+        }
+    }
+
     History history() throws LiquibaseException {
         return read(LockLiquibase::history);
     }

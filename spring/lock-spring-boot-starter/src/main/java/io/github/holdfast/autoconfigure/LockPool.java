@@ -15,6 +15,7 @@ import org.springframework.boot.jdbc.DataSourceBuilder;
 import org.springframework.boot.jdbc.DataSourceUnwrapper;
 import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.ConfigurationCondition;
+import org.springframework.core.NestedExceptionUtils;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 
 /**
@@ -85,8 +86,11 @@ final class LockPool implements AutoCloseable {
                     .build();
         } catch (RuntimeException underivable) {
             throw new LockSetupException(
-                    "The pool for lock operations cannot be derived from the application's data source, a "
-                            + application.getClass().getName(),
+                    "The pool for lock operations cannot be derived from the application's data source, a %s (%s)"
+                            .formatted(
+                                    application.getClass().getName(),
+                                    NestedExceptionUtils.getMostSpecificCause(underivable)
+                                            .getMessage()),
                     """
                     Set its connection:
 

@@ -1,155 +1,174 @@
 package io.github.holdfast.autoconfigure;
 
+import io.github.holdfast.repository.DatabaseSetupException;
 import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.repository.LockTables;
 import io.github.holdfast.repository.UnsupportedDatabaseException;
 import jakarta.persistence.EntityManagerFactory;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.boot.jdbc.EmbeddedDatabaseConnection;
-import org.springframework.boot.jdbc.SchemaManagementProvider;
 import org.springframework.core.env.Environment;
 import org.springframework.util.ClassUtils;
 
 /**
- * Prepares the tables of the locks before the creation of any persistence unit. It runs after the application's own Liquibase,
- * Flyway or scripts (see {@link LockSchemaInitializerDetector}), because these may create the tables too, or drop everything
- * first.
+ * Prepares the tables of the locks while their persistence unit is built: its mapping is known then, and Hibernate has not validated the
+ * tables yet. As a bean, it comes after the application's own Liquibase, Flyway or scripts, and before the units (see {@link
+ * LockSchemaInitializerDetector}), and makes sure that the database can be reached.
  */
 final class LockSchemaInitializer implements InitializingBean {
 
-    static final String LIQUIBASE = "liquibase.integration.spring.SpringLiquibase";
-    static final String FLYWAY = "org.flywaydb.core.Flyway";
-
     private static final Logger LOG = LoggerFactory.getLogger(LockSchemaInitializer.class);
-    private static final String PROPERTY = "holdfast.schema.management";
 
     private final ConfigurableListableBeanFactory beans;
-    private final Environment environment;
-    private final @Nullable SchemaManagement chosen;
-    private final @Nullable DataSource dataSource;
+    private final HoldfastProperties.Schema properties;
+    private final LockConnections connections;
     private final @Nullable DataSource application;
+    private volatile @Nullable TablePlan plan;
 
     LockSchemaInitializer(
             ConfigurableListableBeanFactory beans,
             HoldfastProperties properties,
-            @Nullable DataSource dataSource,
+            LockConnections connections,
             @Nullable DataSource application) {
         this.beans = beans;
-        this.environment = beans.getBean(Environment.class);
-        this.chosen = properties.schema().management();
-        this.dataSource = dataSource;
+        this.properties = properties.schema();
+        this.connections = connections;
         this.application = application;
     }
 
     @Override
     public void afterPropertiesSet() {
-        if (chosen == null && beans.getBeanNamesForType(EntityManagerFactory.class, true, false).length == 0) {
-            return;
-        }
-        if (dataSource == null) {
-            withoutDataSource();
-            return;
-        }
-        // Spring Boot's default for Hibernate depends on the application's data source, so the decision uses that one
-        // if it exists.
-        SchemaManagement management =
-                chosen != null ? chosen : byDefault(application != null ? application : dataSource);
-        LOG.debug("{}={}", PROPERTY, management);
-        switch (management) {
-            case LIQUIBASE -> migrate(dataSource);
-            case SQL -> createIfMissing(dataSource);
-            case VALIDATE -> validate(dataSource);
-            case NONE -> {}
-        }
-    }
-
-    private void withoutDataSource() {
-        if (chosen == null || chosen == SchemaManagement.NONE) {
-            LOG.debug("There is no data source, or several and no primary one: {}=none", PROPERTY);
-            return;
-        }
-        throw new LockSetupException(
-                PROPERTY + " is set, but there is no data source, or several and no primary one",
-                "Annotate the DataSource bean of the locks' persistence unit with @LockDataSource, or set\n\n    "
-                        + PROPERTY + "=none");
-    }
-
-    SchemaManagement byDefault(DataSource target) {
-        if (isCreatedByHibernate(target)) {
-            return SchemaManagement.NONE;
-        }
-        if (isPresent(LIQUIBASE)) {
-            return environment.getProperty("spring.liquibase.enabled", Boolean.class, true)
-                    ? SchemaManagement.LIQUIBASE
-                    : SchemaManagement.VALIDATE;
-        }
-        return isPresent(FLYWAY) ? SchemaManagement.VALIDATE : SchemaManagement.SQL;
-    }
-
-    private boolean isPresent(String className) {
-        return ClassUtils.isPresent(className, beans.getBeanClassLoader());
-    }
-
-    /**
-     * Returns whether Hibernate creates the tables. It does so by default in an embedded database, and would drop existing ones.
-     */
-    private boolean isCreatedByHibernate(DataSource target) {
-        String ddl = firstProperty(
-                "spring.jpa.hibernate.ddl-auto",
-                "spring.jpa.properties.hibernate.hbm2ddl.auto",
-                "spring.jpa.properties.jakarta.persistence.schema-generation.database.action");
-        if (ddl != null) {
-            return ddl.contains("create");
-        }
-        return EmbeddedDatabaseConnection.isEmbedded(target)
-                && beans.getBeanProvider(SchemaManagementProvider.class).stream()
-                        .noneMatch(provider -> provider.getSchemaManagement(target)
-                                == org.springframework.boot.jdbc.SchemaManagement.MANAGED);
-    }
-
-    private @Nullable String firstProperty(String... names) {
-        for (String name : names) {
-            String value = environment.getProperty(name);
-            if (value != null) {
-                return value;
+        DataSource dataSource = connections.orElse(() -> application);
+        if (beans.getBeanNamesForType(EntityManagerFactory.class, true, false).length > 0) {
+            if (dataSource != null) {
+                connect(dataSource);
             }
+        } else if (properties.management() != null) {
+            withoutUnit(TablePlan.chosen(properties.management()), dataSource);
         }
-        return null;
     }
 
-    private void migrate(DataSource target) {
-        if (!isPresent(LIQUIBASE)) {
-            throw new LockSetupException(
-                    PROPERTY + " is liquibase, but Liquibase is not on the class path",
-                    "Add the dependency org.liquibase:liquibase-core, or set\n\n    " + PROPERTY + "=sql");
-        }
-        LockChangelog.apply(beans, target);
-    }
-
-    private static void createIfMissing(DataSource target) {
+    /** Hibernate does not say why it has no connection. */
+    private void connect(DataSource dataSource) {
         try {
-            LockSchema.on(target).createIfMissing();
+            LockSchema.on(dataSource).connect();
+        } catch (DatabaseSetupException failed) {
+            throw new SetupAdvice(null, connections).on(failed);
+        }
+    }
+
+    private void withoutUnit(TablePlan chosen, @Nullable DataSource dataSource) {
+        if (dataSource != null) {
+            prepare(chosen, LockSchema.on(dataSource), dataSource, null);
+        } else if (chosen.management() != SchemaManagement.NONE) {
+            throw new LockSetupException(
+                    TablePlan.PROPERTY + " is set, but there is no data source, or several and no primary one",
+                    "Annotate the DataSource bean for the locks with @LockDataSource, or set\n\n    "
+                            + TablePlan.PROPERTY + "=none");
+        }
+    }
+
+    /** Returns who creates the tables; null before the persistence unit is built. */
+    @Nullable
+    TablePlan plan() {
+        return plan;
+    }
+
+    /** Prepares the tables of a unit that was built without {@link #prepare(LockTables)}. */
+    void prepareLate(EntityManagerFactory unit) {
+        if (plan != null || PersistenceUnits.hibernate(unit).isEmpty()) {
+            return;
+        }
+        try {
+            prepare(LockTables.of(unit));
         } catch (UnsupportedDatabaseException unsupported) {
             throw LockSetupException.of(unsupported);
-        } catch (IllegalStateException failed) {
-            throw new LockSetupException(
-                    String.valueOf(failed.getMessage()),
-                    "Create the tables as a user with that right, and set\n\n    " + PROPERTY + "=validate",
-                    failed);
         }
     }
 
-    private static void validate(DataSource target) {
+    /** Prepares the tables of the unit, which is being built. */
+    void prepare(LockTables tables) {
+        writeScript(tables);
+        TablePlan decided = TablePlan.of(
+                properties.management(), tables, beans.getBean(Environment.class), beans.getBeanClassLoader());
+        plan = decided;
+        LOG.debug("{}={}: {}", TablePlan.PROPERTY, decided.management(), decided.reason());
+        DataSource ofUnit = tables.dataSource().orElse(application);
+        DataSource own = connections.orElse(() -> null);
+        DataSource target = own != null ? own : ofUnit;
+        if (target == null) {
+            LOG.debug("The data source of the persistence unit is not known, so its tables are not prepared");
+            return;
+        }
+        prepare(decided, tables.on(target), target, tables);
+        if (own != null && ofUnit != null && decided.management() != SchemaManagement.NONE) {
+            checkSameTables(tables.on(ofUnit));
+        }
+    }
+
+    private void prepare(TablePlan decided, LockSchema schema, DataSource target, @Nullable LockTables tables) {
         try {
-            LockSchema.on(target).validate();
+            switch (decided.management()) {
+                case LIQUIBASE -> migrate(target, tables);
+                case SQL -> schema.createIfMissing();
+                case VALIDATE -> schema.validate();
+                case NONE -> validateBeforeHibernate(schema, tables);
+            }
         } catch (UnsupportedDatabaseException unsupported) {
             throw LockSetupException.of(unsupported);
-        } catch (IllegalStateException failed) {
-            throw new LockSetupException(String.valueOf(failed.getMessage()), LockSetup.CREATE_TABLES, failed);
+        } catch (DatabaseSetupException failed) {
+            throw new SetupAdvice(decided, connections).on(failed);
+        }
+    }
+
+    /** Hibernate names only the first table that it misses, and not who should have created it. */
+    private static void validateBeforeHibernate(LockSchema schema, @Nullable LockTables tables) {
+        if (tables != null && tables.generation().equals("validate")) {
+            schema.validate();
+        }
+    }
+
+    private void checkSameTables(LockSchema ofUnit) {
+        try {
+            ofUnit.validate();
+        } catch (DatabaseSetupException elsewhere) {
+            throw new SetupAdvice(plan, connections).onOtherDatabase(elsewhere);
+        }
+    }
+
+    private void migrate(DataSource target, @Nullable LockTables tables) {
+        if (!ClassUtils.isPresent(TablePlan.LIQUIBASE, beans.getBeanClassLoader())) {
+            throw new LockSetupException(
+                    TablePlan.PROPERTY + " is liquibase, but Liquibase is not on the class path",
+                    "Add the dependency org.liquibase:liquibase-core, or set\n\n    " + TablePlan.PROPERTY + "=sql");
+        }
+        LockChangelog.apply(beans, target, tables);
+    }
+
+    private void writeScript(LockTables tables) {
+        if (properties.script() == null) {
+            return;
+        }
+        Path file = Path.of(properties.script());
+        try {
+            String script = tables.script();
+            if (Files.isRegularFile(file) && !Files.readString(file).equals(script)) {
+                throw new LockSetupException(
+                        "holdfast.schema.script names " + file + ", which exists and has other content",
+                        "Name a new file, or remove the property. A migration that has run must not change.");
+            }
+            Files.writeString(file, script);
+            LOG.info("The SQL that creates the lock tables of this persistence unit is in {}", file.toAbsolutePath());
+        } catch (IOException failed) {
+            throw new UncheckedIOException("holdfast.schema.script cannot be written", failed);
         }
     }
 }

@@ -39,15 +39,18 @@ final class LockServiceAutoConfiguration {
             Environment environment,
             ConfigurableListableBeanFactory beans,
             LockConnections connections,
+            LockSchemaInitializer schema,
             ObjectProvider<LockListener> listeners,
             ObjectProvider<LockServiceBuilderCustomizer> customizers) {
-        return new LockSetup(new PersistenceUnits(beans, properties.jpa()).withLocks())
+        EntityManagerFactory unit = new PersistenceUnits(beans, properties.jpa()).withLocks();
+        schema.prepareLate(unit);
+        return new LockSetup(unit)
                 .properties(properties, environment)
                 .transactionManager(List.copyOf(
                         beans.getBeansOfType(PlatformTransactionManager.class).values()))
-                .connections(connections.orElse(() -> null))
+                .connections(connections)
                 .extras(listeners.orderedStream(), customizers.orderedStream())
-                .build();
+                .build(schema.plan());
     }
 
     @Bean

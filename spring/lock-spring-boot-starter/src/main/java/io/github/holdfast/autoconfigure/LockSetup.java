@@ -4,15 +4,11 @@ import io.github.holdfast.lock.LockListener;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.DatabaseRisk;
-import io.github.holdfast.repository.LockSchema;
-import io.github.holdfast.repository.StoreException;
-import io.github.holdfast.repository.UnsupportedDatabaseException;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
 import jakarta.persistence.EntityManagerFactory;
-import java.sql.Connection;
-import java.sql.SQLException;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
@@ -22,7 +18,6 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.core.env.Environment;
-import org.springframework.orm.jpa.EntityManagerFactoryInfo;
 import org.springframework.orm.jpa.JpaTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 
@@ -31,55 +26,13 @@ final class LockSetup {
 
     private static final Logger LOG = LoggerFactory.getLogger(LockSetup.class);
 
-    static final String CREATE_TABLES = """
-            Let the starter create the tables:
-
-                holdfast.schema.management=sql
-
-            (or =liquibase, which needs Liquibase on the class path), or create them yourself: include %s in your Liquibase \
-            changelog, or run the file for your database in db/holdfast of the jar lock-changelog, with Flyway for \
-            instance. If there are several data sources, the starter creates the tables in the primary one: to select \
-            that of the locks' persistence unit, annotate it with @LockDataSource.""".formatted(LockSchema.CHANGELOG);
-
-    private static final String ON_PRIMARY = """
-            Give lock operations writable connections to the primary database:
-
-                spring.datasource.hikari.read-only=false
-
-            or, if the application writes only locks:
-
-                holdfast.datasource.url=<JDBC URL of the primary>
-
-            If the table differs from the bundled one, drop it, and set
-
-                holdfast.schema.management=sql""";
-
-    private static final String REACHABLE = """
-            Check that the database is up, and that this is its URL:
-
-                spring.datasource.url=<JDBC URL>
-
-            Lock operations use separate connections if any holdfast.datasource.* is set, or a bean is annotated with \
-            @LockDataSource.""";
-
-    private static final String AS_SAID = """
-            Change what the message names. If Hibernate created the lock tables, drop them, and set
-
-                spring.jpa.hibernate.ddl-auto=validate
-                holdfast.schema.management=sql
-
-            To start without locks, set
-
-                holdfast.enabled=false""";
-
     private final LockServiceBuilder builder;
     private final EntityManagerFactory unit;
-    private @Nullable DataSource connections;
+    private @Nullable LockConnections connections;
 
     LockSetup(EntityManagerFactory unit) {
         this.unit = unit;
         this.builder = LockService.builder(unit);
-        this.connections = unit instanceof EntityManagerFactoryInfo info ? info.getDataSource() : null;
     }
 
     LockSetup properties(HoldfastProperties properties, Environment environment) {
@@ -162,10 +115,11 @@ final class LockSetup {
         }
     }
 
-    LockSetup connections(@Nullable DataSource lockDataSource) {
-        if (lockDataSource != null) {
-            connections = lockDataSource;
-            builder.lockDataSource(lockDataSource);
+    LockSetup connections(LockConnections separate) {
+        connections = separate;
+        DataSource dataSource = separate.orElse(() -> null);
+        if (dataSource != null) {
+            builder.lockDataSource(dataSource);
         }
         return this;
     }
@@ -179,37 +133,14 @@ final class LockSetup {
     /**
      * Builds the service.
      *
+     * @param plan who creates the tables; null if that is not known
      * @throws LockSetupException if the service cannot work in this application
      */
-    LockService build() {
+    LockService build(@Nullable TablePlan plan) {
         try {
             return builder.build();
-        } catch (UnsupportedDatabaseException unsupported) {
-            throw LockSetupException.of(unsupported);
         } catch (IllegalStateException | LockStoreException failed) {
-            throw new LockSetupException(String.valueOf(failed.getMessage()), action(failed), failed);
-        }
-    }
-
-    private String action(RuntimeException failed) {
-        if (!(failed.getCause() instanceof StoreException store)) {
-            return isReadOnly() ? ON_PRIMARY : AS_SAID;
-        }
-        return switch (store.failure()) {
-            case TABLE_MISSING -> CREATE_TABLES;
-            case REFUSED, READ_ONLY -> ON_PRIMARY;
-            default -> REACHABLE;
-        };
-    }
-
-    private boolean isReadOnly() {
-        if (connections == null) {
-            return false;
-        }
-        try (Connection connection = connections.getConnection()) {
-            return connection.isReadOnly();
-        } catch (SQLException unknown) {
-            return false;
+            throw new SetupAdvice(plan, Objects.requireNonNull(connections)).on(failed);
         }
     }
 }

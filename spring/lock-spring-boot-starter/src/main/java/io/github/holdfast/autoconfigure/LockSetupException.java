@@ -8,7 +8,7 @@ final class LockSetupException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
 
-    private static final String SUPPORTED = """
+    static final String SUPPORTED = """
             Use PostgreSQL, MySQL, MariaDB or H2. Tests may use H2 in place of another database:
 
                 spring.datasource.url=jdbc:h2:mem:test

@@ -67,7 +67,7 @@ final class PersistenceUnits {
     }
 
     /** Returns the factory of Hibernate; empty if the unit has another provider, which the start-up check refuses. */
-    private static Optional<SessionFactoryImplementor> hibernate(EntityManagerFactory unit) {
+    static Optional<SessionFactoryImplementor> hibernate(EntityManagerFactory unit) {
         try {
             return Optional.of(unit.unwrap(SessionFactoryImplementor.class));
         } catch (PersistenceException otherProvider) {

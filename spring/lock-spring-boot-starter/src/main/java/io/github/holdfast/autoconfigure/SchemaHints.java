@@ -16,11 +16,10 @@ final class SchemaHints implements RuntimeHintsRegistrar {
     public void registerHints(RuntimeHints hints, @Nullable ClassLoader loader) {
         hints.reflection().registerType(LockDataSource.class, MemberCategory.INVOKE_DECLARED_METHODS);
         BindableRuntimeHintsRegistrar.forTypes(LockChangelog.Settings.class).registerHints(hints, loader);
-        Stream.of(LockSchemaInitializer.FLYWAY, LockChangelog.MARK)
+        Stream.of(TablePlan.FLYWAY, LockChangelog.MARK)
                 .forEach(type -> hints.reflection().registerTypeIfPresent(loader, type));
         hints.reflection()
-                .registerTypeIfPresent(
-                        loader, LockSchemaInitializer.LIQUIBASE, liquibase -> liquibase.withField("shouldRun"));
+                .registerTypeIfPresent(loader, TablePlan.LIQUIBASE, liquibase -> liquibase.withField("shouldRun"));
         if (ClassUtils.isPresent("com.zaxxer.hikari.HikariConfig", loader)) {
             HikariPool.register(hints);
         }

@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.util.UUID;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -82,7 +83,7 @@ class FailureTest {
     @ParameterizedTest
     @CsvSource({
         "validate, validate, these tables are missing: distributed_lock",
-        "none, validate, Hibernate could not validate the lock tables",
+        "none, validate, these tables are missing: distributed_lock",
         "none, none, 'lock_holder, lock_waiter is missing, or lacks a column'"
     })
     void tablesThatAreMissing(String management, String ddlAuto, String problem, CapturedOutput output) {
@@ -92,14 +93,132 @@ class FailureTest {
                                 .with("spring.jpa.hibernate.ddl-auto=" + ddlAuto),
                         output))
                 .contains(problem)
-                .contains("    holdfast.schema.management=sql\n");
+                .contains("They were not created, because holdfast.schema.management is " + management)
+                .contains("    holdfast.schema.management=sql\n")
+                .contains("    holdfast.schema.script=<file>\n", "LockSchema.script(entityManagerFactory)");
     }
 
     @Test
     void disabledLiquibaseLeavesTheTablesToOthers(CapturedOutput output) {
         assertThat(reportOf(Application.of(Shop.class).with("spring.liquibase.enabled=false"), output))
                 .contains("these tables are missing: distributed_lock")
+                .contains("because spring.liquibase.enabled is false")
                 .contains("    holdfast.schema.management=sql\n");
+    }
+
+    @Test
+    void columnThatIsMissing(@TempDir Path directory, CapturedOutput output) throws SQLException {
+        String url = "jdbc:h2:file:" + directory.resolve("shop");
+        LockSchema.on(new DriverManagerDataSource(url)).createIfMissing();
+        try (Connection connection = DriverManager.getConnection(url)) {
+            connection.createStatement().execute("alter table lock_node drop column waits_until");
+        }
+        assertThat(reportOf(
+                        Application.of(Shop.class)
+                                .with("spring.datasource.url=" + url, "spring.datasource.username=")
+                                .with("holdfast.schema.management=sql"),
+                        output))
+                .contains("Hibernate could not validate the lock tables", "waits_until")
+                .contains("of another version")
+                .doesNotContain("holdfast.schema.management=sql");
+    }
+
+    @Test
+    void databaseThatIsDown(CapturedOutput output) {
+        assertThat(reportOf(
+                        Application.of(Shop.class)
+                                .with("spring.datasource.url=jdbc:postgresql://localhost:1/shop")
+                                .with("spring.datasource.hikari.connection-timeout=250")
+                                .with("spring.liquibase.enabled=false"),
+                        output))
+                .contains("The database of the locks cannot be reached: ", "Connection refused")
+                .contains("    spring.datasource.url=<JDBC URL>")
+                .doesNotContain("holdfast.schema.management");
+    }
+
+    @Test
+    void passwordThatIsWrong(@TempDir Path directory, CapturedOutput output) throws SQLException {
+        String url = "jdbc:h2:file:" + directory.resolve("shop");
+        DriverManager.getConnection(url, "owner", "secret").close();
+        assertThat(reportOf(
+                        Application.of(Shop.class)
+                                .with("spring.datasource.url=" + url, "spring.datasource.username=owner")
+                                .with("spring.datasource.password=wrong", "spring.liquibase.enabled=false"),
+                        output))
+                .contains("Wrong user name or password")
+                .contains("    spring.datasource.username=<user>\n    spring.datasource.password=<password>")
+                .doesNotContain("holdfast.schema.management");
+    }
+
+    @Test
+    void passwordOfTheLockPoolThatIsWrong(@TempDir Path directory, CapturedOutput output) {
+        assertThat(reportOf(
+                        Application.of(Shop.class)
+                                .with("spring.datasource.url=jdbc:h2:file:" + directory.resolve("shop"))
+                                .with("holdfast.datasource.password=wrong"),
+                        output))
+                .contains("Wrong user name or password")
+                .contains("    holdfast.datasource.username=<user>\n    holdfast.datasource.password=<password>");
+    }
+
+    @Test
+    void rightToCreateThatIsMissing(CapturedOutput output) throws SQLException {
+        String url = "jdbc:h2:mem:" + UUID.randomUUID();
+        try (Connection owner = DriverManager.getConnection(url, "owner", "secret")) {
+            owner.createStatement().execute("create user app password 'app'");
+            assertThat(reportOf(
+                            Application.of(Shop.class)
+                                    .with("spring.datasource.url=" + url)
+                                    .with("spring.datasource.username=app", "spring.datasource.password=app")
+                                    .with("spring.liquibase.enabled=false", "holdfast.schema.management=sql"),
+                            output))
+                    .contains("Table distributed_lock is missing", "could not be created: Not enough rights")
+                    .contains("    holdfast.schema.management=validate\n", "    holdfast.schema.script=<file>\n")
+                    .doesNotContain("management=sql");
+        }
+    }
+
+    @Test
+    void tablesInAnotherSchema(CapturedOutput output) {
+        assertThat(reportOf(
+                        LockSchemaTest.withSchema()
+                                .with("spring.liquibase.change-log=classpath:com/example/shop/changelog-with-locks.xml")
+                                .with("holdfast.schema.management=validate"),
+                        output))
+                .contains("app.distributed_lock", "A table distributed_lock is in PUBLIC", "looks for it in app")
+                .contains("    spring.jpa.properties.hibernate.default_schema=<schema>\n")
+                .doesNotContain("management=sql");
+    }
+
+    @Test
+    void dialectOfAnotherDatabase(CapturedOutput output) {
+        assertThat(reportOf(
+                        Application.of(Shop.class)
+                                .with("spring.datasource.url=jdbc:h2:mem:" + UUID.randomUUID() + ";MODE=MySQL")
+                                .with("spring.jpa.database-platform=org.hibernate.dialect.MySQLDialect")
+                                .with("spring.jpa.hibernate.ddl-auto=none"),
+                        output))
+                .contains("has the dialect org.hibernate.dialect.MySQLDialect, which is for MySQL", "lead to H2 2.")
+                .contains("    spring.jpa.database-platform=<class of its dialect>");
+    }
+
+    @Test
+    void namesThatAreEqualForTheDatabase(@TempDir Path directory, CapturedOutput output) throws SQLException {
+        String url = "jdbc:h2:file:" + directory.resolve("shop");
+        LockSchema.on(new DriverManagerDataSource(url)).createIfMissing();
+        try (Connection connection = DriverManager.getConnection(url)) {
+            connection
+                    .createStatement()
+                    .execute("alter table distributed_lock alter column name varchar_ignorecase(255) not null");
+        }
+        assertThat(reportOf(
+                        Application.of(Shop.class)
+                                .with("spring.datasource.url=" + url, "spring.datasource.username=")
+                                .with("holdfast.schema.management=sql", "spring.jpa.hibernate.ddl-auto=none"),
+                        output))
+                .contains("different names would be one lock: the column distributed_lock.name needs")
+                .contains("drop the lock tables: the starter creates them again")
+                .doesNotContain("management=sql");
     }
 
     @Test
@@ -134,14 +253,15 @@ class FailureTest {
                                 .with("holdfast.schema.management=sql")
                                 .with("holdfast.datasource.url=jdbc:h2:mem:elsewhere"),
                         output))
-                .contains("missing table [distributed_lock]");
+                .contains("lead to another database or schema than the persistence unit: ", "these tables are missing")
+                .contains("    holdfast.datasource.url=<JDBC URL of the persistence unit>\n");
     }
 
     @Test
     void poolThatCannotBeCopied(CapturedOutput output) {
         assertThat(reportOf(
                         Application.of(OwnDataSource.class).with("holdfast.datasource.maximum-pool-size=2"), output))
-                .contains("cannot be derived from the application's data source")
+                .contains("cannot be derived from the application's data source", "(Unable to find")
                 .contains("    holdfast.datasource.url=<JDBC URL of the same database>\n");
     }
 

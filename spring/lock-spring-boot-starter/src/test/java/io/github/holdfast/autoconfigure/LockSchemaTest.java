@@ -4,8 +4,10 @@ import static io.github.holdfast.autoconfigure.Application.assertThatLocksProtec
 import static io.github.holdfast.autoconfigure.ClassPathWithout.Jar.LIQUIBASE;
 import static io.github.holdfast.autoconfigure.ClassPathWithout.Jar.SPRING_BOOT_LIQUIBASE;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.example.shop.Shop;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -13,8 +15,14 @@ import java.sql.Statement;
 import java.util.List;
 import java.util.UUID;
 import liquibase.integration.spring.SpringLiquibase;
+import org.hibernate.boot.model.naming.Identifier;
+import org.hibernate.boot.model.naming.PhysicalNamingStrategyStandardImpl;
+import org.hibernate.engine.jdbc.env.spi.JdbcEnvironment;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Configuration;
@@ -109,11 +117,7 @@ class LockSchemaTest {
                 .run()) {
             assertThatLocksProtect(context);
             assertThat(executed(context, "history.changes", OF_LOCKS)).hasSize(CHANGE_SETS);
-            assertThat(context.getBean(JdbcTemplate.class)
-                            .queryForList(
-                                    "select table_name from information_schema.tables where table_schema = 'SHOP'",
-                                    String.class))
-                    .contains("ORDERS", "DISTRIBUTED_LOCK");
+            assertThat(tables(context, "SHOP")).contains("ORDERS", "DISTRIBUTED_LOCK");
         }
     }
 
@@ -131,6 +135,125 @@ class LockSchemaTest {
                     .run()) {
                 assertThatLocksProtect(context);
             }
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"liquibase, 1", "sql, 0"})
+    void tablesHaveTheNamesOfTheMapping(String management, int changelogs) throws Exception {
+        try (ConfigurableApplicationContext context = Application.of(Shop.class)
+                .with("holdfast.schema.management=" + management)
+                .with("spring.jpa.hibernate.naming.physical-strategy=" + WithSuffix.class.getName())
+                .run()) {
+            assertThatLocksProtect(context);
+            assertThat(tables(context, "PUBLIC"))
+                    .contains("DISTRIBUTED_LOCK_APP", "LOCK_NODE_APP", "LOCK_WAITER_APP")
+                    .doesNotContain("DISTRIBUTED_LOCK");
+            assertThat(executed(context, "databasechangelog", OF_LOCKS)).hasSize(changelogs * CHANGE_SETS);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"liquibase", "sql"})
+    void tablesAreInTheSchemaOfTheMapping(String management) throws Exception {
+        try (ConfigurableApplicationContext context =
+                withSchema().with("holdfast.schema.management=" + management).run()) {
+            assertThatLocksProtect(context);
+            assertThat(tables(context, "APP")).contains("DISTRIBUTED_LOCK").doesNotContain("DATABASECHANGELOG");
+            assertThat(tables(context, "PUBLIC")).contains("DATABASECHANGELOG").doesNotContain("DISTRIBUTED_LOCK");
+        }
+    }
+
+    /** The application's own table is in the schema, too. */
+    static Application withSchema() {
+        return Application.of(Shop.class)
+                .with(
+                        "spring.datasource.url=jdbc:h2:mem:" + UUID.randomUUID()
+                                + ";INIT=create schema if not exists app\\;create table if not exists app.orders(id bigint not null primary key)")
+                .with("spring.jpa.properties.hibernate.default_schema=app");
+    }
+
+    @Test
+    void changelogGivesWayWhereItCannotFollow() throws Exception {
+        try (ConfigurableApplicationContext context = Application.of(Shop.class)
+                .with("spring.jpa.properties.hibernate.globally_quoted_identifiers=true")
+                .with("spring.jpa.hibernate.ddl-auto=update")
+                .run()) {
+            assertThatLocksProtect(context);
+            assertThat(tables(context, "PUBLIC")).contains("distributed_lock").doesNotContain("DISTRIBUTED_LOCK");
+            assertThat(executed(context, "databasechangelog", OF_LOCKS)).isEmpty();
+        }
+    }
+
+    @Test
+    void scriptIsWrittenForMigrations() throws Exception {
+        Path script = directory.resolve("V1__holdfast.sql");
+        Application application = withFile()
+                .with("spring.jpa.hibernate.naming.physical-strategy=" + WithSuffix.class.getName())
+                .with("holdfast.schema.management=validate", "holdfast.schema.script=" + script);
+        assertThatThrownBy(application::run).hasStackTraceContaining("distributed_lock_app");
+        try (Connection connection = DriverManager.getConnection("jdbc:h2:file:" + directory.resolve("shop"));
+                Statement migration = connection.createStatement()) {
+            migration.execute(Files.readString(script));
+        }
+        try (ConfigurableApplicationContext context = application.run()) {
+            assertThatLocksProtect(context);
+        }
+        Files.writeString(script, "-- changed by hand");
+        assertThatThrownBy(application::run).hasStackTraceContaining("exists and has other content");
+        assertThat(script).content().isEqualTo("-- changed by hand");
+    }
+
+    @Test
+    void propertyThatDoesNotReachTheUnitDecidesNothing() throws Exception {
+        try (ConfigurableApplicationContext context = Application.of(UserStyleTest.OwnFactoryByHand.class)
+                .with("spring.jpa.hibernate.ddl-auto=create")
+                .run()) {
+            assertThatLocksProtect(context);
+            assertThat(executed(context, "databasechangelog", OF_LOCKS)).hasSize(CHANGE_SETS);
+        }
+    }
+
+    /** Hibernate builds it in another thread, while the main one creates other beans. */
+    @ParameterizedTest
+    @ValueSource(strings = {"liquibase", "sql"})
+    void unitMayBeBuiltInTheBackground(String management) throws Exception {
+        try (ConfigurableApplicationContext context = Application.of(Shop.class)
+                .with("spring.data.jpa.repositories.bootstrap-mode=deferred")
+                .with("holdfast.schema.management=" + management)
+                .run()) {
+            assertThatLocksProtect(context);
+        }
+    }
+
+    @Test
+    void updateByHibernateNeedsNoMigrations() throws Exception {
+        try (ConfigurableApplicationContext context = Application.of(Shop.class)
+                .with("spring.liquibase.enabled=false", "spring.jpa.hibernate.ddl-auto=update")
+                .run()) {
+            assertThatLocksProtect(context);
+        }
+    }
+
+    private static List<String> tables(ConfigurableApplicationContext context, String schema) {
+        return context.getBean(JdbcTemplate.class)
+                .queryForList(
+                        "select table_name from information_schema.tables where table_schema = ?",
+                        String.class,
+                        schema);
+    }
+
+    /** Leaves the tables of the application alone. */
+    public static final class WithSuffix extends PhysicalNamingStrategyStandardImpl {
+
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        public Identifier toPhysicalTableName(Identifier logical, JdbcEnvironment environment) {
+            String name = logical.getText();
+            return name.contains("lock")
+                    ? new Identifier(name + "_app", logical.isQuoted())
+                    : super.toPhysicalTableName(logical, environment);
         }
     }
 

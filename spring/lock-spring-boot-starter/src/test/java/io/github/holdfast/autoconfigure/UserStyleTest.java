@@ -80,6 +80,17 @@ class UserStyleTest {
         }
     }
 
+    /** Its data source is not the primary one, and is not marked. */
+    @Test
+    void tablesAreInTheDatabaseOfTheUnit() throws Exception {
+        try (ConfigurableApplicationContext context = Application.of(TwoUnits.class)
+                .with("holdfast.jpa.persistence-unit=archive", "spring.liquibase.enabled=false")
+                .with("holdfast.schema.management=sql", "spring.jpa.hibernate.ddl-auto=update")
+                .run()) {
+            assertThatLocksProtect(context, "archive", "archiveTransactions", new Archived(1));
+        }
+    }
+
     private static boolean hasLocks(ConfigurableApplicationContext context, String unit) {
         return context.getBean(unit, EntityManagerFactory.class).getMetamodel().getEntities().stream()
                 .anyMatch(entity -> entity.getJavaType() == LockEntity.class);
