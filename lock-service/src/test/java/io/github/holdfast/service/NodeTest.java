@@ -17,6 +17,7 @@ import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.repository.ReadableDuration;
 import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FaultyDataSource;
@@ -394,7 +395,7 @@ class NodeTest {
             lock.renew(lease);
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> lock.ensureValidFor(lease.plusSeconds(1)))
-                    .withMessageContaining(lease.toString());
+                    .withMessageContaining(new ReadableDuration(lease).toString());
             assertThatIllegalArgumentException().isThrownBy(() -> lock.renew(lease.plusSeconds(1)));
             assertThat(lock.state()).isEqualTo(LockState.HELD);
         }
