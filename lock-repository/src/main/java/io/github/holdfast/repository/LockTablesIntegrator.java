@@ -8,6 +8,7 @@ import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.hibernate.integrator.spi.Integrator;
 import org.hibernate.mapping.Column;
 import org.hibernate.mapping.PersistentClass;
+import org.hibernate.service.spi.SessionFactoryServiceRegistry;
 import org.hibernate.type.BasicType;
 
 /**
@@ -36,6 +37,10 @@ public final class LockTablesIntegrator implements Integrator {
             }
         });
     }
+
+    /** Nothing is left to undo. Hibernate 6.6 has no default for this method. */
+    @Override
+    public void disintegrate(SessionFactoryImplementor factory, SessionFactoryServiceRegistry services) {}
 
     private static void collate(PersistentClass entity, String collation) {
         for (Column column : entity.getTable().getColumns()) {

@@ -8,6 +8,7 @@ import jakarta.persistence.Id;
 import java.sql.Types;
 import java.util.Map;
 import org.hibernate.annotations.TypeRegistration;
+import org.hibernate.usertype.EnhancedUserType;
 import org.hibernate.usertype.UserTypeSupport;
 import org.junit.jupiter.api.Test;
 
@@ -26,9 +27,25 @@ class SettingsOnHibernate6Test extends HibernateSettingsTest {
                 .withMessageContaining(Texts.class.getName());
     }
 
-    static class Texts extends UserTypeSupport<String> {
+    /** Enhanced, because Hibernate itself refuses any other type where it needs literals. */
+    static class Texts extends UserTypeSupport<String> implements EnhancedUserType<String> {
         Texts() {
             super(String.class, Types.VARCHAR);
+        }
+
+        @Override
+        public String toSqlLiteral(String value) {
+            return "'" + value + "'";
+        }
+
+        @Override
+        public String toString(String value) {
+            return value;
+        }
+
+        @Override
+        public String fromStringValue(CharSequence value) {
+            return value.toString();
         }
     }
 
