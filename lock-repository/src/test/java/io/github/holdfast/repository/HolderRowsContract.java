@@ -23,33 +23,14 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.TestInstance.Lifecycle;
 
 /** The permits of a semaphore: never more than its limit, each by its own grant, and free again when the holder is dead. */
-@TestInstance(Lifecycle.PER_CLASS)
-abstract class HolderRowsContract {
+abstract class HolderRowsContract extends StoreContract {
 
     static final Duration LEASE = Duration.ofMinutes(1);
     static final Duration AT_MOST = Duration.ofSeconds(20);
     static final String NAME = "exports";
-
-    /** Set by the constructor of the leaf. */
-    @SuppressWarnings("NullAway.Init")
-    StoreUnderTest application;
-
-    @AfterAll
-    void close() {
-        application.close();
-    }
-
-    @BeforeEach
-    void deleteRows() {
-        application.tables().clear();
-    }
 
     final <T> T call(Function<HolderRows, T> work) {
         return call(application, work);

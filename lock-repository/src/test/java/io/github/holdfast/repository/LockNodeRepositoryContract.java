@@ -13,34 +13,15 @@ import java.util.Optional;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What can be done with the row of a node. */
-@TestInstance(Lifecycle.PER_CLASS)
-abstract class LockNodeRepositoryContract {
+abstract class LockNodeRepositoryContract extends StoreContract {
 
     static final Duration LEASE = Duration.ofSeconds(30);
     static final Duration SHORT_LEASE = Duration.ofMillis(100);
-
-    /** Set by the constructor of the leaf. */
-    @SuppressWarnings("NullAway.Init")
-    StoreUnderTest application;
-
-    @AfterAll
-    void close() {
-        application.close();
-    }
-
-    @BeforeEach
-    void deleteRows() {
-        application.tables().clear();
-    }
 
     final <T> T call(Function<LockNodeRepository, T> work) {
         return application.call(locks -> work.apply(application.store().nodes()));

@@ -13,34 +13,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.TestInstance.Lifecycle;
 
 /** Pages of the tables, what is done with many rows, and what was done to them by force. */
-@TestInstance(Lifecycle.PER_CLASS)
-abstract class LockPageRepositoryContract {
+abstract class LockPageRepositoryContract extends StoreContract {
 
     static final Duration LEASE = Duration.ofSeconds(30);
     static final Duration SHORT_LEASE = Duration.ofMillis(100);
     static final long HOUR = Duration.ofHours(1).toMillis() * 1000;
     static final long A_WEEK_AGO = -7 * 24 * HOUR;
-
-    /** Set by the constructor of the leaf. */
-    @SuppressWarnings("NullAway.Init")
-    StoreUnderTest application;
-
-    @AfterAll
-    void close() {
-        application.close();
-    }
-
-    @BeforeEach
-    void deleteRows() {
-        application.tables().clear();
-    }
 
     final <T> T call(Function<LockPageRepository, T> work) {
         return application.call(locks -> work.apply(application.store().pages()));

@@ -15,35 +15,16 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What can be done with the row of a lock. */
-@TestInstance(Lifecycle.PER_CLASS)
-abstract class LockRowsContract {
+abstract class LockRowsContract extends StoreContract {
 
     static final Duration LEASE = Duration.ofSeconds(30);
     static final Duration SHORT_LEASE = Duration.ofMillis(100);
-
-    /** Set by the constructor of the leaf. */
-    @SuppressWarnings("NullAway.Init")
-    StoreUnderTest application;
-
-    @AfterAll
-    void close() {
-        application.close();
-    }
-
-    @BeforeEach
-    void deleteRows() {
-        application.tables().clear();
-    }
 
     // Reading
 

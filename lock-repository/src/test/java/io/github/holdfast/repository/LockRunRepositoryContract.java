@@ -12,35 +12,16 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.TestInstance.Lifecycle;
 
 /** What can be done with the rows of the runs of tasks. */
-@TestInstance(Lifecycle.PER_CLASS)
-abstract class LockRunRepositoryContract {
+abstract class LockRunRepositoryContract extends StoreContract {
 
     private static final Duration LEASE = Duration.ofSeconds(30);
     private static final long HOUR = Duration.ofHours(1).toMillis() * 1000;
     private static final long A_WEEK_AGO = -7 * 24 * HOUR;
     private static final long A_YEAR_AGO = -366 * 24 * HOUR;
     private static final long GRACE = -1000;
-
-    /** Set by the constructor of the leaf. */
-    @SuppressWarnings("NullAway.Init")
-    StoreUnderTest application;
-
-    @AfterAll
-    void close() {
-        application.close();
-    }
-
-    @BeforeEach
-    void deleteRows() {
-        application.tables().clear();
-    }
 
     private <T> T call(Function<LockRunRepository, T> work) {
         return application.call(locks -> work.apply(application.store().runs()));

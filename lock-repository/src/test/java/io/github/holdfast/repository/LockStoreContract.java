@@ -5,31 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.github.holdfast.entity.LockEntity;
 import java.time.Duration;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.TestInstance.Lifecycle;
 
 /** The transactions of a store: all or nothing, and each by itself. */
-@TestInstance(Lifecycle.PER_CLASS)
-abstract class LockStoreContract {
+abstract class LockStoreContract extends StoreContract {
 
     static final Duration LEASE = Duration.ofSeconds(30);
-
-    /** Set by the constructor of the leaf. */
-    @SuppressWarnings("NullAway.Init")
-    StoreUnderTest application;
-
-    @AfterAll
-    void close() {
-        application.close();
-    }
-
-    @BeforeEach
-    void deleteRows() {
-        application.tables().clear();
-    }
 
     final boolean grant(LockEntity row) {
         return application.call(locks -> locks.grant(row, row.granted("me", null, null), LEASE, null));

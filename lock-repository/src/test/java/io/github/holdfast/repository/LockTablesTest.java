@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The tables are where the mapping says, by the names that it gives, whoever creates them. */
+/** The tables are where the mapping says, by the names that it gives, in each way to create them. */
 @OnEachDatabase
 class LockTablesTest {
 

@@ -11,32 +11,18 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.TestInstance.Lifecycle;
 
 /** The rows of the waiters: which of them count. */
-@TestInstance(Lifecycle.PER_CLASS)
-abstract class WaiterRowsContract {
+abstract class WaiterRowsContract extends StoreContract {
 
     static final Duration LEASE = Duration.ofSeconds(30);
 
-    /** Set by the constructor of the leaf. */
-    @SuppressWarnings("NullAway.Init")
-    StoreUnderTest application;
-
     WaiterRows waiters;
 
-    @AfterAll
-    void close() {
-        application.close();
-    }
-
     @BeforeEach
-    void deleteRows() {
-        application.tables().clear();
+    void openRows() {
         waiters = application.store().waiters(LEASE);
     }
 
