@@ -13,7 +13,8 @@ import org.springframework.boot.diagnostics.FailureAnalysis;
 final class LockTableFailureAnalyzer extends AbstractFailureAnalyzer<SchemaManagementException> {
 
     private static final String DIFFERS = """
-            A lock table is of another version, or was created by hand. Apply the changes since that version, or compare it with             the SQL for this persistence unit, which is written to a file by
+            A lock table is of another version, or was created by hand. Apply the changes since that version, or compare it with \
+            the SQL for this persistence unit, which is written to a file by
 
                 holdfast.schema.script=<file>""";
 

@@ -46,7 +46,7 @@ record TablePlan(SchemaManagement management, String reason) {
                             SchemaManagement.SQL,
                             "the changelog cannot follow the names of the persistence unit's columns or their quotes");
         }
-        // It creates what is missing. So nothing is kept from creating the tables first, with their indexes.
+        // Hibernate creates only what is missing, so the starter may create the tables first, with their indexes.
         if (generation.equals("update")) {
             return new TablePlan(SchemaManagement.SQL, "hibernate.hbm2ddl.auto is update");
         }
