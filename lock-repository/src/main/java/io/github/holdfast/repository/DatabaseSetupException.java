@@ -3,7 +3,7 @@ package io.github.holdfast.repository;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown at the start if a database, its tables or its connections are not as locks need them. The message says what is wrong, in the
+ * Thrown at the start if a database, its tables or its connections do not suit locks. The message says what is wrong, in the
  * database's own words too where it has any.
  */
 public final class DatabaseSetupException extends IllegalStateException {
@@ -104,7 +104,7 @@ public final class DatabaseSetupException extends IllegalStateException {
         return new DatabaseSetupException(problem, what + ": " + SqlErrors.words(failure), failure);
     }
 
-    /** Returns what is wrong. */
+    /** Returns the problem. */
     public Problem problem() {
         return problem;
     }

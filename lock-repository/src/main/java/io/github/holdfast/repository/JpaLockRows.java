@@ -65,6 +65,11 @@ class JpaLockRows implements LockRows {
         this.transactional = transactional;
     }
 
+    /** Returns the queries that are seldom executed, in the current transaction. */
+    LockRepository queries() {
+        return queries;
+    }
+
     /** Runs work whose statements must be committed together. */
     private <T> T together(Supplier<T> work) {
         return transactional == null ? work.get() : transactions.committed(atMost, work);

@@ -10,7 +10,6 @@ import org.jspecify.annotations.Nullable;
 /** The rows of the locks in the current transaction. Thread-safe. */
 final class JpaTransactionalLockRows extends JpaLockRows implements TransactionalLockRows {
 
-    private final LockRepository queries;
     private final LockAuditRepository audits;
     private final @Nullable H2RowLocks rowLocks;
 
@@ -30,46 +29,43 @@ final class JpaTransactionalLockRows extends JpaLockRows implements Transactiona
             LockAuditRepository audits,
             @Nullable H2RowLocks rowLocks) {
         super(statements, queries, transactions, atMost, waking, null);
-        this.queries = queries;
         this.audits = audits;
         this.rowLocks = rowLocks;
     }
 
-    /** Returns the bare statements. */
-    LockRepository queries() {
-        return queries;
-    }
-
     @Override
     public Optional<LockEntity> findForUpdate(String name) {
-        return queries.findForUpdate(name);
+        return queries().findForUpdate(name);
     }
 
     /** Does the same as {@link #findForUpdate(String)}, for callers that have set a timeout for the wait. */
     Optional<LockEntity> findForUpdate(String name, Duration atMost) {
-        return rowLocks == null || rowLocks.await(name, atMost) ? queries.findForUpdate(name) : Optional.empty();
+        return rowLocks == null || rowLocks.await(name, atMost) ? queries().findForUpdate(name) : Optional.empty();
     }
 
     @Override
     public Optional<LockEntity> findForUpdateSkipLocked(String name) {
-        return rowLocks == null || rowLocks.lockIfFree(name) ? queries.findForUpdateSkipLocked(name) : Optional.empty();
+        return rowLocks == null || rowLocks.lockIfFree(name)
+                ? queries().findForUpdateSkipLocked(name)
+                : Optional.empty();
     }
 
     @Override
     public boolean takeFromHolder(LockEntity before, LockEntity after, Duration delay) {
-        return queries.takeFromHolder(
-                        before.name(),
-                        before.version(),
-                        before.fencingToken(),
-                        before.owner(),
-                        after.fencingToken(),
-                        Micros.of(delay))
+        return queries()
+                        .takeFromHolder(
+                                before.name(),
+                                before.version(),
+                                before.fencingToken(),
+                                before.owner(),
+                                after.fencingToken(),
+                                Micros.of(delay))
                 == 1;
     }
 
     @Override
     public void delay(LockEntity written, Duration delay) {
-        queries.delay(written.name(), written.version(), Micros.of(delay));
+        queries().delay(written.name(), written.version(), Micros.of(delay));
     }
 
     @Override

@@ -173,17 +173,10 @@ class MysqlLockDialect extends LockDialect {
                     "The database server runs with sysdate-is-now: leases would be shortened by the time that a"
                             + " statement waits for a row; start the server without that option");
         }
-        if (isUpdateRefused(connection)) {
+        if (isTrue(connection, "select @@sql_safe_updates")) {
             throw new IllegalStateException(
                     "The sessions have sql_safe_updates, which refuses what housekeeping deletes: remove it"
                             + " from the session variables of the URL or the pool");
-        }
-    }
-
-    private static boolean isUpdateRefused(Connection connection) throws SQLException {
-        try (Statement statement = connection.createStatement();
-                ResultSet result = statement.executeQuery("select @@sql_safe_updates")) {
-            return result.next() && result.getBoolean(1);
         }
     }
 

@@ -14,6 +14,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.core.NestedExceptionUtils;
@@ -122,15 +123,6 @@ final class SqlErrors {
         return found.replaceAll("(?s); SQL statement:.*", "").strip();
     }
 
-    private static boolean anySqlException(Throwable thrown, Predicate<SQLException> condition) {
-        for (Throwable cause = thrown; cause != null; cause = cause.getCause()) {
-            if (cause instanceof SQLException error && condition.test(error)) {
-                return true;
-            }
-        }
-        return false;
-    }
-
     /**
      * Classifies an error of a commit. Only a conflict proves that the server rolled back. Any other error leaves the outcome in
      * doubt.
@@ -176,13 +168,19 @@ final class SqlErrors {
         }
     }
 
+    private static boolean anySqlException(Throwable thrown, Predicate<SQLException> condition) {
+        return sqlExceptions(thrown).anyMatch(condition);
+    }
+
     private static Optional<SQLException> sqlException(Throwable thrown) {
-        for (Throwable cause = thrown; cause != null; cause = cause.getCause()) {
-            if (cause instanceof SQLException found) {
-                return Optional.of(found);
-            }
-        }
-        return Optional.empty();
+        return sqlExceptions(thrown).findFirst();
+    }
+
+    /** Returns the errors of the driver among the causes, the outermost first. */
+    private static Stream<SQLException> sqlExceptions(Throwable thrown) {
+        return Stream.iterate(thrown, Objects::nonNull, Throwable::getCause)
+                .filter(SQLException.class::isInstance)
+                .map(SQLException.class::cast);
     }
 
     private Failure classify(SQLException error) {

@@ -38,7 +38,6 @@ final class TableCheck {
     private final JpaLockStore store;
     private final SessionFactoryImplementor factory;
     private final @Nullable DataSource dataSource;
-    private final LockTables tables;
     private final LockDialect dialect;
     private final SqlErrors errors;
 
@@ -46,7 +45,6 @@ final class TableCheck {
         this.store = store;
         this.factory = factory;
         this.dataSource = dataSource;
-        this.tables = LockTables.of(factory);
         this.dialect = KnownDialects.of(factory);
         this.errors = SqlErrors.of(dialect);
     }
@@ -82,7 +80,7 @@ final class TableCheck {
             return new DatabaseSetupException(
                     Problem.MISSING_RIGHT,
                     what + "Holdfast needs write access, the rights to select, insert, update and delete in "
-                            + String.join(", ", tables.names().inSql()),
+                            + String.join(", ", tables().names().inSql()),
                     failed);
         }
         return new DatabaseSetupException(Problem.COLLATION, what + nameColumn(), failed);
@@ -98,7 +96,7 @@ final class TableCheck {
 
     /** Says where the tables are, if they are not where the persistence unit looks for them. */
     private RuntimeException missing(StoreException failed) {
-        DataSource application = tables.dataSource().orElse(null);
+        DataSource application = tables().dataSource().orElse(null);
         if (dataSource != null && application != null && found(application) == null) {
             return StartupCheck.otherDatabase(failed);
         }
@@ -111,25 +109,30 @@ final class TableCheck {
                 Failure.TABLE_MISSING,
                 "One of the tables %s is missing, or lacks a column (%s): apply the Liquibase changelog %s, or the SQL of LockSchema.script"
                                 .formatted(
-                                        String.join(", ", tables.names().inSql()),
+                                        String.join(", ", tables().names().inSql()),
                                         SqlErrors.words(failed),
                                         Changelog.PATH)
                         + ", or call LockSchema",
                 failed);
     }
 
-    /** Returns what is wrong with the tables in a database; null if nothing is. */
+    /** Finds the first problem of the tables in a database; null if there is none. */
     private @Nullable DatabaseSetupException found(DataSource database) {
         try {
-            tables.on(database).validate();
+            tables().on(database).validate();
             return null;
         } catch (DatabaseSetupException problem) {
             return problem;
         }
     }
 
+    /** Asks the mapping, which only a failure needs. */
+    private LockTables tables() {
+        return LockTables.of(factory);
+    }
+
     private String nameColumn() {
-        return "the column " + tables.names().table("distributed_lock") + ".name" + COLLATION;
+        return "the column " + tables().names().table("distributed_lock") + ".name" + COLLATION;
     }
 
     private void storesNames() {

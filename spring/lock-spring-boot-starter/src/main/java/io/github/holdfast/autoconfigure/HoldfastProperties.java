@@ -4,9 +4,11 @@ import io.github.holdfast.actuate.LocksEndpoint;
 import io.github.holdfast.repository.DatabaseRisk;
 import java.time.Duration;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 
 /**
  * The application's properties. The receiving classes check the ranges, so that the same limits apply without Spring Boot.
@@ -136,4 +138,13 @@ record HoldfastProperties(
     record Web(
             @DefaultValue("true") boolean mapExceptions,
             @DefaultValue("1s") Duration retryAfter) {}
+
+    /** Sets a property. The setter checks the range. An error also names the property and its origin. */
+    static <T> void set(String property, T value, Consumer<T> setter) {
+        try {
+            setter.accept(value);
+        } catch (IllegalArgumentException refused) {
+            throw new InvalidConfigurationPropertyValueException(property, value, refused.getMessage());
+        }
+    }
 }

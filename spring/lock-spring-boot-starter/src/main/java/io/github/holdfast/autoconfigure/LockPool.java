@@ -56,9 +56,9 @@ final class LockPool implements AutoCloseable {
         if (properties.password() != null) {
             pool.setPassword(properties.password());
         }
-        LockSetup.set(PREFIX + ".maximum-pool-size", properties.maximumPoolSize(), pool::setMaximumPoolSize);
+        HoldfastProperties.set(PREFIX + ".maximum-pool-size", properties.maximumPoolSize(), pool::setMaximumPoolSize);
         pool.setMinimumIdle(properties.maximumPoolSize());
-        LockSetup.set(
+        HoldfastProperties.set(
                 PREFIX + ".connection-timeout",
                 properties.connectionTimeout(),
                 timeout -> pool.setConnectionTimeout(timeout.toMillis()));

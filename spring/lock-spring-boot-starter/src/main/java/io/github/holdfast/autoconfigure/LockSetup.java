@@ -9,14 +9,12 @@ import io.github.holdfast.service.LockServiceBuilder;
 import jakarta.persistence.EntityManagerFactory;
 import java.util.List;
 import java.util.Objects;
-import java.util.function.Consumer;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.core.env.Environment;
 import org.springframework.orm.jpa.JpaTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
@@ -39,19 +37,19 @@ final class LockSetup {
         String application = properties.application();
         String springsName = environment.getProperty("spring.application.name", "");
         if (application != null) {
-            set("holdfast.application", application, builder::application);
+            HoldfastProperties.set("holdfast.application", application, builder::application);
         } else if (!springsName.isBlank()) {
-            set("spring.application.name", springsName, builder::application);
+            HoldfastProperties.set("spring.application.name", springsName, builder::application);
         }
-        set("holdfast.node-lease", properties.nodeLease(), builder::nodeLease);
-        set("holdfast.lock-delay", properties.lockDelay(), builder::lockDelay);
-        set("holdfast.clock-tolerance", properties.clockTolerance(), builder::clockTolerance);
-        set("holdfast.max-row-locks", properties.maxRowLocks(), builder::maxRowLocks);
+        HoldfastProperties.set("holdfast.node-lease", properties.nodeLease(), builder::nodeLease);
+        HoldfastProperties.set("holdfast.lock-delay", properties.lockDelay(), builder::lockDelay);
+        HoldfastProperties.set("holdfast.clock-tolerance", properties.clockTolerance(), builder::clockTolerance);
+        HoldfastProperties.set("holdfast.max-row-locks", properties.maxRowLocks(), builder::maxRowLocks);
         HoldfastProperties.Housekeeping housekeeping = properties.housekeeping();
-        set("holdfast.housekeeping.retention", housekeeping.retention(), builder::retention);
-        set("holdfast.housekeeping.period", housekeeping.period(), builder::housekeepingEvery);
+        HoldfastProperties.set("holdfast.housekeeping.retention", housekeeping.retention(), builder::retention);
+        HoldfastProperties.set("holdfast.housekeeping.period", housekeeping.period(), builder::housekeepingEvery);
         if (properties.leakDetection() != null) {
-            set("holdfast.leak-detection", properties.leakDetection(), builder::leakDetection);
+            HoldfastProperties.set("holdfast.leak-detection", properties.leakDetection(), builder::leakDetection);
         }
         builder.accept(properties.accept().toArray(DatabaseRisk[]::new));
         if (properties.singleWriter()) {
@@ -64,15 +62,6 @@ final class LockSetup {
             builder.withoutHousekeeping();
         }
         return this;
-    }
-
-    /** Sets a property. The builder checks the range. An error also names the property and its origin. */
-    static <T> void set(String property, T value, Consumer<T> setter) {
-        try {
-            setter.accept(value);
-        } catch (IllegalArgumentException refused) {
-            throw new InvalidConfigurationPropertyValueException(property, value, refused.getMessage());
-        }
     }
 
     /** Chooses the transaction manager of the persistence unit. Other managers do not see its transactions. */
