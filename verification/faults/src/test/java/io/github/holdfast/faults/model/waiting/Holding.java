@@ -4,6 +4,7 @@ import io.github.holdfast.faults.model.Steps;
 import io.github.holdfast.faults.model.Steps.Cause;
 import io.github.holdfast.faults.model.waiting.Caller.Note;
 import io.github.holdfast.faults.model.waiting.Caller.Phase;
+import io.github.holdfast.faults.model.waiting.Service.Releases;
 import io.github.holdfast.faults.model.waiting.Service.What;
 import io.github.holdfast.faults.model.waiting.State.Ticket;
 import java.util.ArrayList;
@@ -52,8 +53,9 @@ record Holding(Scenario scenario, Waiters waiters) {
         int service = scenario.threads().get(t).service();
         boolean isAlone = waiters.threads(service) == 1 << t && !me.has(Note.TAKEN);
         State free = s.with(t, isAlone ? Caller.IDLE : me.in(Phase.RELEASED)).heldBy(State.NOBODY);
-        Optional<Integer> next =
-                scenario.keeps(Rule.RING_ON_RELEASE) ? waiters.toRing(s, service) : Optional.<Integer>empty();
+        boolean asks =
+                scenario.keeps(Rule.RING_ON_RELEASE) && s.service(service).releases() != Releases.DO_NOT_ASK;
+        Optional<Integer> next = asks ? waiters.toRing(s, service) : Optional.<Integer>empty();
         State ringing = next.isPresent() ? free.with(service, own -> own.later(What.RING, next.get())) : free;
         out.add("releases the lock", waiters.name(t), Cause.TIME, isAnyHidden(s) ? ringing.excused() : ringing);
         if (s.budget().losses() > 0) {

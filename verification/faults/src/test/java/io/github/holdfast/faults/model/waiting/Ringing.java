@@ -3,6 +3,7 @@ package io.github.holdfast.faults.model.waiting;
 import io.github.holdfast.faults.model.Steps;
 import io.github.holdfast.faults.model.Steps.Cause;
 import io.github.holdfast.faults.model.waiting.Caller.Note;
+import io.github.holdfast.faults.model.waiting.Service.Releases;
 import io.github.holdfast.faults.model.waiting.Service.Task;
 import io.github.holdfast.faults.model.waiting.Service.What;
 import io.github.holdfast.faults.model.waiting.State.Ticket;
@@ -24,6 +25,33 @@ record Ringing(Scenario scenario, Waiters waiters) {
             work(s, service, me.background().get(0), out);
         }
         poll(s, service, out);
+        ask(s, service, me.releases(), out);
+    }
+
+    /** A busy service reads whether another one waits. For a moment after that, its releases do not ask. */
+    private void ask(State s, int service, Releases releases, Steps<State> out) {
+        switch (releases) {
+            case ASK -> {
+                if (s.budget().answers() > 0 && waiters.isNoOtherMarked(s, service)) {
+                    out.add(
+                            "reads that no other service waits",
+                            name(service),
+                            Cause.TIME,
+                            s.with(s.budget().answers(s.budget().answers() - 1))
+                                    .with(service, own -> own.releasing(Releases.ABOUT_NOT_TO_ASK)));
+                }
+            }
+            case ABOUT_NOT_TO_ASK ->
+                out.add(
+                        "learns that no other service waits",
+                        name(service),
+                        Cause.TIME,
+                        s.with(service, own -> own.releasing(Releases.DO_NOT_ASK)));
+            case DO_NOT_ASK -> {}
+        }
+        if (releases != Releases.ASK) {
+            out.add("asks again", name(service), Cause.TIME, s.with(service, own -> own.releasing(Releases.ASK)));
+        }
     }
 
     static String name(int service) {
@@ -122,13 +150,17 @@ record Ringing(Scenario scenario, Waiters waiters) {
                 : woken;
     }
 
-    /** The look of the poller, and the mark that it renews. */
+    /** The look of the poller, and the mark that it renews. It looks often until releases of other services see the mark. */
     private void poll(State s, int service, Steps<State> out) {
         if (waiters.of(s, service).isEmpty()) {
             return;
         }
-        if (s.isFree() && scenario.keeps(Rule.POLL)) {
-            out.add("looks, and sees the lock free", name(service), Cause.TIME, waiters.noting(s, service, Note.WOKEN));
+        boolean isOften = s.service(service).isMarked() && !s.service(service).isNoticed();
+        State seen = s.isFree() && scenario.keeps(Rule.POLL) ? waiters.noting(s, service, Note.WOKEN) : s;
+        if (isOften && waiters.isNoticed(s, service)) {
+            out.add("looks, and relies on rings", name(service), Cause.PROGRAM, seen.with(service, Service::noticed));
+        } else if (s.isFree() && scenario.keeps(Rule.POLL)) {
+            out.add("looks, and sees the lock free", name(service), isOften ? Cause.PROGRAM : Cause.TIME, seen);
         }
         if (!s.service(service).isMarked()) {
             out.add("renews its mark", name(service), Cause.TIME, s.with(service, Service::marked));

@@ -56,6 +56,15 @@ enum Rule {
     /** After stray tickets were removed, the waiters that have come meanwhile place theirs again. */
     PLACE_AGAIN_AFTER_REMOVAL,
 
+    /** A service that begins to wait polls until the releases of all others see that. */
+    POLL_UNTIL_NOTICED,
+
+    /** Before it relies on rings, it looks once more. */
+    LOOK_WHEN_NOTICED,
+
+    /** An answer that no service waits counts from its query on, not from its arrival. */
+    COUNT_FROM_THE_QUERY,
+
     /** The poller looks. */
     POLL
 }

@@ -37,35 +37,40 @@ record Scenario(String name, List<Seat> threads, Budget budget, List<Seat> stray
      * @param losses how many answers to the insert or delete of a ticket, or to a release, are lost
      * @param pauses how many times a service is paused until its mark is over
      * @param otherWaiters how many services always wait for other locks too, so that their marks never end
+     * @param answers how often a service reads that no other one waits
      */
-    record Budget(int requests, int departures, int crashes, int losses, int pauses, int otherWaiters) {
+    record Budget(int requests, int departures, int crashes, int losses, int pauses, int otherWaiters, int answers) {
 
         static Budget ofRequests(int requests) {
-            return new Budget(requests, 0, 0, 0, 0, 0);
+            return new Budget(requests, 0, 0, 0, 0, 0, 0);
         }
 
         Budget lessRequest() {
-            return new Budget(requests - 1, departures, crashes, losses, pauses, otherWaiters);
+            return new Budget(requests - 1, departures, crashes, losses, pauses, otherWaiters, answers);
         }
 
         Budget departures(int number) {
-            return new Budget(requests, number, crashes, losses, pauses, otherWaiters);
+            return new Budget(requests, number, crashes, losses, pauses, otherWaiters, answers);
         }
 
         Budget crashes(int number) {
-            return new Budget(requests, departures, number, losses, pauses, otherWaiters);
+            return new Budget(requests, departures, number, losses, pauses, otherWaiters, answers);
         }
 
         Budget losses(int number) {
-            return new Budget(requests, departures, crashes, number, pauses, otherWaiters);
+            return new Budget(requests, departures, crashes, number, pauses, otherWaiters, answers);
         }
 
         Budget pauses(int number) {
-            return new Budget(requests, departures, crashes, losses, number, otherWaiters);
+            return new Budget(requests, departures, crashes, losses, number, otherWaiters, answers);
         }
 
         Budget otherWaiters(int number) {
-            return new Budget(requests, departures, crashes, losses, pauses, number);
+            return new Budget(requests, departures, crashes, losses, pauses, number, answers);
+        }
+
+        Budget answers(int number) {
+            return new Budget(requests, departures, crashes, losses, pauses, otherWaiters, number);
         }
     }
 

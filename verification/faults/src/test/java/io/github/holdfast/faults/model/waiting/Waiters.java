@@ -2,6 +2,7 @@ package io.github.holdfast.faults.model.waiting;
 
 import io.github.holdfast.faults.model.waiting.Caller.Note;
 import io.github.holdfast.faults.model.waiting.Scenario.Seat;
+import io.github.holdfast.faults.model.waiting.Service.Releases;
 import io.github.holdfast.faults.model.waiting.State.Ticket;
 import java.util.ArrayList;
 import java.util.List;
@@ -77,6 +78,22 @@ record Waiters(Scenario scenario) {
                 .map(Ticket::service)
                 .filter(service -> service != ringing || !scenario.keeps(Rule.RING_OTHERS))
                 .findFirst();
+    }
+
+    boolean isNoOtherMarked(State s, int service) {
+        return IntStream.range(0, s.services().size())
+                .allMatch(other -> other == service || !s.service(other).isMarked());
+    }
+
+    /** Whether the releases of all other services see that this one is marked, as far as it can know. */
+    boolean isNoticed(State s, int service) {
+        return !scenario.keeps(Rule.POLL_UNTIL_NOTICED)
+                || IntStream.range(0, s.services().size())
+                        .filter(other -> other != service)
+                        .mapToObj(other -> s.service(other).releases())
+                        .allMatch(releases -> releases == Releases.ASK
+                                || (releases == Releases.ABOUT_NOT_TO_ASK
+                                        && !scenario.keeps(Rule.COUNT_FROM_THE_QUERY)));
     }
 
     /** A ring for a service that has crashed is lost. */

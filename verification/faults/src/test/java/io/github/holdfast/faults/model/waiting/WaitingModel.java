@@ -14,6 +14,7 @@ import java.util.stream.Stream;
 final class WaitingModel implements Model<State, Promise> {
 
     private final Scenario scenario;
+    private final Waiters waiters;
     private final Acquiring acquiring;
     private final Pausing pausing;
     private final Holding holding;
@@ -22,7 +23,7 @@ final class WaitingModel implements Model<State, Promise> {
 
     WaitingModel(Scenario scenario) {
         this.scenario = scenario;
-        Waiters waiters = new Waiters(scenario);
+        waiters = new Waiters(scenario);
         pausing = new Pausing(scenario, waiters);
         holding = new Holding(scenario, waiters);
         acquiring = new Acquiring(scenario, waiters, pausing, holding);
@@ -37,7 +38,22 @@ final class WaitingModel implements Model<State, Promise> {
 
     @Override
     public State normalized(State state) {
-        return withoutUselessMarks(state).normalized();
+        return noticed(withoutUselessMarks(state)).normalized();
+    }
+
+    /** Without a last look, a service relies on rings as soon as it may. */
+    private State noticed(State state) {
+        if (scenario.budget().answers() > 0 && scenario.keeps(Rule.LOOK_WHEN_NOTICED)) {
+            return state;
+        }
+        State noticed = state;
+        for (int service = 0; service < state.services().size(); service++) {
+            Service own = state.service(service);
+            if (own.isMarked() && !own.isNoticed() && waiters.isNoticed(state, service)) {
+                noticed = noticed.with(service, Service::noticed);
+            }
+        }
+        return noticed;
     }
 
     /** A mark counts only with a ticket. */

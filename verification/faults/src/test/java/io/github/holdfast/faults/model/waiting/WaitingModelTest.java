@@ -11,6 +11,7 @@ import io.github.holdfast.faults.model.Explorer.Violation;
 import io.github.holdfast.faults.model.waiting.Caller.Note;
 import io.github.holdfast.faults.model.waiting.Caller.Phase;
 import io.github.holdfast.faults.model.waiting.Scenario.Budget;
+import io.github.holdfast.faults.model.waiting.Service.Releases;
 import io.github.holdfast.faults.model.waiting.Service.What;
 import java.util.Map;
 import java.util.Optional;
@@ -67,6 +68,12 @@ class WaitingModelTest {
     private static final Scenario FAIR_NEIGHBOURS =
             Scenario.of("two fair threads of one service, and one of another", REQUESTS, fair(0), fair(0), fair(1));
 
+    private static final Scenario NOT_FAIR_BUSY = Scenario.of(
+            "two threads, a busy service, one gives up", REQUESTS.answers(1).departures(1), notFair(0), notFair(1));
+
+    private static final Scenario FAIR_BUSY =
+            Scenario.of("two fair threads, busy services", REQUESTS.answers(2), fair(0), fair(1));
+
     /** Only for broken rules. */
     private static final Scenario NOT_FAIR_THREE =
             Scenario.of("three threads, one gives up", REQUESTS.departures(1), notFair(0), notFair(1), notFair(2));
@@ -95,7 +102,10 @@ class WaitingModelTest {
     private static final String GHOST = "a ticket of nobody is the first";
     private static final String STRAY_RUNG = "a service is rung for which nobody waits";
 
+    private static final String UNASKED = "a service waits while another one does not ask";
+
     private static final Map<String, Predicate<State>> SIGHTS = Map.of(
+            UNASKED, WaitingModelTest::isAnyOverlooked,
             RUNG, state -> state.callers().stream().anyMatch(caller -> caller.has(Note.NOTIFIED)),
             TWO_TICKETS, state -> state.tickets().stream().filter(state::counts).count() > 1,
             IN_VAIN, state -> state.callers().stream().anyMatch(caller -> caller.is(Phase.TURNED_AWAY)),
@@ -106,6 +116,11 @@ class WaitingModelTest {
     private static boolean hasTask(State state, What what) {
         return state.services().stream()
                 .anyMatch(service -> service.background().stream().anyMatch(task -> task.what() == what));
+    }
+
+    private static boolean isAnyOverlooked(State state) {
+        return state.services().stream().anyMatch(service -> service.releases() == Releases.DO_NOT_ASK)
+                && state.services().stream().anyMatch(service -> service.isMarked() && !service.isNoticed());
     }
 
     private static Result<Promise> explored(Scenario scenario) {
@@ -123,7 +138,9 @@ class WaitingModelTest {
                 arguments(FAIR_PAUSE, 80_000),
                 arguments(FAIR_LOSS, 6_000),
                 arguments(FAIR_STRAY, 150_000),
-                arguments(FAIR_NEIGHBOURS, 50_000));
+                arguments(FAIR_NEIGHBOURS, 50_000),
+                arguments(NOT_FAIR_BUSY, 5_000),
+                arguments(FAIR_BUSY, 5_000));
     }
 
     @ParameterizedTest
@@ -150,6 +167,9 @@ class WaitingModelTest {
                 arguments(FAIR_THREE_STRAY.without(Rule.PASS_ON_WHAT_A_NEWCOMER_CANNOT_USE), Promise.NO_LOST_WAKE_UP),
                 arguments(FAIR_LOSS_AND_DEPARTURE.without(Rule.RING_WHEN_LEAVING_THE_QUEUE), Promise.NO_LOST_WAKE_UP),
                 arguments(FAIR.without(Rule.LEAVE_AFTER_THE_GRANT), Promise.NO_LOST_WAKE_UP),
+                arguments(NOT_FAIR_BUSY.without(Rule.POLL_UNTIL_NOTICED), Promise.NO_LOST_WAKE_UP),
+                arguments(NOT_FAIR_BUSY.without(Rule.LOOK_WHEN_NOTICED), Promise.NO_LOST_WAKE_UP),
+                arguments(NOT_FAIR_BUSY.without(Rule.COUNT_FROM_THE_QUERY), Promise.NO_LOST_WAKE_UP),
                 arguments(FAIR_CRASH.without(Rule.MARKS_END), Promise.WAITERS_ARE_SERVED),
                 arguments(NOT_FAIR_CRASH.without(Rule.POLL), Promise.WAITERS_ARE_SERVED),
                 arguments(FAIR_STRAY.without(Rule.REMOVE_STRAY), Promise.WAITERS_ARE_SERVED),
@@ -175,7 +195,7 @@ class WaitingModelTest {
 
     @Test
     void theModelReachesWhatItIsMadeFor() {
-        assertThat(Stream.of(NOT_FAIR, FAIR)
+        assertThat(Stream.of(NOT_FAIR, FAIR, NOT_FAIR_BUSY)
                         .flatMap(scenario -> Explorer.explore(new WaitingModel(scenario), SIGHTS).seen().stream())
                         .collect(Collectors.toSet()))
                 .isEqualTo(SIGHTS.keySet());
