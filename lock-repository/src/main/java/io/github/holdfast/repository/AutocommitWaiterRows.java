@@ -18,6 +18,9 @@ final class AutocommitWaiterRows implements WaiterRows {
 
     private static final int PADDING = 8;
 
+    /** A number that no service has as its bell. */
+    private static final long NO_BELL = 0;
+
     private final Statements statements;
     private final AutocommitExecutor executor;
     private final StoreTransactions transactions;
@@ -46,6 +49,7 @@ final class AutocommitWaiterRows implements WaiterRows {
         private final CompiledUpdate removeStray;
         private final CompiledUpdate removeAll;
         private final CompiledQuery<Long> countOtherNodes;
+        private final CompiledQuery<Long> countWaitingNodes;
 
         /** The queries for locks that are not available, by the number of names. A new query replaces the map by a larger one. */
         private volatile Map<Integer, CompiledQuery<String>> unavailable = Map.of();
@@ -58,6 +62,7 @@ final class AutocommitWaiterRows implements WaiterRows {
             removeStray = CompiledUpdate.of(factory, LockWaiterRepository.class, "removeStray");
             removeAll = CompiledUpdate.of(factory, LockWaiterRepository.class, "removeAll");
             countOtherNodes = CompiledQuery.of(factory, Long.class, LockWaiterRepository.class, "countOtherNodes");
+            countWaitingNodes = CompiledQuery.of(factory, Long.class, LockWaiterRepository.class, "countWaitingNodes");
         }
 
         private CompiledQuery<String> unavailable(int names) {
@@ -133,6 +138,18 @@ final class AutocommitWaiterRows implements WaiterRows {
         Long count = query(statements.countOtherNodes.with(transactions.timeout(), atMost, name, nodeId))
                 .get(0);
         return Math.toIntExact(count);
+    }
+
+    /**
+     * Whether another service waits for any lock. One statement.
+     *
+     * @param bell the bell of this service; null if it has none, and then it counts too
+     */
+    boolean isAnyNodeWaiting(@Nullable Long bell) {
+        long own = bell == null ? NO_BELL : bell;
+        return query(statements.countWaitingNodes.with(transactions.timeout(), atMost, own))
+                        .get(0)
+                > 0;
     }
 
     private <T> T query(Statement<T> query) {

@@ -78,6 +78,15 @@ final class CompiledUpdate {
         return of(factory, repository, name, column(factory, attribute));
     }
 
+    /** Compiles an update whose key is the number of the table that it writes to; it has none if the database has no such number. */
+    static CompiledUpdate returningTableId(SessionFactoryImplementor factory, Class<?> repository, String name) {
+        return of(
+                factory,
+                repository,
+                name,
+                KnownDialects.of(factory).tableIdColumn().orElse(null));
+    }
+
     private static CompiledUpdate of(
             SessionFactoryImplementor factory, Class<?> repository, String name, @Nullable String keyColumn) {
         Method method = CompiledSql.method(repository, name);

@@ -127,7 +127,8 @@ class JpaLockRows implements LockRows {
             after.holder(),
             after.fencingToken(),
             Micros.orNull(lease),
-            Micros.orNull(minimumHold)
+            Micros.orNull(minimumHold),
+            null // the table
         };
         Granting write = new Granting(after.nodeId(), arguments);
         boolean granted = executor.execute(write, writeOf(before)) == 1;
@@ -140,7 +141,7 @@ class JpaLockRows implements LockRows {
         return granted;
     }
 
-    /** Grants a lock through a node, if the database of the connection contains the node's row. */
+    /** Grants a lock; through a node only if the database of the connection contains the node's row. */
     private final class Granting implements Statement<Integer> {
 
         private final @Nullable String nodeId;
@@ -157,19 +158,43 @@ class JpaLockRows implements LockRows {
         @Override
         public Integer on(Connection connection) throws SQLException {
             sentAt = System.nanoTime();
+            if (nodeId == null) {
+                return statements
+                        .grantWhereNodeIs
+                        .with(timeout, atMost, arguments)
+                        .on(connection);
+            }
             try {
-                boolean isNodeKnown = nodes.has(nodeId, connection);
-                CompiledUpdate update = isNodeKnown ? statements.grantWhereNodeIs : statements.grant;
-                int granted = update.with(timeout, atMost, arguments).on(connection);
-                if (!isNodeKnown && granted == 1 && nodeId != null) {
-                    nodes.add(nodeId, connection);
-                }
-                return granted;
+                Long table = nodes.table(nodeId, connection);
+                return table == null ? checked(nodeId, connection) : inPlace(nodeId, table, connection);
             } catch (SQLException failed) {
                 // After a failure, the same URL may lead to another server.
                 nodes.forget();
                 throw failed;
             }
+        }
+
+        private int checked(String node, Connection connection) throws SQLException {
+            long[] table = {NodeLocationCache.BY_CONNECTION};
+            int granted = statements
+                    .grant
+                    .with(id -> table[0] = id, timeout, atMost, arguments)
+                    .on(connection);
+            if (granted == 1 && (table[0] != NodeLocationCache.BY_CONNECTION) == statements.isTableCompared) {
+                nodes.add(node, connection, table[0]);
+            }
+            return granted;
+        }
+
+        private int inPlace(String node, long table, Connection connection) throws SQLException {
+            arguments[arguments.length - 1] = table;
+            int granted =
+                    statements.grantInPlace.with(timeout, atMost, arguments).on(connection);
+            if (granted == 0 && statements.isTableCompared) {
+                // Another owner was faster, or the connection is in another schema. The next grant finds out.
+                nodes.forget(node, connection);
+            }
+            return granted;
         }
     }
 
@@ -228,20 +253,21 @@ class JpaLockRows implements LockRows {
 
     @Override
     public boolean release(LockEntity before, LockEntity after) {
-        return after.owner() == null
-                ? update(
-                        before,
-                        statements.release,
-                        before.name(),
-                        before.version(),
-                        before.fencingToken(),
-                        before.owner())
-                : recount(before, after);
+        return after.owner() == null ? releaseUnasked(before) : recount(before, after);
+    }
+
+    /** Releases the last hold, without asking which waiter is next. */
+    boolean releaseUnasked(LockEntity before) {
+        return update(
+                before, statements.release, before.name(), before.version(), before.fencingToken(), before.owner());
     }
 
     @Override
     public boolean releaseAndWake(LockEntity before, LockEntity after) {
-        return (waking != null && after.owner() == null) ? waking.release(this, before) : release(before, after);
+        if (after.owner() != null) {
+            return recount(before, after);
+        }
+        return waking == null ? releaseUnasked(before) : waking.release(this, before);
     }
 
     @Override

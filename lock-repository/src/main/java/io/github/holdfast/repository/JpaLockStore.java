@@ -22,6 +22,9 @@ import org.springframework.util.function.SingletonSupplier;
 /** The store of a persistence unit, by its JPA provider. */
 final class JpaLockStore implements LockStore {
 
+    /** How long the question may take whether other services wait. Later, its answer would count no more. */
+    private static final Duration SHORT = Duration.ofSeconds(1);
+
     private final StoreTransactions transactions;
     private final LockRepository lockQueries;
     private final LockAuditRepository audits;
@@ -46,6 +49,9 @@ final class JpaLockStore implements LockStore {
 
     /** Writes the releases that wake a waiter; null until this store has opened its channel. */
     private volatile @Nullable WakingRelease waking;
+
+    /** Does the same, but does not always ask which waiter is next. Only for releases that are committed at once. */
+    private volatile @Nullable WakingRelease wakingIfAwaited;
 
     private JpaLockStore(
             SessionFactoryImplementor factory, @Nullable DataSource connections, @Nullable String severalWriters) {
@@ -209,15 +215,18 @@ final class JpaLockStore implements LockStore {
             case NOTIFICATIONS ->
                 channelName
                         .in(transactions)
-                        .map(name -> opened(PostgresWakeUpChannel.of(transactions, waiterQueries, name)));
+                        .map(name -> opened(PostgresWakeUpChannel.of(transactions, waiterQueries, name), background));
             case BELL ->
-                Optional.of(
-                        opened(new MysqlWakeUpChannel(transactions, statements.executor(), waiterQueries, background)));
+                Optional.of(opened(
+                        new MysqlWakeUpChannel(transactions, statements.executor(), waiterQueries, background),
+                        background));
         };
     }
 
-    private <C extends WakeUpChannel & WakingRelease> WakeUpChannel opened(C channel) {
+    private <C extends WakeUpChannel & WakingRelease> WakeUpChannel opened(C channel, Consumer<Runnable> background) {
         waking = channel;
+        wakingIfAwaited = new WaitingNodesCache(
+                channel, () -> waiters(SHORT).isAnyNodeWaiting(channel.bell()), background, System::nanoTime);
         return channel;
     }
 
@@ -227,7 +236,7 @@ final class JpaLockStore implements LockStore {
     }
 
     @Override
-    public WaiterRows waiters(Duration atMost) {
+    public AutocommitWaiterRows waiters(Duration atMost) {
         return new AutocommitWaiterRows(waiters, statements.executor(), transactions, atMost);
     }
 
@@ -238,7 +247,7 @@ final class JpaLockStore implements LockStore {
 
     @Override
     public LockRows autocommit(Duration atMost) {
-        return new JpaLockRows(statements, lockQueries, transactions, atMost, waking, transactional);
+        return new JpaLockRows(statements, lockQueries, transactions, atMost, wakingIfAwaited, transactional);
     }
 
     @Override

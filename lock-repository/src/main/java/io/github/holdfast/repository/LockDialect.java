@@ -274,6 +274,14 @@ public abstract class LockDialect {
         return false;
     }
 
+    /**
+     * Returns the system column with the number of the table that a row is in, unique in its database; empty if there is none. A
+     * statement that compares it writes to that table or to none, whatever schema the connection is in.
+     */
+    Optional<String> tableIdColumn() {
+        return Optional.empty();
+    }
+
     /** Whether an insert locks the rows, or the gaps between rows, that its subqueries read. */
     boolean locksWhatAnInsertReads() {
         return false;

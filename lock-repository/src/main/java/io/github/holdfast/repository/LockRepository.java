@@ -113,6 +113,27 @@ interface LockRepository extends Repository<LockEntity, String> {
             @Param("leaseMicros") @Nullable Long leaseMicros,
             @Param("minimumHoldMicros") @Nullable Long minimumHoldMicros);
 
+    /**
+     * Does the same as {@link #grant}, without a check of the node, if it writes to this table. The node's row must be known to be
+     * beside the table. For PostgreSQL.
+     *
+     * @param tableId see {@link LockDialect#tableIdColumn}
+     */
+    @Modifying
+    @Query(GrantQuery.GRANT + " and db_table_id() = :tableId")
+    int grantInTable(
+            @Param("name") String name,
+            @Param("version") long version,
+            @Param("expectedToken") long expectedToken,
+            @Param("expectedOwner") @Nullable String expectedOwner,
+            @Param("owner") @Nullable String owner,
+            @Param("nodeId") @Nullable String nodeId,
+            @Param("holder") @Nullable String holder,
+            @Param("token") long token,
+            @Param("leaseMicros") @Nullable Long leaseMicros,
+            @Param("minimumHoldMicros") @Nullable Long minimumHoldMicros,
+            @Param("tableId") long tableId);
+
     /** Sets the times of {@link #grant} again. Now the transaction has the row locked, so no wait falsifies them. */
     @Modifying
     @Query("""

@@ -15,6 +15,13 @@ final class LockStatements {
 
     final CompiledUpdate grant;
     final CompiledUpdate grantWhereNodeIs;
+
+    /** Grants through a node whose row is known to be in this place. */
+    final CompiledUpdate grantInPlace;
+
+    /** Whether {@link #grantInPlace} names the table that it writes to, because the connection does not prove the place. */
+    final boolean isTableCompared;
+
     final CompiledUpdate extend;
     final CompiledUpdate release;
     final CompiledUpdate recount;
@@ -32,8 +39,11 @@ final class LockStatements {
     LockStatements(SessionFactoryImplementor factory, @Nullable DataSource connections) {
         executor = AutocommitExecutor.of(factory, connections);
         nodes = new NodeLocationCache(KnownDialects.of(factory));
-        grant = CompiledUpdate.of(factory, LockRepository.class, "grant");
+        grant = CompiledUpdate.returningTableId(factory, LockRepository.class, "grant");
         grantWhereNodeIs = CompiledUpdate.of(factory, LockRepository.class, "grantWhereNodeIs");
+        isTableCompared = KnownDialects.of(factory).tableIdColumn().isPresent();
+        grantInPlace =
+                isTableCompared ? CompiledUpdate.of(factory, LockRepository.class, "grantInTable") : grantWhereNodeIs;
         extend = CompiledUpdate.of(factory, LockRepository.class, "extend");
         release = CompiledUpdate.of(factory, LockRepository.class, "release");
         recount = CompiledUpdate.of(factory, LockRepository.class, "recount");

@@ -77,6 +77,17 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
             @Param("sinceMicros") long sinceMicros);
 
     /**
+     * Counts the nodes that wait for any lock, without the calling service's own.
+     *
+     * @param bell the bell of the calling service. Without one, its own node counts too
+     */
+    @Query("""
+            select count(*) from HoldfastNode n
+            where n.ended = false and n.waitsUntil > db_clock() and (n.bell is null or n.bell <> :bell)
+            """)
+    Long countWaitingNodes(@Param("bell") long bell);
+
+    /**
      * Finds the bell of the service that has waited longest for a lock. Exclusive waiters come before those that would share it: only
      * while nobody wants the lock exclusively, it can be shared by more.
      *

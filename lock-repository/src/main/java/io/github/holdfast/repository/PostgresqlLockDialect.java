@@ -101,6 +101,12 @@ final class PostgresqlLockDialect extends LockDialect {
         return Optional.of(column.toLowerCase(Locale.ROOT));
     }
 
+    /** See https://www.postgresql.org/docs/current/ddl-system-columns.html. */
+    @Override
+    Optional<String> tableIdColumn() {
+        return Optional.of("tableoid");
+    }
+
     @Override
     String folded(String identifier) {
         return identifier.toLowerCase(Locale.ROOT);

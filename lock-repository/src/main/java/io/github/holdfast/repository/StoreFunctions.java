@@ -24,7 +24,7 @@ import org.hibernate.type.spi.TypeConfiguration;
  *
  * <p>{@code db_notify(channel, number, text)}, for PostgreSQL, sends a notification when the transaction commits. {@code
  * db_generated_key(number)}, for MySQL and MariaDB, makes the number, or 0 in place of null, the key that the statement generates.
- * Both return 0. Written as nested functions of HQL, each would take Hibernate several times as long to parse.
+ * Both return 0. {@code db_table_id()}, for PostgreSQL, is the number of the table that an update writes to. Written as nested functions of HQL, each would take Hibernate several times as long to parse.
  *
  * <p>HQL's own {@code instant} is unsuitable. On PostgreSQL, it is the start of the transaction. On MySQL and MariaDB, it
  * is in the session's time zone. A lease needs the time of the write itself, after any wait for the row.
@@ -72,6 +72,10 @@ public final class StoreFunctions implements FunctionContributor {
                                 + " length(cast(pg_notify(?1, concat(cast(?2 as varchar), ' ', ?3)) as varchar)) else 0 end",
                         count)
                 .setExactArgumentCount(3)
+                .register();
+        // Only PostgreSQL has it, but the queries of the locks are parsed on each database.
+        describe(contributions, "db_table_id", "cast(tableoid as bigint)", number)
+                .setExactArgumentCount(0)
                 .register();
         describe(contributions, "db_generated_key", "0 * last_insert_id(coalesce(?1, 0))", count)
                 .setExactArgumentCount(1)

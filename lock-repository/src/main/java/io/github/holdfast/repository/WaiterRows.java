@@ -55,6 +55,12 @@ public interface WaiterRows {
     /** Removes all rows of a node for one lock. */
     void removeAll(String name, String nodeId);
 
+    /**
+     * For how long after a node was {@linkplain LockNodeRepository#markWaiting marked as waiting} a release may overlook its rows, and
+     * wake none of its waiters. Until then, the node must poll.
+     */
+    Duration UNNOTICED = Duration.ofMillis(200);
+
     /** The largest number of names that {@link #available} takes. Each is a parameter of the statement. */
     int MOST_NAMES = 512;
 

@@ -4,6 +4,8 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.assertj.core.api.Assumptions.assumeThat;
+import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.StoreException.Failure;
@@ -320,6 +322,94 @@ class AutocommitTest {
         public Identifier toPhysicalColumnName(Identifier logicalName, JdbcEnvironment context) {
             return Identifier.toIdentifier(logicalName.getText().toUpperCase(Locale.ROOT), logicalName.isQuoted());
         }
+    }
+
+    // What a busy service leaves out
+
+    /** Whatever the machine does, after {@link WaiterRows#UNNOTICED} each release asks. */
+    @Test
+    void theReleasesOfABusyServiceAskOnlyWhileAnotherServiceWaits() {
+        assumeThat(database.kind().isH2()).as("nothing wakes waiters there").isFalse();
+        try (TestApplication application = TestApplication.on(database)) {
+            assertThat(application.store().wakeUpChannel(Runnable::run)).isPresent();
+            application.create("job");
+            await().until(() -> !asks(application));
+            application.call(locks -> {
+                application.store().nodes().register("other", Duration.ofHours(1), null);
+                return application.store().nodes().markWaiting("other", Duration.ofHours(1), null);
+            });
+            long marked = System.nanoTime();
+            await().until(() -> System.nanoTime() - marked > WaiterRows.UNNOTICED.toNanos());
+            for (int i = 0; i < 100; i++) {
+                assertThat(asks(application)).isTrue();
+            }
+        }
+    }
+
+    /** Whether the last one of some releases that follow each other asks which waiter is next. */
+    private static boolean asks(TestApplication application) {
+        String release = "";
+        for (int i = 0; i <= 2 * WaitingNodesCache.BUSY; i++) {
+            LockEntity free = application.read("job").row();
+            LockEntity held = granted(free);
+            assertThat(autocommit(application).grant(free, held, LEASE, null)).isTrue();
+            application.dataSource().reset();
+            assertThat(autocommit(application).releaseAndWake(held, held.withHoldCount(0)))
+                    .isTrue();
+            List<String> sql = application.dataSource().sql();
+            // Another statement reads whether any service waits.
+            release = sql.get(sql.size() - 1);
+        }
+        return release.contains("lock_waiter");
+    }
+
+    /** The driver does not notice that the connection is in another schema. */
+    @Test
+    void aGrantThroughANodeIsWrittenOnlyBesideTheNode() {
+        assumeThat(database.kind()).isEqualTo(TestDatabase.POSTGRESQL);
+        try (TestApplication application = TestApplication.on(database, pool -> pool.setMaximumPoolSize(1))) {
+            application.register("node");
+            LockEntity first = grantedThroughNode(application, application.create("job"));
+            application.dataSource().reset();
+            LockEntity second = grantedThroughNode(application, first);
+            assertThat(application.dataSource().sql()).hasSize(1).noneMatch(sql -> sql.contains("lock_node"));
+            execute(application, "create schema elsewhere");
+            execute(application, "create table elsewhere.distributed_lock (like distributed_lock including all)");
+            execute(application, "create table elsewhere.lock_node (like lock_node including all)");
+            execute(application, "insert into elsewhere.distributed_lock select * from distributed_lock");
+            execute(application, "set search_path to elsewhere");
+            for (int i = 0; i < 3; i++) {
+                LockEntity next = second.granted("me", "node", null);
+                assertThat(autocommit(application).grant(second, next, LEASE, null))
+                        .isFalse();
+            }
+            execute(application, "insert into elsewhere.lock_node select * from public.lock_node");
+            LockEntity there = grantedThroughNode(application, second);
+            grantedThroughNode(application, there);
+            execute(application, "set search_path to public");
+            assertThat(autocommit(application).read("job").orElseThrow().row().version())
+                    .isEqualTo(second.version());
+            LockEntity next = second.granted("me", "node", null);
+            assertThat(autocommit(application).grant(second, next, LEASE, null))
+                    .as("the next grant finds out where it is")
+                    .isFalse();
+            grantedThroughNode(application, second);
+            execute(application, "drop schema elsewhere cascade");
+        }
+    }
+
+    /** Also changes the only connection of the pool. */
+    private static void execute(TestApplication application, String sql) {
+        application.call(locks -> {
+            application.execute(sql);
+            return locks;
+        });
+    }
+
+    private static LockEntity grantedThroughNode(TestApplication application, LockEntity row) {
+        LockEntity held = row.granted("me", "node", null);
+        assertThat(autocommit(application).grant(row, held, LEASE, null)).isTrue();
+        return held;
     }
 
     // What errors mean

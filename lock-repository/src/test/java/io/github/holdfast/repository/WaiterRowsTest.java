@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -49,6 +50,29 @@ class WaiterRowsTest extends WaiterRowsContract {
         assertThat(waiters.available(names, Duration.ZERO))
                 .hasSameElementsAs(new HashSet<>(List.of(names.get(0), last)));
         assertThat(counting.statements()).isEqualTo(1);
+    }
+
+    @Test
+    void anotherNodeWaitsWhileItsMarkLasts() {
+        AutocommitWaiterRows rows = (AutocommitWaiterRows) waiters;
+        LockNodeRepository nodes = application.store().nodes();
+        application.call(locks -> {
+            nodes.register("node", LEASE, null);
+            return locks;
+        });
+        assertThat(rows.isAnyNodeWaiting(null)).isFalse();
+        application.call(locks -> nodes.markWaiting("node", LEASE, null));
+        assertThat(rows.isAnyNodeWaiting(1L)).as("it polls").isTrue();
+        application.call(locks -> nodes.markWaiting("node", LEASE, 1L));
+        assertThat(rows.isAnyNodeWaiting(1L)).as("its own service").isFalse();
+        assertThat(rows.isAnyNodeWaiting(2L)).isTrue();
+        onDatabase.dataSource().reset();
+        assertThat(rows.isAnyNodeWaiting(null)).isTrue();
+        assertThat(onDatabase.dataSource().statements()).isEqualTo(1);
+        application.tables().update("HoldfastNode", Map.of("ended", true));
+        assertThat(rows.isAnyNodeWaiting(2L)).as("ended").isFalse();
+        application.tables().update("HoldfastNode", Map.of("ended", false, "waitsUntil", application.clock()));
+        assertThat(rows.isAnyNodeWaiting(2L)).as("the mark is over").isFalse();
     }
 
     @Test

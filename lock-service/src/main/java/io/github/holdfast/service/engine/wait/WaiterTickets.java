@@ -2,6 +2,7 @@ package io.github.holdfast.service.engine.wait;
 
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.WaiterRows;
 import io.github.holdfast.repository.WaiterRows.Ticket;
 import io.github.holdfast.repository.WaiterRows.WaitMode;
 import io.github.holdfast.service.engine.node.Heartbeat;
@@ -376,8 +377,14 @@ public final class WaiterTickets {
          *
          * @param at the local time before the write
          * @param bell the number by which others wake this node; null if it polls
+         * @param since the local time since when the node has been marked without a gap
          */
-        private record Written(Node node, long at, @Nullable Long bell) {}
+        private record Written(Node node, long at, @Nullable Long bell, long since) {
+
+            private boolean isCurrent(long now) {
+                return LASTS.toNanos() - (now - at) > 0;
+            }
+        }
 
         Mark(LockStore store, Heartbeat heartbeat, Ticker ticker) {
             this.store = store;
@@ -401,6 +408,22 @@ public final class WaiterTickets {
             return written != null && left(bell).compareTo(Duration.ZERO) > 0 ? written.node() : null;
         }
 
+        /**
+         * Whether the mark has stood for so long that each release sees it. Until then, others may not wake this node, because they do
+         * not ask at each release.
+         */
+        boolean isNoticed() {
+            Written written = last;
+            return written != null && ticker.nanoTime() - written.since() >= WaiterRows.UNNOTICED.toNanos();
+        }
+
+        /** Returns since when the node has been marked; it has just been marked again. */
+        private long since(Node node) {
+            Written before = last;
+            long now = ticker.nanoTime();
+            return before != null && before.node() == node && before.isCurrent(now) ? before.since() : now;
+        }
+
         private Duration left(@Nullable Long bell) {
             Written written = last;
             return written == null || written.node() != heartbeat.current() || !Objects.equals(written.bell(), bell)
@@ -420,7 +443,7 @@ public final class WaiterTickets {
                 Node node = heartbeat.living(atMost);
                 long now = ticker.nanoTime();
                 if (store.inTransaction(atMost, () -> store.nodes().markWaiting(node.id(), LASTS, bell))) {
-                    last = new Written(node, now, bell);
+                    last = new Written(node, now, bell, since(node));
                     return;
                 }
             } catch (StoreException failed) {

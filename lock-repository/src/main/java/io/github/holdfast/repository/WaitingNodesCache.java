@@ -1,0 +1,105 @@
+package io.github.holdfast.repository;
+
+import io.github.holdfast.entity.LockEntity;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Remembers for a moment that no other service waits for any lock. Meanwhile, releases do not ask which waiter is next: the
+ * question is a subplan or two of each release, and a busy service nearly always gets the same answer.
+ *
+ * <p>A service that begins to wait polls until no such answer counts any more ({@link WaiterRows#UNNOTICED}). So a release that does
+ * not ask costs a waiter no more than one poll. A service that releases seldom always asks. Thread-safe.
+ */
+final class WaitingNodesCache implements WakingRelease {
+
+    private static final Logger LOG = LoggerFactory.getLogger(WaitingNodesCache.class);
+
+    /** How long an answer counts, from before its query. A release that does not ask has as much time again to be committed. */
+    static final Duration LASTS = WaiterRows.UNNOTICED.dividedBy(2);
+
+    /** A service that has asked more often than this while an answer would have counted is busy. */
+    static final int BUSY = 8;
+
+    private final WakingRelease asking;
+    private final BooleanSupplier isAnyWaiting;
+    private final Consumer<Runnable> background;
+    private final LongSupplier nanoClock;
+
+    /** When the last query began that found no service that waits, by the local clock. */
+    private volatile long noneSince;
+
+    /** No query begins before this local time. */
+    private final AtomicLong notBefore;
+
+    /** When the releases were last counted from zero. Threads that overtake each other here count a few too many or too few. */
+    private volatile long countedSince;
+
+    private final AtomicInteger asked = new AtomicInteger();
+
+    /**
+     * Creates a cache, which is empty.
+     *
+     * @param asking writes releases that ask which waiter is next
+     * @param isAnyWaiting whether another service waits for any lock; one statement
+     * @param background runs work soon, on another thread
+     * @param nanoClock the local clock, as {@link System#nanoTime}
+     */
+    WaitingNodesCache(
+            WakingRelease asking, BooleanSupplier isAnyWaiting, Consumer<Runnable> background, LongSupplier nanoClock) {
+        this.asking = asking;
+        this.isAnyWaiting = isAnyWaiting;
+        this.background = background;
+        this.nanoClock = nanoClock;
+        long now = nanoClock.getAsLong();
+        noneSince = now - LASTS.toNanos();
+        notBefore = new AtomicLong(now);
+        countedSince = now;
+    }
+
+    @Override
+    public boolean release(JpaLockRows locks, LockEntity before) {
+        return mayAnyWait() ? asking.release(locks, before) : locks.releaseUnasked(before);
+    }
+
+    /** Whether another service may wait, as far as this one knows. */
+    boolean mayAnyWait() {
+        long now = nanoClock.getAsLong();
+        long age = now - noneSince;
+        boolean mayAnyWait = age >= LASTS.toNanos();
+        if (mayAnyWait ? isBusy(now) : age > LASTS.toNanos() / 2) {
+            readSoon(now);
+        }
+        return mayAnyWait;
+    }
+
+    private boolean isBusy(long now) {
+        if (now - countedSince >= LASTS.toNanos()) {
+            countedSince = now;
+            asked.set(0);
+        }
+        return asked.incrementAndGet() > BUSY;
+    }
+
+    private void readSoon(long now) {
+        long earliest = notBefore.get();
+        if (now - earliest >= 0 && notBefore.compareAndSet(earliest, now + LASTS.toNanos() / 2)) {
+            background.accept(this::read);
+        }
+    }
+
+    private void read() {
+        long begin = nanoClock.getAsLong();
+        try {
+            noneSince = isAnyWaiting.getAsBoolean() ? begin - LASTS.toNanos() : begin;
+        } catch (StoreException failed) {
+            LOG.debug("Could not read whether other services wait, so releases ask which waiter is next", failed);
+        }
+    }
+}
