@@ -102,6 +102,7 @@ class StatementCountTest {
             row("release, nested, chosen owner", counting, 1, 1);
             chosen.release();
             row("release, chosen owner, after others of the same owner", counting, 3, 1);
+            countTurns(mine, theirs, counting);
             countNodes(mine, counting, database);
             countRowLocks(mine, services.open(), counting);
             countTasks(mine, theirs, counting);
@@ -119,6 +120,27 @@ class StatementCountTest {
 
     /** Waits until that does what it does once. */
     void awaitReady(CountingDataSource counting) {}
+
+    private void countTurns(LockService mine, LockService theirs, CountingDataSource counting) {
+        mine.acquire(REQUEST).close();
+        theirs.acquire(REQUEST).close();
+        counting.reset();
+        LockHandle surprised = mine.acquire(REQUEST);
+        row("acquire, free, another process had it after this one", counting, 3, 0);
+        surprised.close();
+        theirs.acquire(REQUEST).close();
+        counting.reset();
+        LockHandle expected = mine.acquire(REQUEST);
+        row("acquire, free, two processes in turn", counting, 2, 0);
+        expected.close();
+        // This one again shows that the turns are over.
+        mine.acquire(REQUEST).close();
+        counting.reset();
+        LockHandle alone = mine.acquire(REQUEST);
+        row("acquire, free, after the turns", counting, 1, 0);
+        alone.close();
+        counting.reset();
+    }
 
     private void countNodes(LockService mine, CountingDataSource counting, Database database) throws Exception {
         LockRequest request = LockRequest.of("counted");
