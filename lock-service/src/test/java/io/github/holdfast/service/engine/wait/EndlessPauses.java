@@ -26,6 +26,11 @@ final class EndlessPauses implements Ticker {
         return pollers.get() > 0 ? waiters.get() : 0;
     }
 
+    /** Whether the poller is in a pause from which only a wake-up gets it. */
+    boolean isPollerPausing() {
+        return pollers.get() > 0;
+    }
+
     @Override
     public long nanoTime() {
         return System.nanoTime() - paused.get();

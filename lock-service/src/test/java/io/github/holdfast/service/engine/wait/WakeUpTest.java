@@ -145,10 +145,16 @@ class WakeUpTest {
         return services.build(pool, this::untilWoken);
     }
 
-    /** Also lets the mark of the node last: its poller pauses, so nothing renews it, and on a busy machine a thread may take seconds. */
-    private void announce(WaiterNotifier notifier, Waiter waiter, Instant seen) {
+    /** Announces a waiter, of a service with these pauses. */
+    private void announce(WaiterNotifier notifier, Waiter waiter, Instant seen, EndlessPauses pauses) {
         soon().until(() -> notifier.announce(waiter, seen, SOON));
-        database.execute("update lock_node set waits_until = expires_at where waits_until is not null");
+        soon().until(pauses::isPollerPausing);
+        letMarksLast();
+    }
+
+    /** Pollers that pause renew no mark, and on a busy machine a thread may take seconds. */
+    private void letMarksLast() {
+        database.execute("update lock_node set waits_until = expires_at where waits_until > " + clock());
     }
 
     private Future<LockHandle> acquiring(LockService service, LockRequest request) {
@@ -161,6 +167,7 @@ class WakeUpTest {
 
     private void awaitPausing(int count) {
         soon().until(() -> pausing() == count);
+        letMarksLast();
     }
 
     private static <T> T get(Future<T> acquired) throws Exception {
@@ -707,13 +714,14 @@ class WakeUpTest {
 
     @Test
     void whoLeavesAfterItWasWokenWakesTheNext() throws Exception {
-        LockEngine engine = engineOver(database.dataSource(), new EndlessPauses());
+        EndlessPauses pauses = new EndlessPauses();
+        LockEngine engine = engineOver(database.dataSource(), pauses);
         LockHandle held = theirs.acquire(REQUEST);
         WaiterNotifier notifier = engine.access().waiterNotifier();
         awaitListening(engine);
         Waiter first = notifier.waiter(notifier.place(NAME, WaitMode.EXCLUSIVE));
         Instant seen = engine.access().autocommit(SOON).read(NAME).orElseThrow().dbNow();
-        announce(notifier, first, seen);
+        announce(notifier, first, seen, pauses);
         Future<LockHandle> second = acquiring(sleeper(), REQUEST);
         awaitPausing(1);
         held.release();
@@ -726,7 +734,8 @@ class WakeUpTest {
 
     @Test
     void aTicketThatNobodyHasIsRemovedAndTheNextIsWoken() throws Exception {
-        LockEngine engine = engineOver(database.dataSource(), new EndlessPauses());
+        EndlessPauses pauses = new EndlessPauses();
+        LockEngine engine = engineOver(database.dataSource(), pauses);
         LockHandle held = theirs.acquire(REQUEST);
         LockHandle other = theirs.acquire(LockRequest.of("other"));
         WaiterNotifier notifier = engine.access().waiterNotifier();
@@ -734,7 +743,7 @@ class WakeUpTest {
         Waiter waiting = notifier.waiter(notifier.place("other", WaitMode.EXCLUSIVE));
         Instant seen =
                 engine.access().autocommit(SOON).read("other").orElseThrow().dbNow();
-        announce(notifier, waiting, seen);
+        announce(notifier, waiting, seen, pauses);
         database.execute("insert into lock_waiter (name, since, id, node_id, mode, permits, fair)" + " select '" + NAME
                 + "', 1, 'late', node_id, mode, permits, fair from lock_waiter");
         Future<LockHandle> second = acquiring(sleeper(), REQUEST);
@@ -750,13 +759,14 @@ class WakeUpTest {
 
     @Test
     void aFairWaiterThatLeavesWakesTheNextAlthoughNobodyHasWokenIt() throws Exception {
-        LockEngine engine = engineOver(database.dataSource(), new EndlessPauses());
+        EndlessPauses pauses = new EndlessPauses();
+        LockEngine engine = engineOver(database.dataSource(), pauses);
         theirs.acquire(REQUEST).close();
         WaiterNotifier notifier = engine.access().waiterNotifier();
         awaitListening(engine);
         Waiter first = notifier.waiter(notifier.fairPlace(NAME));
         Instant seen = engine.access().autocommit(SOON).read(NAME).orElseThrow().dbNow();
-        announce(notifier, first, seen);
+        announce(notifier, first, seen, pauses);
         Future<LockHandle> second = acquiring(sleeper(), REQUEST.fair());
         awaitPausing(1);
         assertThat(second).isNotDone();
