@@ -175,11 +175,26 @@ class JpaLockRows implements LockRows {
         }
 
         private int checked(String node, Connection connection) throws SQLException {
+            if (!nodes.areRemembered()) {
+                return statements.grant.with(timeout, atMost, arguments).on(connection);
+            }
             long[] table = {NodeLocationCache.BY_CONNECTION};
-            int granted = statements
-                    .grant
-                    .with(id -> table[0] = id, timeout, atMost, arguments)
-                    .on(connection);
+            int granted;
+            try {
+                granted = statements
+                        .grantAndLocate
+                        .with(id -> table[0] = id, timeout, atMost, arguments)
+                        .on(connection);
+            } catch (SQLException failed) {
+                if (!statements.isTableCompared || !SqlErrors.isColumnMissing(failed)) {
+                    throw failed;
+                }
+                nodes.stop();
+                if (!connection.getAutoCommit()) {
+                    connection.rollback();
+                }
+                return statements.grant.with(timeout, atMost, arguments).on(connection);
+            }
             if (granted == 1 && (table[0] != NodeLocationCache.BY_CONNECTION) == statements.isTableCompared) {
                 nodes.add(node, connection, table[0]);
             }

@@ -22,9 +22,6 @@ import org.springframework.util.function.SingletonSupplier;
 /** The store of a persistence unit, by its JPA provider. */
 final class JpaLockStore implements LockStore {
 
-    /** How long the question may take whether other services wait. Later, its answer would count no more. */
-    private static final Duration SHORT = Duration.ofSeconds(1);
-
     private final StoreTransactions transactions;
     private final LockRepository lockQueries;
     private final LockAuditRepository audits;
@@ -45,6 +42,8 @@ final class JpaLockStore implements LockStore {
 
     private final boolean hasOwnConnections;
 
+    private final LongSupplier nanoClock;
+
     private final Function<Duration, JpaTransactionalLockRows> transactional = this::locks;
 
     /** Writes the releases that wake a waiter; null until this store has opened its channel. */
@@ -57,6 +56,7 @@ final class JpaLockStore implements LockStore {
             SessionFactoryImplementor factory, @Nullable DataSource connections, @Nullable String severalWriters) {
         this.severalWriters = severalWriters;
         hasOwnConnections = connections != null;
+        nanoClock = System::nanoTime;
         transactions = new StoreTransactions(factory, connections);
         channelName = new PostgresWakeUpChannel.Name();
         lockQueries = transactions.repository(LockRepository.class);
@@ -75,8 +75,9 @@ final class JpaLockStore implements LockStore {
         uselessOfApplication = ConnectionEviction.of(factory, null);
     }
 
-    private JpaLockStore(JpaLockStore origin, StatementTimeout timeout) {
-        transactions = origin.transactions.with(timeout);
+    private JpaLockStore(JpaLockStore origin, LongSupplier nanoClock) {
+        this.nanoClock = nanoClock;
+        transactions = origin.transactions.with(origin.transactions.timeout().cancelling(nanoClock));
         lockQueries = origin.lockQueries;
         audits = origin.audits;
         rowLocks = origin.rowLocks;
@@ -120,7 +121,7 @@ final class JpaLockStore implements LockStore {
 
     @Override
     public LockStore cancellingOverdue(LongSupplier nanoClock) {
-        return new JpaLockStore(this, transactions.timeout().cancelling(nanoClock));
+        return new JpaLockStore(this, nanoClock);
     }
 
     @Override
@@ -226,7 +227,11 @@ final class JpaLockStore implements LockStore {
     private <C extends WakeUpChannel & WakingRelease> WakeUpChannel opened(C channel, Consumer<Runnable> background) {
         waking = channel;
         wakingIfAwaited = new WaitingNodesCache(
-                channel, () -> waiters(SHORT).isAnyNodeWaiting(channel.bell()), background, System::nanoTime);
+                channel,
+                channel::wakeNext,
+                () -> waiters(WaitingNodesCache.AT_MOST).isAnyNodeWaiting(channel.bell()),
+                background,
+                nanoClock);
         return channel;
     }
 

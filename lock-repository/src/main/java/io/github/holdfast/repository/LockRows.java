@@ -47,8 +47,8 @@ public interface LockRows {
      *     is the lease of the node: so long others wait if the node has no row. Null if they need not
      * @param minimumHold the time from the write during which no other owner is granted the lock; null for none
      * @return false if another write was faster, so that the row no longer matches {@code before}; or if the lock is not
-     *     available yet; or if the new holder's node is ended, or not in this database. On MySQL and MariaDB, {@link
-     *     LockStore#autocommit} checks the node only until it has found the node's row in that database
+     *     available yet; or if the new holder's node is ended, or not in this database. Except on H2, {@link LockStore#autocommit}
+     *     checks the node only until it has found the node's row in that database; on PostgreSQL, in that session and schema
      */
     boolean grant(LockEntity before, LockEntity after, @Nullable Duration lease, @Nullable Duration minimumHold);
 
@@ -77,8 +77,9 @@ public interface LockRows {
 
     /**
      * Does the same as {@link #release}. If the lock becomes free, and the store has opened its {@linkplain LockStore#wakeUpChannel
-     * channel}, the commit wakes the service that has waited longest for the lock, unless that service polls. One statement, and on
-     * MySQL and MariaDB one in the background to wake a service.
+     * channel}, the commit wakes the service that has waited longest for the lock, unless that service polls, as it does in the first
+     * {@link WaiterRows#UNNOTICED} of its mark. One statement, and on MySQL and MariaDB one in the background to wake a service. While
+     * many releases follow each other, up to twenty statements a second in the background read whether any service waits.
      */
     boolean releaseAndWake(LockEntity before, LockEntity after);
 

@@ -14,6 +14,9 @@ final class LockStatements {
     final boolean areHoldersCounted;
 
     final CompiledUpdate grant;
+    /** Does the same as {@link #grant}, and returns the number of the table as its key, if the database has such a number. */
+    final CompiledUpdate grantAndLocate;
+
     final CompiledUpdate grantWhereNodeIs;
 
     /** Grants through a node whose row is known to be in this place. */
@@ -39,7 +42,8 @@ final class LockStatements {
     LockStatements(SessionFactoryImplementor factory, @Nullable DataSource connections) {
         executor = AutocommitExecutor.of(factory, connections);
         nodes = new NodeLocationCache(KnownDialects.of(factory));
-        grant = CompiledUpdate.returningTableId(factory, LockRepository.class, "grant");
+        grant = CompiledUpdate.of(factory, LockRepository.class, "grant");
+        grantAndLocate = CompiledUpdate.returningTableId(factory, LockRepository.class, "grant");
         grantWhereNodeIs = CompiledUpdate.of(factory, LockRepository.class, "grantWhereNodeIs");
         isTableCompared = KnownDialects.of(factory).tableIdColumn().isPresent();
         grantInPlace =

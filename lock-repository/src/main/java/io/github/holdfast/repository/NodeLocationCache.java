@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The drivers of MySQL and MariaDB know the current database of their connection. PostgreSQL's driver does not notice when a
  * connection switches to another schema. There, the cache has the number of the table as well, and the grant writes only to that
- * table. On H2, this class remembers nothing. Thread-safe.
+ * table. Another server behind the same URL may have the same numbers, so each session of the server is a place of its own there. On
+ * H2, this class remembers nothing. Thread-safe.
  */
 final class NodeLocationCache {
 
@@ -23,21 +24,26 @@ final class NodeLocationCache {
     private static final int MOST = 1000;
 
     /** Remembers nothing, so that each grant checks its node. */
-    static final NodeLocationCache NONE = new NodeLocationCache(false);
+    static final NodeLocationCache NONE = new NodeLocationCache(false, false);
 
-    private final boolean areRemembered;
+    private final boolean isSessionCompared;
+    private volatile boolean areRemembered;
 
     /** The tables of the locks, by place. */
     private final Map<Place, Long> tables = new ConcurrentHashMap<>();
 
+    /** @param session the number of the server's session; 0 if the driver does not tell it */
     private record Place(
-            String nodeId, String url, @Nullable String catalog) {}
+            String nodeId, String url, @Nullable String catalog, long session) {}
 
     NodeLocationCache(LockDialect dialect) {
-        this(dialect.knowsPlaces() || dialect.tableIdColumn().isPresent());
+        this(
+                dialect.tableIdColumn().isPresent(),
+                dialect.knowsPlaces() || dialect.tableIdColumn().isPresent());
     }
 
-    private NodeLocationCache(boolean areRemembered) {
+    private NodeLocationCache(boolean isSessionCompared, boolean areRemembered) {
+        this.isSessionCompared = isSessionCompared;
         this.areRemembered = areRemembered;
     }
 
@@ -61,6 +67,15 @@ final class NodeLocationCache {
         tables.put(place(nodeId, connection), table);
     }
 
+    /** Remembers nothing from now on: the table of locks is a view, and the rows of a view are in no table. */
+    void stop() {
+        areRemembered = false;
+    }
+
+    boolean areRemembered() {
+        return areRemembered;
+    }
+
     /** Forgets a place, because the connection may now lead to another schema. */
     void forget(String nodeId, Connection connection) throws SQLException {
         tables.remove(place(nodeId, connection));
@@ -71,7 +86,11 @@ final class NodeLocationCache {
         tables.clear();
     }
 
-    private static Place place(String nodeId, Connection connection) throws SQLException {
-        return new Place(nodeId, connection.getMetaData().getURL(), connection.getCatalog());
+    private Place place(String nodeId, Connection connection) throws SQLException {
+        return new Place(
+                nodeId,
+                connection.getMetaData().getURL(),
+                connection.getCatalog(),
+                isSessionCompared ? PostgresDriver.session(connection) : 0);
     }
 }

@@ -25,6 +25,11 @@ final class PostgresDriver {
         return IS_PRESENT && connection.isWrapperFor(PGConnection.class);
     }
 
+    /** Returns the number of the server's session, as it was told at the login; 0 for another driver. No statement. */
+    static long session(Connection connection) throws SQLException {
+        return gave(connection) ? connection.unwrap(PGConnection.class).getBackendPID() : 0;
+    }
+
     /**
      * Whether the driver prepares statements on the server, and a pooler is in between. The pooler answers the driver's login
      * itself. So the session id of that answer differs from that of the server's session. One statement.

@@ -149,6 +149,11 @@ final class SqlErrors {
      * Whether the driver reports that it has cancelled the statement. MySQL's driver reports that for every statement that ends
      * after its timeout, even a successful one.
      */
+    /** Whether a statement names a column that its table does not have, by the SQLState of PostgreSQL. */
+    static boolean isColumnMissing(SQLException error) {
+        return "42703".equals(error.getSQLState());
+    }
+
     static boolean isCancelledByDriver(SQLException error) {
         return error instanceof SQLTimeoutException && hasNoCode(error);
     }

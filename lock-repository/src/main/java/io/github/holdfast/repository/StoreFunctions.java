@@ -24,7 +24,8 @@ import org.hibernate.type.spi.TypeConfiguration;
  *
  * <p>{@code db_notify(channel, number, text)}, for PostgreSQL, sends a notification when the transaction commits. {@code
  * db_generated_key(number)}, for MySQL and MariaDB, makes the number, or 0 in place of null, the key that the statement generates.
- * Both return 0. {@code db_table_id()}, for PostgreSQL, is the number of the table that an update writes to. Written as nested functions of HQL, each would take Hibernate several times as long to parse.
+ * Both return 0. {@code db_table_id()}, for PostgreSQL, is the number of the table that an update writes to. Written as nested
+ * functions of HQL, each would take Hibernate several times as long to parse.
  *
  * <p>HQL's own {@code instant} is unsuitable. On PostgreSQL, it is the start of the transaction. On MySQL and MariaDB, it
  * is in the session's time zone. A lease needs the time of the write itself, after any wait for the row.

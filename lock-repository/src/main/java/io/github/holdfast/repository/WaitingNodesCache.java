@@ -21,13 +21,20 @@ final class WaitingNodesCache implements WakingRelease {
 
     private static final Logger LOG = LoggerFactory.getLogger(WaitingNodesCache.class);
 
-    /** How long an answer counts, from before its query. A release that does not ask has as much time again to be committed. */
+    /**
+     * How long an answer counts, from before its query. A release that does not ask has as much time again to be committed; one that takes
+     * longer asks after its commit.
+     */
     static final Duration LASTS = WaiterRows.UNNOTICED.dividedBy(2);
+
+    /** How long a query may take. */
+    static final Duration AT_MOST = Duration.ofSeconds(1);
 
     /** A service that has asked more often than this while an answer would have counted is busy. */
     static final int BUSY = 8;
 
     private final WakingRelease asking;
+    private final Consumer<String> wakeNext;
     private final BooleanSupplier isAnyWaiting;
     private final Consumer<Runnable> background;
     private final LongSupplier nanoClock;
@@ -47,13 +54,19 @@ final class WaitingNodesCache implements WakingRelease {
      * Creates a cache, which is empty.
      *
      * @param asking writes releases that ask which waiter is next
+     * @param wakeNext wakes the service that has waited longest for a lock
      * @param isAnyWaiting whether another service waits for any lock; one statement
      * @param background runs work soon, on another thread
      * @param nanoClock the local clock, as {@link System#nanoTime}
      */
     WaitingNodesCache(
-            WakingRelease asking, BooleanSupplier isAnyWaiting, Consumer<Runnable> background, LongSupplier nanoClock) {
+            WakingRelease asking,
+            Consumer<String> wakeNext,
+            BooleanSupplier isAnyWaiting,
+            Consumer<Runnable> background,
+            LongSupplier nanoClock) {
         this.asking = asking;
+        this.wakeNext = wakeNext;
         this.isAnyWaiting = isAnyWaiting;
         this.background = background;
         this.nanoClock = nanoClock;
@@ -65,7 +78,27 @@ final class WaitingNodesCache implements WakingRelease {
 
     @Override
     public boolean release(JpaLockRows locks, LockEntity before) {
-        return mayAnyWait() ? asking.release(locks, before) : locks.releaseUnasked(before);
+        long since = noneSince;
+        if (mayAnyWait()) {
+            return asking.release(locks, before);
+        }
+        boolean released = locks.releaseUnasked(before);
+        if (released) {
+            askIfLate(since, before.name());
+        }
+        return released;
+    }
+
+    /**
+     * Asks after a release that has not asked, if the connection or the database was so slow that a service may have stopped polling
+     * before its commit.
+     *
+     * @param since when the query began that let it not ask
+     */
+    void askIfLate(long since, String name) {
+        if (nanoClock.getAsLong() - since >= WaiterRows.UNNOTICED.toNanos()) {
+            background.accept(() -> wakeNext.accept(name));
+        }
     }
 
     /** Whether another service may wait, as far as this one knows. */
@@ -87,9 +120,10 @@ final class WaitingNodesCache implements WakingRelease {
         return asked.incrementAndGet() > BUSY;
     }
 
+    /** Reads, unless that is under way. If the work is dropped, another one may read after its time. */
     private void readSoon(long now) {
         long earliest = notBefore.get();
-        if (now - earliest >= 0 && notBefore.compareAndSet(earliest, now + LASTS.toNanos() / 2)) {
+        if (now - earliest >= 0 && notBefore.compareAndSet(earliest, now + AT_MOST.toNanos())) {
             background.accept(this::read);
         }
     }
@@ -98,8 +132,10 @@ final class WaitingNodesCache implements WakingRelease {
         long begin = nanoClock.getAsLong();
         try {
             noneSince = isAnyWaiting.getAsBoolean() ? begin - LASTS.toNanos() : begin;
-        } catch (StoreException failed) {
+        } catch (RuntimeException failed) {
             LOG.debug("Could not read whether other services wait, so releases ask which waiter is next", failed);
+        } finally {
+            notBefore.set(begin + LASTS.toNanos() / 2);
         }
     }
 }

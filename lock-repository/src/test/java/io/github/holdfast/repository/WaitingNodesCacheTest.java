@@ -6,6 +6,8 @@ import io.github.holdfast.repository.StoreException.Failure;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Queue;
 import org.junit.jupiter.api.Test;
 
@@ -16,8 +18,9 @@ class WaitingNodesCacheTest {
     private final Queue<Runnable> background = new ArrayDeque<>();
     private boolean isWaiting;
     private boolean isBroken;
+    private final List<String> woken = new ArrayList<>();
     private final WaitingNodesCache cache =
-            new WaitingNodesCache((locks, before) -> true, this::isAnyWaiting, background::add, () -> now);
+            new WaitingNodesCache((locks, before) -> true, woken::add, this::isAnyWaiting, background::add, () -> now);
 
     private boolean isAnyWaiting() {
         if (isBroken) {
@@ -89,6 +92,7 @@ class WaitingNodesCacheTest {
         Runnable read = background.remove();
         WaitingNodesCache slow = new WaitingNodesCache(
                 (locks, before) -> true,
+                woken::add,
                 () -> {
                     pass(WaitingNodesCache.LASTS);
                     return false;
@@ -129,6 +133,36 @@ class WaitingNodesCacheTest {
         background.clear();
         pass(WaitingNodesCache.LASTS.plusNanos(1));
         release(WaitingNodesCache.BUSY + 1);
+        assertThat(background).as("it may still run").isEmpty();
+        pass(WaitingNodesCache.AT_MOST);
+        release(WaitingNodesCache.BUSY + 1);
         assertThat(background).hasSize(1);
+    }
+
+    /** Reads that pile up would delay all else that the service does for waiters. */
+    @Test
+    void onlyOneReadIsUnderWay() {
+        release(WaitingNodesCache.BUSY + 1);
+        for (int i = 0; i < 9; i++) {
+            pass(WaitingNodesCache.LASTS);
+            release(WaitingNodesCache.BUSY + 1);
+        }
+        assertThat(background).hasSize(1);
+        answer();
+        pass(WaitingNodesCache.LASTS);
+        release(WaitingNodesCache.BUSY + 1);
+        assertThat(background).hasSize(1);
+    }
+
+    @Test
+    void aReleaseThatTookLongAsksAfterwards() {
+        long since = now;
+        pass(WaiterRows.UNNOTICED.minusNanos(1));
+        cache.askIfLate(since, "job");
+        assertThat(background).isEmpty();
+        pass(Duration.ofNanos(1));
+        cache.askIfLate(since, "job");
+        answer();
+        assertThat(woken).containsExactly("job");
     }
 }

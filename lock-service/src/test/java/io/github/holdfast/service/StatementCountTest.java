@@ -40,6 +40,9 @@ class StatementCountTest {
     private static final Pattern RESTART =
             Pattern.compile("update distributed_lock \\w+ set (acquired_at|expires_at)=");
 
+    /** On a fast machine, so many releases follow each other that the service reads in the background whether another one waits. */
+    private static final Pattern WAITING_NODES = Pattern.compile("select count\\(\\*\\) from lock_node");
+
     private static final Path DOCUMENT = ProjectDirectory.resolve("docs/performance.md");
     private static final LockRequest REQUEST = LockRequest.of("counted").lease(ofSeconds(60));
 
@@ -121,7 +124,7 @@ class StatementCountTest {
     /** Waits until that does what it does once. */
     void awaitReady(CountingDataSource counting) {}
 
-    private void countTurns(LockService mine, LockService theirs, CountingDataSource counting) {
+    private void countTurns(LockService mine, LockService theirs, CountingDataSource counting) throws Exception {
         mine.acquire(REQUEST).close();
         theirs.acquire(REQUEST).close();
         counting.reset();
@@ -306,7 +309,8 @@ class StatementCountTest {
 
     private void add(String operation, CountingDataSource counting, int statements, int commits, int commitsHere) {
         List<String> sql = counting.sql().stream()
-                .filter(statement -> !RESTART.matcher(statement).lookingAt())
+                .filter(statement -> !RESTART.matcher(statement).lookingAt()
+                        && !WAITING_NODES.matcher(statement).lookingAt())
                 .toList();
         int restarts = counting.sql().size() - sql.size();
         assertThat(sql).as(operation).hasSize(statements);

@@ -70,6 +70,9 @@ public final class GrantAttempt {
     /** The row that was used without a read. */
     private FreeRowCache.@Nullable Row own;
 
+    /** The row as this process has left it, if it has probably changed since. */
+    private FreeRowCache.@Nullable Row left;
+
     private long runsSince;
 
     private boolean hasAsked;
@@ -105,6 +108,7 @@ public final class GrantAttempt {
     void begin() {
         sent = null;
         own = null;
+        left = null;
         hasAsked = false;
         hasMovedOn = false;
         runsSince = access.ticker().nanoTime();
@@ -134,6 +138,10 @@ public final class GrantAttempt {
     AttemptResult attempt(LockRows locks) {
         Optional<FreeRowCache.Row> row =
                 inDoubt == null && !request.isFair() ? access.freeRows().take(request.name()) : Optional.empty();
+        if (row.isPresent() && access.freeRows().hasProbablyChanged(row.get())) {
+            left = row.get();
+            return attemptAfterRead(locks);
+        }
         Optional<Granted> granted = row.isPresent() ? grantFromCache(locks, row.get()) : Optional.empty();
         return granted.isPresent() ? granted.get() : attemptAfterRead(locks);
     }
@@ -214,6 +222,7 @@ public final class GrantAttempt {
             return new RowMissing(request.name());
         }
         LockEntity row = seen.get().row();
+        compareWithLeft(row);
         checkIsLock(row);
         if (row.isShared()) {
             return new Shared(seen.get());
@@ -224,6 +233,18 @@ public final class GrantAttempt {
             case HOLDER_NODE_EXPIRED -> overdue(row);
             case HELD_BY_OTHER, NOT_YET_AVAILABLE -> unavailable(seen.get());
         };
+    }
+
+    /** If nobody has changed the row since this process left it, this process goes on with its run. */
+    private void compareWithLeft(LockEntity row) {
+        FreeRowCache.Row before = left;
+        if (before != null && before.free().version() == row.version()) {
+            access.freeRows().wasUnchanged(before);
+            runsSince = before.runsSince();
+        } else if (before != null) {
+            access.freeRows().wasChanged(before);
+        }
+        left = null;
     }
 
     /**

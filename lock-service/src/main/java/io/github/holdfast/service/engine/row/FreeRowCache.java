@@ -22,9 +22,6 @@ public final class FreeRowCache {
     /** How long nothing is expected of a row that was not as expected: more than one other process uses the lock. */
     private static final Duration UNPREDICTABLE = Duration.ofSeconds(10);
 
-    /** By how much a grant and its release increase the version, if there is no other change. */
-    private static final int GRANT_AND_RELEASE = 2;
-
     /** How this process knows a row. */
     public enum Origin {
         /** It has created the row. If a grant changes it, nobody has held the lock before. */
@@ -53,11 +50,8 @@ public final class FreeRowCache {
             .executor(Runnable::run)
             .build();
 
-    /**
-     * The names whose rows other processes have changed since this one released their locks, with the version that it had written last. Such
-     * a row is read first, because a grant without a read would probably be in vain.
-     */
-    private final Cache<String, Long> changedElsewhere = Caffeine.newBuilder()
+    /** The names whose rows other processes have changed since this one released their locks. */
+    private final Cache<String, String> changedElsewhere = Caffeine.newBuilder()
             .maximumSize(MOST)
             .expireAfterWrite(UNPREDICTABLE)
             .executor(Runnable::run)
@@ -65,10 +59,6 @@ public final class FreeRowCache {
 
     /** Keeps a row as it was written by the release of its lock. */
     public void released(LockEntity free, long runsSince) {
-        Long last = changedElsewhere.getIfPresent(free.name());
-        if (last != null && free.version() == last + GRANT_AND_RELEASE) {
-            changedElsewhere.invalidate(free.name());
-        }
         rows.put(free.name(), new Row(free, Origin.RELEASED, runsSince));
     }
 
@@ -88,26 +78,29 @@ public final class FreeRowCache {
         }
     }
 
-    /** Notes that somebody has changed a row since it was taken from here. */
+    /** Notes that a row has changed since it was taken from here. */
     public void wasChanged(Row row) {
         String name = row.free().name();
         switch (row.origin()) {
             case EXPECTED -> unpredictable.put(name, name);
-            case RELEASED -> changedElsewhere.put(name, row.free().version());
+            case RELEASED -> changedElsewhere.put(name, name);
             case CREATED -> {}
         }
     }
 
-    /** Removes and returns the row as it was last written; empty if it is not cached, or has probably changed since. */
+    /** Notes that a row has not changed since it was taken from here. */
+    public void wasUnchanged(Row row) {
+        changedElsewhere.invalidate(row.free().name());
+    }
+
+    /** Whether other processes take turns with this one, so that a grant without a read would probably be in vain. */
+    public boolean hasProbablyChanged(Row row) {
+        return row.origin() == Origin.RELEASED
+                && changedElsewhere.getIfPresent(row.free().name()) != null;
+    }
+
+    /** Removes and returns the row as it was last written, if it is cached. */
     public Optional<Row> take(String name) {
-        Row row = rows.asMap().remove(name);
-        if (row == null) {
-            return Optional.empty();
-        }
-        if (row.origin() == Origin.RELEASED && changedElsewhere.getIfPresent(name) != null) {
-            changedElsewhere.put(name, row.free().version());
-            return Optional.empty();
-        }
-        return Optional.of(row);
+        return Optional.ofNullable(rows.asMap().remove(name));
     }
 }

@@ -46,9 +46,6 @@ public final class WaiterNotifier implements Waiter.Announcer, NotificationListe
     /** The node that was marked as waiting the last time; null if there was none. */
     private volatile @Nullable Node marked;
 
-    /** Whether each release of other nodes saw the mark before the last look. For the poller's thread. */
-    private boolean isNoticed;
-
     /** Whether the next call of {@link #woken} must read which locks are free. */
     private volatile boolean mustReread;
 
@@ -137,7 +134,7 @@ public final class WaiterNotifier implements Waiter.Announcer, NotificationListe
 
     /**
      * Keeps the waiters announced, mostly with one statement at the most. Returns whether other nodes wake them: only if each release
-     * sees the mark, and the poller has looked since then.
+     * sees the mark.
      */
     private boolean keepAnnounced() {
         Node before = marked;
@@ -149,9 +146,7 @@ public final class WaiterNotifier implements Waiter.Announcer, NotificationListe
             // Their places are those of the former node.
             waiters.wakeAll();
         }
-        boolean wasNoticed = isNoticed;
-        isNoticed = mark.isNoticed();
-        return now != null && isListening() && isNoticed && wasNoticed;
+        return now != null && isListening() && mark.isNoticed();
     }
 
     /**

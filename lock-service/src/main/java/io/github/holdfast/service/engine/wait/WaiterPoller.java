@@ -60,6 +60,12 @@ final class WaiterPoller implements AutoCloseable {
     /** The names that this round has not looked at yet. */
     private Iterator<String> round = List.<String>of().iterator();
 
+    /** Whether this round has begun since others wake the waiters. */
+    private boolean isRoundWoken;
+
+    /** Whether the poller has looked at all locks since others wake the waiters. An earlier release may have woken none. */
+    private boolean hasLookedAtAll;
+
     /** How many looks this round takes. */
     private int looks = 1;
 
@@ -132,12 +138,14 @@ final class WaiterPoller implements AutoCloseable {
         try {
             busySince = ticker.nanoTime();
             isBusy = true;
-            boolean isRare = isWokenByOthers.getAsBoolean();
+            boolean isWoken = isWokenByOthers.getAsBoolean();
             isBusy = false;
-            pause(isRare);
+            pause(isWoken && hasLookedAtAll);
             busySince = ticker.nanoTime();
             isBusy = true;
+            isRoundWoken = isWoken && (isRoundWoken || !round.hasNext());
             look();
+            hasLookedAtAll = isWoken && (hasLookedAtAll || (isRoundWoken && !round.hasNext()));
             isReported = false;
         } catch (RuntimeException | Error failed) {
             report(failed);

@@ -377,7 +377,7 @@ public final class WaiterTickets {
          *
          * @param at the local time before the write
          * @param bell the number by which others wake this node; null if it polls
-         * @param since the local time since when the node has been marked without a gap
+         * @param since the local time since when the node has been marked with this bell, without a gap
          */
         private record Written(Node node, long at, @Nullable Long bell, long since) {
 
@@ -417,11 +417,16 @@ public final class WaiterTickets {
             return written != null && ticker.nanoTime() - written.since() >= WaiterRows.UNNOTICED.toNanos();
         }
 
-        /** Returns since when the node has been marked; it has just been marked again. */
-        private long since(Node node) {
+        /** Returns since when the node has been marked with this bell; it has just been marked again. */
+        private long since(Node node, @Nullable Long bell) {
             Written before = last;
             long now = ticker.nanoTime();
-            return before != null && before.node() == node && before.isCurrent(now) ? before.since() : now;
+            return before != null
+                            && before.node() == node
+                            && Objects.equals(before.bell(), bell)
+                            && before.isCurrent(now)
+                    ? before.since()
+                    : now;
         }
 
         private Duration left(@Nullable Long bell) {
@@ -443,7 +448,7 @@ public final class WaiterTickets {
                 Node node = heartbeat.living(atMost);
                 long now = ticker.nanoTime();
                 if (store.inTransaction(atMost, () -> store.nodes().markWaiting(node.id(), LASTS, bell))) {
-                    last = new Written(node, now, bell, since(node));
+                    last = new Written(node, now, bell, since(node, bell));
                     return;
                 }
             } catch (StoreException failed) {

@@ -12,11 +12,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.CommitGuard;
+import io.github.holdfast.repository.LockRows;
 import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.WaiterRows.WaitMode;
 import io.github.holdfast.semaphore.SemaphoreRequest;
@@ -595,6 +597,42 @@ class WakeUpTest {
         for (Future<LockHandle> acquired : waiting) {
             get(acquired).close();
         }
+    }
+
+    /** A busy service may not know yet that another one waits, so its releases wake none of its threads. */
+    @Test
+    void aReleaseThatDoesNotAskIsFoundByPollingWhileTheMarkIsNew() throws Exception {
+        FakeTicker ticker = new FakeTicker();
+        LockEngine engine = engineOver(database.dataSource(), ticker);
+        letListen(engine, ticker);
+        // The mark of that wait is over.
+        ticker.advance(ofSeconds(10));
+        theirs.acquire(REQUEST);
+        Future<LockHandle> waiting = acquiring(engine, REQUEST);
+        soon().until(() -> ticker.sleeping() == 1);
+        ticker.advance(ofMillis(50));
+        soon().until(() -> waiterRows() == 1);
+        // After that, the thread has looked once more, and relies on the poller.
+        passWhileAsleep(ticker, waiting, ofMillis(100));
+        LockRows rows = engine.access().autocommit(SOON);
+        LockEntity held = rows.read(NAME).orElseThrow().row();
+        assertThat(rows.release(held, held.withHoldCount(0))).isTrue();
+        Duration passed = Duration.ZERO;
+        while (!waiting.isDone() && passed.compareTo(ofMillis(800)) < 0) {
+            passed = passed.plus(passWhileAsleep(ticker, waiting, ofMillis(5)));
+        }
+        get(waiting).close();
+        end(engine);
+    }
+
+    /** Lets time pass only while the waiting thread and the poller sleep, so that neither is late on a busy machine. */
+    private static Duration passWhileAsleep(FakeTicker ticker, Future<?> waiting, Duration time) {
+        Duration passed = Duration.ZERO;
+        for (Duration step = ofMillis(5); passed.compareTo(time) < 0; passed = passed.plus(step)) {
+            soon().until(() -> ticker.sleeping() >= 2 || waiting.isDone());
+            ticker.advance(step);
+        }
+        return passed;
     }
 
     // What it costs

@@ -139,8 +139,8 @@ class WaitingModelTest {
                 arguments(FAIR_LOSS, 6_000),
                 arguments(FAIR_STRAY, 150_000),
                 arguments(FAIR_NEIGHBOURS, 50_000),
-                arguments(NOT_FAIR_BUSY, 5_000),
-                arguments(FAIR_BUSY, 5_000));
+                arguments(NOT_FAIR_BUSY, 40_000),
+                arguments(FAIR_BUSY, 250_000));
     }
 
     @ParameterizedTest
