@@ -14,7 +14,7 @@ const HEADERS = {Accept: 'application/json', 'X-Requested-With': 'XMLHttpRequest
 
 const CAUSES = {
   EXPIRED: 'its lease was over',
-  TAKEN_OVER: 'somebody else was granted it',
+  TAKEN_OVER: 'another owner was granted it',
   FORCED: 'released by force',
   DATABASE_UNREACHABLE: 'the database did not answer',
   DISCONNECTED: 'the connection broke',
@@ -128,7 +128,7 @@ const release = hold => state.readOnlyBecause === null ? releaseButton(hold) : '
 /** Who leads: what the candidate calls itself, and its process. */
 function leading({leader, isLeader}) {
   if (leader === null) {
-    return badge('nobody leads', 'bad');
+    return badge('no leader', 'bad');
   }
   const process = leader.process === leader.holder ? '' : quiet(who(leader.process));
   return element('div', 'leader', who(leader.holder), ' ', isLeader ? badge('this process', 'good') : '', ' ', process);
@@ -136,7 +136,7 @@ function leading({leader, isLeader}) {
 
 function waitingNodes(nodes) {
   if (nodes.length === 0) {
-    return text('nobody');
+    return text('none');
   }
   const list = element('ul', 'nodes', ...nodes.slice(0, MOST_NODES).map(node => element('li', '', who(node.description ?? node.id))));
   if (nodes.length > MOST_NODES) {
@@ -204,7 +204,7 @@ const TABLES = {
       who(waiter.node ?? waiter.nodeId),
       element('span', 'number', `${waiter.place}`),
       rising(waiter.waited),
-      text(waiter.mode === 'SHARED' ? 'shared' : 'alone'),
+      text(waiter.mode === 'SHARED' ? 'shared' : 'exclusive'),
     ],
   },
   waiting: {
@@ -298,8 +298,12 @@ function fillSemaphores({entries, more}) {
   tellRest(shown, entries, more);
 }
 
-/** A row for each lock that somebody has alone, and a group of rows for each one that is shared. */
-function fillHeld(locks) {
+/** Those with the greatest values first; equal ones stay in their order. */
+const greatestFirst = (entries, valueOf) => [...entries].sort((one, other) => valueOf(other) - valueOf(one));
+
+/** A row for each lock that is held exclusively, and a group of rows for each one that is shared. Longest held first. */
+function fillHeld(page) {
+  const locks = greatestFirst(page, lock => Math.max(...lock.holders.map(holder => holder.heldFor)));
   const table = TABLES.held;
   const shown = byId('held-table');
   arrange(shown, locks, lock => `${lock.mode} ${lock.name}`, lock => isShared(lock) ? newSharedGroup(table) : newGroup(), (group, lock) => {
@@ -312,8 +316,9 @@ function fillHeld(locks) {
   tellRest(shown, locks, 0);
 }
 
-/** A group of rows for each lock that somebody waits for: its holder on top, and those behind. */
-function fillQueues(queues) {
+/** A group of rows for each lock that has waiters: its holder on top, and those behind. Longest wait first. */
+function fillQueues(unsorted) {
+  const queues = greatestFirst(unsorted, queue => Math.max(0, ...queue.waiters.map(waiter => waiter.waited)));
   const table = TABLES.queues;
   const shown = byId('queues-table');
   let left = MOST_WAITERS;
@@ -550,7 +555,7 @@ function tellFound() {
   found.hidden = count === 0 || (isLast && ends.length === 0 && !isFiltered());
   renew(found, words);
   const empty = byId('held-table').closest('section').querySelector('.empty');
-  renew(empty, isFiltered() ? 'Nobody holds a lock that matches. Elections and semaphores are below.' : 'Nobody holds a lock.',
+  renew(empty, isFiltered() ? 'No held lock matches. Elections and semaphores are below.' : 'No lock is held.',
     ...(count === 0 && query.name !== '' ? [' All that is known of ', name(query.name)] : []));
   byId('clear').hidden = !isFiltered();
 }
@@ -573,6 +578,9 @@ function showCounts() {
   const alive = state.nodes.entries.filter(node => node.isAlive).length;
   const failed = state.runs.entries.filter(run => RUN_STATES[run.status] === 'bad').length;
   byId('held-count').textContent = held;
+  // The nodes of the cluster that wait, one for each lock. Threads behind another one of their process are only known there.
+  const queued = state.queues.flatMap(queue => queue.waiters).length;
+  const waiting = queued > MOST_WAITERS ? `${MOST_WAITERS}+` : `${Math.max(queued, all(state.waiters))}`;
   const leaderless = state.elections.filter(election => election.leader === null).length;
   byId('elections-count').textContent = state.elections.length;
   byId('elections-word').textContent =
@@ -581,13 +589,13 @@ function showCounts() {
   byId('semaphores-count').textContent = all(state.semaphores);
   byId('semaphores-word').textContent =
     (all(state.semaphores) === 1 ? 'semaphore' : 'semaphores') + (full ? `, ${full} full` : '');
-  byId('waiting-count').textContent = all(state.waiters);
+  byId('waiting-count').textContent = waiting;
   byId('nodes-count').textContent = alive;
   byId('nodes-word').textContent = alive === 1 ? 'node alive' : 'nodes alive';
   byId('tasks-count').textContent = all(state.runs);
   byId('tasks-word').textContent = (all(state.runs) === 1 ? 'task' : 'tasks') + (failed ? `, ${failed} not well` : '');
   byId('losses-count').textContent = all(state.losses);
-  announce(`${held} ${isFiltered() ? 'found' : 'held'}, ${all(state.waiters)} waiting, ${all(state.losses)} lost`);
+  announce(`${held} ${isFiltered() ? 'found' : 'held'}, ${waiting} waiting, ${all(state.losses)} lost`);
 }
 
 /** Announces a sentence to screen readers, only when it changes. */
@@ -744,7 +752,7 @@ function showQueue({holders, waiters, threads}) {
   byId('details-queue').replaceChildren(
     ...(holders.length > 0 ? holders.map(holder => item(who(holder.holder ?? holder.owner), badge('holds', 'good'),
       `${isOfPermits(holder) ? `${permits(holder.permits)} ` : ''}for ${spell(holder.heldFor)}, ${holder.isKeptByNode ? 'kept by its node' : `lease ends in ${spell(holder.expiresIn)}`}`))
-      : [element('li', 'quiet', 'Nobody holds this lock.')]),
+      : [element('li', 'quiet', 'This lock is free.')]),
     ...waiters.map(waiter => item(who(waiter.node ?? waiter.nodeId), badge('waits', 'waiting'),
       `for ${spell(waiter.waited)}, since `, instant(waiter.since), waiter.mode === 'SHARED' ? ', to share it' : '')),
     ...threads.map(thread => item(who(thread.holder), badge('thread', 'waiting'), `of this process, waits for ${spell(thread.waited)}`)));

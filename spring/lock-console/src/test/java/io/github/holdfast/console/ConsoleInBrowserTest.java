@@ -11,6 +11,7 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.service.LockService;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.AfterAll;
@@ -78,7 +79,7 @@ class ConsoleInBrowserTest {
                 .contains("order:1002", "by its node", "by a lease", "shop:", "billing:");
         assertThat(browser.text("#elections-table"))
                 .containsSubsequence("price-feed", "10.0.0.7:8080", "this process", "shop:", "billing:", "Depose")
-                .containsSubsequence("settlement", "billing:", "nobody");
+                .containsSubsequence("settlement", "billing:", "none");
         assertThat(browser.text("#held-table")).doesNotContain("price-feed", "settlement");
         assertThat(browser.text("#semaphores-table"))
                 .containsSubsequence(
@@ -133,7 +134,8 @@ class ConsoleInBrowserTest {
         LockHandle first = locks.acquire(LockRequest.of("a:first"));
         await().atMost(SOON).until(() -> browser.hasRow("held", "a:first"));
         browser.run("""
-                getSelection().selectAllChildren([...document.querySelectorAll('#held-table .number')].at(-1));
+                getSelection().selectAllChildren(
+                    document.querySelector('#held-table [data-opens="order:1001"]').closest('tr').querySelector('.number'));
                 window.shown = ['order:1001', 'exports', 'price-feed', 'reminders']
                     .flatMap(name => [...document.querySelectorAll(`main [data-opens="${name}"]`)]);
                 """);
@@ -174,10 +176,39 @@ class ConsoleInBrowserTest {
     }
 
     @Test
+    void whatHasLastedLongestIsOnTop() throws Exception {
+        assertThat(
+                        browser.run(
+                                "return [...document.querySelectorAll('main section')].map(section => section.getAttribute('aria-labelledby'))"))
+                .asInstanceOf(InstanceOfAssertFactories.LIST)
+                .startsWith("waiting", "held");
+        try (LockHandle unused = locks.acquire(LockRequest.of("a:newest"))) {
+            await().atMost(SOON).until(() -> browser.hasRow("held", "a:newest"));
+            assertThat(browser.text("#held-table")).containsSubsequence("order:1001", "a:newest");
+            List<?> heldSince = (List<?>) browser.run(
+                    "return [...document.querySelectorAll('#held-table tbody time')].map(time => time.dateTime)");
+            assertThat(heldSince.stream()
+                            .map(Object::toString)
+                            .map(Instant::parse)
+                            .toList())
+                    .hasSizeGreaterThan(4)
+                    .isSorted();
+        }
+    }
+
+    /** The page is that of one process; a node of another one waits too. */
+    @Test
+    void theTileCountsTheWaitersOfAllProcesses() {
+        await().atMost(SOON).until(() -> browser.text("#queues-table").contains("invoice:2026-11"));
+        int shown = browser.count("#queues-table tbody tr:not(.group)");
+        assertThat(Integer.parseInt(browser.text("#waiting-count"))).isGreaterThanOrEqualTo(shown);
+    }
+
+    @Test
     void whoWaitsStandsBehindTheHolder() {
         await().atMost(SOON).until(() -> browser.text("#queues-table").contains("invoice:2026-11"));
         assertThat(browser.text("#queues-table"))
-                .containsSubsequence("invoice:2026-11", "held by", "billing:", "shop:", "alone");
+                .containsSubsequence("invoice:2026-11", "held by", "billing:", "shop:", "exclusive");
         assertThat(browser.text("#this-node")).contains("last heartbeat", "machine’s");
     }
 
@@ -344,7 +375,7 @@ class ConsoleInBrowserTest {
                     .contains("The leader is 10.0.0.9:8080", "nobody is granted the leadership");
             browser.press("the leader hangs", Keys.ENTER);
             await().atMost(SOON).until(() -> !stuck.isLeader());
-            await().atMost(SOON).until(() -> browser.text("#elections-table").contains("nobody leads"));
+            await().atMost(SOON).until(() -> browser.text("#elections-table").contains("no leader"));
             await().atMost(SOON).until(() -> browser.focused().equals(browser.find("#elections")));
             assertThat(browser.text("nav")).contains("3\nelections, 1 without leader");
             browser.assertAccessible();
