@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.github.benmanes.caffeine.cache.Cache;
 import io.github.holdfast.service.engine.row.FreeRowCache;
 import java.lang.reflect.Field;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.springframework.aot.hint.MemberCategory;
@@ -25,8 +25,8 @@ class CacheHintsTest {
         SpringFactoriesLoader.forResourceLocation("META-INF/spring/aot.factories", loader)
                 .load(RuntimeHintsRegistrar.class)
                 .forEach(registrar -> registrar.registerHints(hints, loader));
-        List<Class<?>> classes = classesOfCaches(new FreeRowCache());
-        assertThat(classes).hasSize(4).doesNotHaveDuplicates();
+        Set<Class<?>> classes = classesOfCaches(new FreeRowCache());
+        assertThat(classes).as("caches that expire and others, and their entries").hasSize(4);
         assertThat(classes)
                 .allSatisfy(type -> assertThat(hints)
                         .matches(RuntimeHintsPredicates.reflection()
@@ -34,8 +34,8 @@ class CacheHintsTest {
                                 .withMemberCategory(MemberCategory.INVOKE_DECLARED_CONSTRUCTORS)));
     }
 
-    private static List<Class<?>> classesOfCaches(FreeRowCache caches) throws Exception {
-        List<Class<?>> classes = new ArrayList<>();
+    private static Set<Class<?>> classesOfCaches(FreeRowCache caches) throws Exception {
+        Set<Class<?>> classes = new HashSet<>();
         for (Field field : FreeRowCache.class.getDeclaredFields()) {
             if (field.getType() == Cache.class) {
                 field.setAccessible(true);
