@@ -42,7 +42,8 @@ final class JpaLockStore implements LockStore {
 
     private final boolean hasOwnConnections;
 
-    private final LongSupplier nanoClock;
+    /** The local clock; null in a store whose drivers cancel its statements. There, each release asks which waiter is next. */
+    private final @Nullable LongSupplier nanoClock;
 
     private final Function<Duration, JpaTransactionalLockRows> transactional = this::locks;
 
@@ -56,7 +57,7 @@ final class JpaLockStore implements LockStore {
             SessionFactoryImplementor factory, @Nullable DataSource connections, @Nullable String severalWriters) {
         this.severalWriters = severalWriters;
         hasOwnConnections = connections != null;
-        nanoClock = System::nanoTime;
+        nanoClock = null;
         transactions = new StoreTransactions(factory, connections);
         channelName = new PostgresWakeUpChannel.Name();
         lockQueries = transactions.repository(LockRepository.class);
@@ -226,12 +227,15 @@ final class JpaLockStore implements LockStore {
 
     private <C extends WakeUpChannel & WakingRelease> WakeUpChannel opened(C channel, Consumer<Runnable> background) {
         waking = channel;
-        wakingIfAwaited = new WaitingNodesCache(
-                channel,
-                channel::wakeNext,
-                () -> waiters(WaitingNodesCache.AT_MOST).isAnyNodeWaiting(channel.bell()),
-                background,
-                nanoClock);
+        LongSupplier clock = nanoClock;
+        wakingIfAwaited = clock == null
+                ? channel
+                : new WaitingNodesCache(
+                        channel,
+                        channel::wakeNext,
+                        () -> waiters(WaitingNodesCache.AT_MOST).isAnyNodeWaiting(channel.bell()),
+                        background,
+                        clock);
         return channel;
     }
 

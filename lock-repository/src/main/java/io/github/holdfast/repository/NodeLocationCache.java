@@ -2,8 +2,9 @@ package io.github.holdfast.repository;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.HashMap;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,8 +30,8 @@ final class NodeLocationCache {
     private final boolean isSessionCompared;
     private volatile boolean areRemembered;
 
-    /** The tables of the locks, by place. */
-    private final Map<Place, Long> tables = new ConcurrentHashMap<>();
+    /** The tables of the locks, by place. A change replaces the map by another one. If a race loses a place, a later grant adds it again. */
+    private volatile Map<Place, Long> tables = Map.of();
 
     /** @param session the number of the server's session; 0 if the driver does not tell it */
     private record Place(
@@ -61,10 +62,19 @@ final class NodeLocationCache {
         if (!areRemembered) {
             return;
         }
-        if (tables.size() >= MOST) {
-            forget();
-        }
-        tables.put(place(nodeId, connection), table);
+        Place place = place(nodeId, connection);
+        change(places -> {
+            if (places.size() >= MOST) {
+                places.clear();
+            }
+            places.put(place, table);
+        });
+    }
+
+    private void change(Consumer<Map<Place, Long>> change) {
+        Map<Place, Long> changed = new HashMap<>(tables);
+        change.accept(changed);
+        tables = changed;
     }
 
     /** Remembers nothing from now on: the table of locks is a view, and the rows of a view are in no table. */
@@ -78,12 +88,13 @@ final class NodeLocationCache {
 
     /** Forgets a place, because the connection may now lead to another schema. */
     void forget(String nodeId, Connection connection) throws SQLException {
-        tables.remove(place(nodeId, connection));
+        Place place = place(nodeId, connection);
+        change(places -> places.remove(place));
     }
 
     /** Forgets all places, because the rows may be gone. */
     void forget() {
-        tables.clear();
+        tables = Map.of();
     }
 
     private Place place(String nodeId, Connection connection) throws SQLException {

@@ -2,8 +2,6 @@ package io.github.holdfast.repository;
 
 import io.github.holdfast.entity.LockEntity;
 import java.time.Duration;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -42,13 +40,13 @@ final class WaitingNodesCache implements WakingRelease {
     /** When the last query began that found no service that waits, by the local clock. */
     private volatile long noneSince;
 
-    /** No query begins before this local time. */
-    private final AtomicLong notBefore;
+    /** No query begins before this local time. Guarded by this object, as are the next two. */
+    private long notBefore;
 
-    /** When the releases were last counted from zero. Threads that overtake each other here count a few too many or too few. */
-    private volatile long countedSince;
+    /** When the releases were last counted from zero. */
+    private long countedSince;
 
-    private final AtomicInteger asked = new AtomicInteger();
+    private int asked;
 
     /**
      * Creates a cache, which is empty.
@@ -72,7 +70,7 @@ final class WaitingNodesCache implements WakingRelease {
         this.nanoClock = nanoClock;
         long now = nanoClock.getAsLong();
         noneSince = now - LASTS.toNanos();
-        notBefore = new AtomicLong(now);
+        notBefore = now;
         countedSince = now;
     }
 
@@ -112,20 +110,32 @@ final class WaitingNodesCache implements WakingRelease {
         return mayAnyWait;
     }
 
-    private boolean isBusy(long now) {
+    private synchronized boolean isBusy(long now) {
         if (now - countedSince >= LASTS.toNanos()) {
             countedSince = now;
-            asked.set(0);
+            asked = 0;
         }
-        return asked.incrementAndGet() > BUSY;
+        asked++;
+        return asked > BUSY;
     }
 
-    /** Reads, unless that is under way. If the work is dropped, another one may read after its time. */
     private void readSoon(long now) {
-        long earliest = notBefore.get();
-        if (now - earliest >= 0 && notBefore.compareAndSet(earliest, now + AT_MOST.toNanos())) {
+        if (claimRead(now)) {
             background.accept(this::read);
         }
+    }
+
+    /** Whether no read is under way. If its work is dropped, another one may read after its time. */
+    private synchronized boolean claimRead(long now) {
+        if (now - notBefore < 0) {
+            return false;
+        }
+        notBefore = now + AT_MOST.toNanos();
+        return true;
+    }
+
+    private synchronized void allowReadFrom(long time) {
+        notBefore = time;
     }
 
     private void read() {
@@ -135,7 +145,7 @@ final class WaitingNodesCache implements WakingRelease {
         } catch (RuntimeException failed) {
             LOG.debug("Could not read whether other services wait, so releases ask which waiter is next", failed);
         } finally {
-            notBefore.set(begin + LASTS.toNanos() / 2);
+            allowReadFrom(begin + LASTS.toNanos() / 2);
         }
     }
 }

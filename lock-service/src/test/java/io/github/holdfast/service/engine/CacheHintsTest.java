@@ -26,7 +26,9 @@ class CacheHintsTest {
                 .load(RuntimeHintsRegistrar.class)
                 .forEach(registrar -> registrar.registerHints(hints, loader));
         Set<Class<?>> classes = classesOfCaches(new FreeRowCache());
-        assertThat(classes).as("caches that expire and others, and their entries").hasSize(4);
+        assertThat(classes)
+                .as("caches that expire and others, and their entries")
+                .hasSize(4);
         assertThat(classes)
                 .allSatisfy(type -> assertThat(hints)
                         .matches(RuntimeHintsPredicates.reflection()
