@@ -18,9 +18,6 @@ final class AutocommitWaiterRows implements WaiterRows {
 
     private static final int PADDING = 8;
 
-    /** A number that no service has as its bell. */
-    private static final long NO_BELL = 0;
-
     private final Statements statements;
     private final AutocommitExecutor executor;
     private final StoreTransactions transactions;
@@ -146,8 +143,7 @@ final class AutocommitWaiterRows implements WaiterRows {
      * @param bell the bell of this service; null if it has none, and then it counts too
      */
     boolean isAnyNodeWaiting(@Nullable Long bell) {
-        long own = bell == null ? NO_BELL : bell;
-        return query(statements.countWaitingNodes.with(transactions.timeout(), atMost, own))
+        return query(statements.countWaitingNodes.with(transactions.timeout(), atMost, NextWaiterQuery.bell(bell)))
                         .get(0)
                 > 0;
     }

@@ -59,6 +59,19 @@ final class CompiledUpdate {
         this.keyColumn = keyColumn;
     }
 
+    private CompiledUpdate(CompiledUpdate origin, String keyColumn) {
+        this.dialect = origin.dialect;
+        this.inspector = origin.inspector;
+        this.sql = origin.sql;
+        this.markers = origin.markers;
+        this.keyColumn = keyColumn;
+    }
+
+    /** Returns the same update, with the value of a column of the changed row as its key. */
+    CompiledUpdate returning(String column) {
+        return new CompiledUpdate(this, column);
+    }
+
     /**
      * Compiles an update.
      *
@@ -76,15 +89,6 @@ final class CompiledUpdate {
     static CompiledUpdate generating(
             SessionFactoryImplementor factory, String attribute, Class<?> repository, String name) {
         return of(factory, repository, name, column(factory, attribute));
-    }
-
-    /** Compiles an update whose key is the number of the table that it writes to; it has none if the database has no such number. */
-    static CompiledUpdate returningTableId(SessionFactoryImplementor factory, Class<?> repository, String name) {
-        return of(
-                factory,
-                repository,
-                name,
-                KnownDialects.of(factory).tableIdColumn().orElse(null));
     }
 
     private static CompiledUpdate of(

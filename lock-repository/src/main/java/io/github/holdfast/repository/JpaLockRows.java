@@ -186,7 +186,7 @@ class JpaLockRows implements LockRows {
                         .with(id -> table[0] = id, timeout, atMost, arguments)
                         .on(connection);
             } catch (SQLException failed) {
-                if (!statements.isTableCompared || !SqlErrors.isColumnMissing(failed)) {
+                if (!nodes.areTablesCompared() || !SqlErrors.isColumnMissing(failed)) {
                     throw failed;
                 }
                 nodes.stop();
@@ -195,7 +195,7 @@ class JpaLockRows implements LockRows {
                 }
                 return statements.grant.with(timeout, atMost, arguments).on(connection);
             }
-            if (granted == 1 && (table[0] != NodeLocationCache.BY_CONNECTION) == statements.isTableCompared) {
+            if (granted == 1) {
                 nodes.add(node, connection, table[0]);
             }
             return granted;
@@ -205,7 +205,7 @@ class JpaLockRows implements LockRows {
             arguments[arguments.length - 1] = table;
             int granted =
                     statements.grantInPlace.with(timeout, atMost, arguments).on(connection);
-            if (granted == 0 && statements.isTableCompared) {
+            if (granted == 0 && nodes.areTablesCompared()) {
                 // Another owner was faster, or the connection is in another schema. The next grant finds out.
                 nodes.forget(node, connection);
             }

@@ -14,6 +14,7 @@ final class LockStatements {
     final boolean areHoldersCounted;
 
     final CompiledUpdate grant;
+
     /** Does the same as {@link #grant}, and returns the number of the table as its key, if the database has such a number. */
     final CompiledUpdate grantAndLocate;
 
@@ -21,9 +22,6 @@ final class LockStatements {
 
     /** Grants through a node whose row is known to be in this place. */
     final CompiledUpdate grantInPlace;
-
-    /** Whether {@link #grantInPlace} names the table that it writes to, because the connection does not prove the place. */
-    final boolean isTableCompared;
 
     final CompiledUpdate extend;
     final CompiledUpdate release;
@@ -41,20 +39,21 @@ final class LockStatements {
      */
     LockStatements(SessionFactoryImplementor factory, @Nullable DataSource connections) {
         executor = AutocommitExecutor.of(factory, connections);
-        nodes = new NodeLocationCache(KnownDialects.of(factory));
+        LockDialect dialect = KnownDialects.of(factory);
+        nodes = new NodeLocationCache(dialect);
         grant = CompiledUpdate.of(factory, LockRepository.class, "grant");
-        grantAndLocate = CompiledUpdate.returningTableId(factory, LockRepository.class, "grant");
+        grantAndLocate = dialect.tableIdColumn().map(grant::returning).orElse(grant);
         grantWhereNodeIs = CompiledUpdate.of(factory, LockRepository.class, "grantWhereNodeIs");
-        isTableCompared = KnownDialects.of(factory).tableIdColumn().isPresent();
-        grantInPlace =
-                isTableCompared ? CompiledUpdate.of(factory, LockRepository.class, "grantInTable") : grantWhereNodeIs;
+        grantInPlace = nodes.areTablesCompared()
+                ? CompiledUpdate.of(factory, LockRepository.class, "grantInTable")
+                : grantWhereNodeIs;
         extend = CompiledUpdate.of(factory, LockRepository.class, "extend");
         release = CompiledUpdate.of(factory, LockRepository.class, "release");
         recount = CompiledUpdate.of(factory, LockRepository.class, "recount");
         createIfMissing = CompiledUpdate.generating(factory, "version", LockRepository.class, "createIfMissing");
         createAs = CompiledUpdate.generating(factory, "version", LockRepository.class, "createAs");
         countHolders = CompiledQuery.of(factory, Long.class, LockRepository.class, "countHolders");
-        areHoldersCounted = KnownDialects.of(factory).locksWhatAnInsertReads();
+        areHoldersCounted = dialect.locksWhatAnInsertReads();
         read = CompiledQuery.ofSnapshot(factory);
         firstInQueue = CompiledQuery.of(factory, String.class, LockRepository.class, "firstInQueue");
     }

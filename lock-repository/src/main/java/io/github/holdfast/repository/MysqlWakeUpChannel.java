@@ -68,11 +68,6 @@ final class MysqlWakeUpChannel implements WakeUpChannel, WakingRelease {
         return bell;
     }
 
-    private long bellOrNone() {
-        Long own = bell;
-        return own == null ? MysqlBell.NONE : own;
-    }
-
     @Override
     public boolean release(JpaLockRows locks, LockEntity before) {
         long[] next = new long[1];
@@ -84,7 +79,7 @@ final class MysqlWakeUpChannel implements WakeUpChannel, WakingRelease {
                 before.version(),
                 before.fencingToken(),
                 before.owner(),
-                bellOrNone());
+                NextWaiterQuery.bell(bell));
         if (released) {
             locks.afterCommit(() -> wake(before.name(), next[0]));
         }
@@ -104,7 +99,7 @@ final class MysqlWakeUpChannel implements WakeUpChannel, WakingRelease {
 
     @Override
     public void wakeNext(String name) {
-        List<@Nullable Long> next = transactions.committed(LIMIT, () -> waiters.next(name, bellOrNone()));
+        List<@Nullable Long> next = transactions.committed(LIMIT, () -> waiters.next(name, NextWaiterQuery.bell(bell)));
         Long found = next.isEmpty() ? null : next.get(0);
         if (found != null) {
             ring(found);

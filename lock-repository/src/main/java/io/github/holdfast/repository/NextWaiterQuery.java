@@ -1,5 +1,7 @@
 package io.github.holdfast.repository;
 
+import org.jspecify.annotations.Nullable;
+
 /** The parts of the queries that find which waiter is next for a lock. They say which waiters count. */
 final class NextWaiterQuery {
 
@@ -26,5 +28,13 @@ final class NextWaiterQuery {
     static final String FIRST_IN_QUEUE =
             "select w.id " + ALL + " and w.fair = true order by w.since, w.id fetch first 1 rows only";
 
+    /** A number that no service has as its bell. */
+    private static final long NO_BELL = 0;
+
     private NextWaiterQuery() {}
+
+    /** Returns the parameter {@code bell} of a service; without a bell, none of the waiters is its own. */
+    static long bell(@Nullable Long own) {
+        return own == null ? NO_BELL : own;
+    }
 }

@@ -27,7 +27,7 @@ final class NodeLocationCache {
     /** Remembers nothing, so that each grant checks its node. */
     static final NodeLocationCache NONE = new NodeLocationCache(false, false);
 
-    private final boolean isSessionCompared;
+    private final boolean areTablesCompared;
     private volatile boolean areRemembered;
 
     /** The tables of the locks, by place. A change replaces the map by another one. If a race loses a place, a later grant adds it again. */
@@ -43,8 +43,8 @@ final class NodeLocationCache {
                 dialect.knowsPlaces() || dialect.tableIdColumn().isPresent());
     }
 
-    private NodeLocationCache(boolean isSessionCompared, boolean areRemembered) {
-        this.isSessionCompared = isSessionCompared;
+    private NodeLocationCache(boolean areTablesCompared, boolean areRemembered) {
+        this.areTablesCompared = areTablesCompared;
         this.areRemembered = areRemembered;
     }
 
@@ -57,9 +57,17 @@ final class NodeLocationCache {
         return areRemembered ? tables.get(place(nodeId, connection)) : null;
     }
 
-    /** Records that the database of this connection contains the node's row, beside this table of locks. */
+    /** Whether a grant names the table that it writes to, because the connection does not prove the place. */
+    boolean areTablesCompared() {
+        return areTablesCompared;
+    }
+
+    /**
+     * Records that the database of this connection contains the node's row, beside this table of locks. Does nothing if the table has
+     * to be compared, and the driver has not told its number.
+     */
     void add(String nodeId, Connection connection, long table) throws SQLException {
-        if (!areRemembered) {
+        if (areTablesCompared && table == BY_CONNECTION) {
             return;
         }
         Place place = place(nodeId, connection);
@@ -102,6 +110,6 @@ final class NodeLocationCache {
                 nodeId,
                 connection.getMetaData().getURL(),
                 connection.getCatalog(),
-                isSessionCompared ? PostgresDriver.session(connection) : 0);
+                areTablesCompared ? PostgresDriver.session(connection) : 0);
     }
 }

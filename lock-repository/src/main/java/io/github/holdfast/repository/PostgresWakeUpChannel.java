@@ -23,9 +23,6 @@ final class PostgresWakeUpChannel implements WakeUpChannel, WakingRelease {
 
     private static final Duration LIMIT = Duration.ofSeconds(5);
 
-    /** A number that no service has as its bell. */
-    private static final long NO_BELL = 0;
-
     private final StoreTransactions transactions;
     private final PostgresWakeUpRepository notifying;
     private final LockWaiterRepository waiters;
@@ -119,11 +116,6 @@ final class PostgresWakeUpChannel implements WakeUpChannel, WakingRelease {
         return bell;
     }
 
-    private long bellOrNone() {
-        Long own = bell;
-        return own == null ? NO_BELL : own;
-    }
-
     @Override
     public boolean release(JpaLockRows locks, LockEntity before) {
         return locks.update(
@@ -133,14 +125,14 @@ final class PostgresWakeUpChannel implements WakeUpChannel, WakingRelease {
                 before.version(),
                 before.fencingToken(),
                 before.owner(),
-                bellOrNone(),
+                NextWaiterQuery.bell(bell),
                 name);
     }
 
     @Override
     public void wakeNext(String lockName) {
         String unused = transactions.committed(LIMIT, () -> {
-            List<@Nullable Long> next = waiters.next(lockName, bellOrNone());
+            List<@Nullable Long> next = waiters.next(lockName, NextWaiterQuery.bell(bell));
             return next.isEmpty() || next.get(0) == null ? "" : notifying.send(name, next.get(0) + " " + lockName);
         });
     }

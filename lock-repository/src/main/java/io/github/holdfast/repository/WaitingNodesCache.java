@@ -142,7 +142,7 @@ final class WaitingNodesCache implements WakingRelease {
         long begin = nanoClock.getAsLong();
         try {
             noneSince = isAnyWaiting.getAsBoolean() ? begin - LASTS.toNanos() : begin;
-        } catch (RuntimeException failed) {
+        } catch (StoreException failed) {
             LOG.debug("Could not read whether other services wait, so releases ask which waiter is next", failed);
         } finally {
             allowReadFrom(begin + LASTS.toNanos() / 2);

@@ -235,7 +235,7 @@ public final class GrantAttempt {
         };
     }
 
-    /** If nobody has changed the row since this process left it, this process goes on with its run. */
+    /** If the row is as this process left it, the process goes on with its run. */
     private void compareWithLeft(LockEntity row) {
         FreeRowCache.Row before = left;
         if (before != null && before.free().version() == row.version()) {

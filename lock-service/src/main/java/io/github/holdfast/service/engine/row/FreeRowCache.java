@@ -44,18 +44,18 @@ public final class FreeRowCache {
     private final Cache<String, Row> rows =
             Caffeine.newBuilder().maximumSize(MOST).executor(Runnable::run).build();
 
-    private final Cache<String, String> unpredictable = Caffeine.newBuilder()
-            .maximumSize(MOST)
-            .expireAfterWrite(UNPREDICTABLE)
-            .executor(Runnable::run)
-            .build();
+    private final Cache<String, String> unpredictable = names();
 
     /** The names whose rows other processes have changed since this one released their locks. */
-    private final Cache<String, String> changedElsewhere = Caffeine.newBuilder()
-            .maximumSize(MOST)
-            .expireAfterWrite(UNPREDICTABLE)
-            .executor(Runnable::run)
-            .build();
+    private final Cache<String, String> changedElsewhere = names();
+
+    private static Cache<String, String> names() {
+        return Caffeine.newBuilder()
+                .maximumSize(MOST)
+                .expireAfterWrite(UNPREDICTABLE)
+                .executor(Runnable::run)
+                .build();
+    }
 
     /** Keeps a row as it was written by the release of its lock. */
     public void released(LockEntity free, long runsSince) {

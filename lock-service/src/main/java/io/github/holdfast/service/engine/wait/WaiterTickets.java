@@ -379,12 +379,7 @@ public final class WaiterTickets {
          * @param bell the number by which others wake this node; null if it polls
          * @param since the local time since when the node has been marked with this bell, without a gap
          */
-        private record Written(Node node, long at, @Nullable Long bell, long since) {
-
-            private boolean isCurrent(long now) {
-                return LASTS.toNanos() - (now - at) > 0;
-            }
-        }
+        private record Written(Node node, long at, @Nullable Long bell, long since) {}
 
         Mark(LockStore store, Heartbeat heartbeat, Ticker ticker) {
             this.store = store;
@@ -417,18 +412,6 @@ public final class WaiterTickets {
             return written != null && ticker.nanoTime() - written.since() >= WaiterRows.UNNOTICED.toNanos();
         }
 
-        /** Returns since when the node has been marked with this bell; it has just been marked again. */
-        private long since(Node node, @Nullable Long bell) {
-            Written before = last;
-            long now = ticker.nanoTime();
-            return before != null
-                            && before.node() == node
-                            && Objects.equals(before.bell(), bell)
-                            && before.isCurrent(now)
-                    ? before.since()
-                    : now;
-        }
-
         private Duration left(@Nullable Long bell) {
             Written written = last;
             return written == null || written.node() != heartbeat.current() || !Objects.equals(written.bell(), bell)
@@ -448,7 +431,14 @@ public final class WaiterTickets {
                 Node node = heartbeat.living(atMost);
                 long now = ticker.nanoTime();
                 if (store.inTransaction(atMost, () -> store.nodes().markWaiting(node.id(), LASTS, bell))) {
-                    last = new Written(node, now, bell, since(node, bell));
+                    Written before = last;
+                    last = new Written(
+                            node,
+                            now,
+                            bell,
+                            before != null && left(bell).compareTo(Duration.ZERO) > 0
+                                    ? before.since()
+                                    : ticker.nanoTime());
                     return;
                 }
             } catch (StoreException failed) {
