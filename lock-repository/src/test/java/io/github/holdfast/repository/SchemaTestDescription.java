@@ -75,9 +75,19 @@ final class SchemaTestDescription {
                         line.add(label + "=" + rows.getString(column));
                     }
                 }
-                lines.add(line.toString());
+                lines.add(withUsualFlags(line.toString()));
             }
         }
+    }
+
+    /**
+     * From version 5.0.4 on, Liquibase makes a {@code tinyint(1)} of each {@code bit(1)} on MySQL, but not on MariaDB
+     * (https://github.com/liquibase/liquibase/pull/7708). Both are a boolean for the driver and Hibernate.
+     */
+    private static String withUsualFlags(String column) {
+        return column.replaceFirst(
+                "data_type=tinyint, (.*)numeric_precision=3, numeric_scale=0, (.*)column_type=tinyint\\(1\\)",
+                "data_type=bit, $1numeric_precision=1, numeric_scale=null, $2column_type=bit(1)");
     }
 
     /** Names of databases, estimates, and names that H2 makes up for the index of a primary key. */
