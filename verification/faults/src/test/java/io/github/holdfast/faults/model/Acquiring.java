@@ -118,7 +118,7 @@ record Acquiring(Scenario scenario, Adopting adopting) {
     }
 
     private Grant grant(Attempt attempt, Seen seen) {
-        Grant grant = Grant.decided(attempt, Objects.requireNonNull(seen.row()));
+        Grant grant = Grant.decided(attempt, Objects.requireNonNull(seen.row()), scenario.block(attempt.node()));
         return scenario.keeps(Rule.EXPIRY_IN_THE_WRITE) ? grant : grant.withLeaseFromTheRead(scenario.leaseForOthers());
     }
 
@@ -226,8 +226,13 @@ record Acquiring(Scenario scenario, Adopting adopting) {
 
     private Hold hold(State s, int i, Attempt attempt) {
         Grant grant = Objects.requireNonNull(attempt.grant());
-        Hold hold =
-                new Hold(grant.owner(), grant.newToken(), grant.node(), attempt.validFor(), adopting.stage(attempt));
+        Hold hold = Hold.granted(
+                grant.owner(),
+                grant.newToken(),
+                grant.node(),
+                attempt.validFor(),
+                adopting.stage(attempt),
+                scenario.block(grant.node()) - 1);
         return s.service(i).onItsNode(hold);
     }
 

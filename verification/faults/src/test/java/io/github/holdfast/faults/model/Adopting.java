@@ -73,7 +73,7 @@ record Adopting(Scenario scenario) {
     private State adopted(State s, int i, Attempt attempt) {
         LockRow row = expected(attempt);
         int validFor = Objects.requireNonNull(attempt.seen()).timeUntilOver(scenario.tolerance());
-        Hold hold = new Hold(row.owner(), row.token(), row.node(), validFor, stage(attempt));
+        Hold hold = Hold.granted(row.owner(), row.token(), row.node(), validFor, stage(attempt), 0);
         return s.told(i, s.service(i).onItsNode(hold));
     }
 

@@ -17,14 +17,14 @@ record Grant(int owner, int node, int version, int token, int expectedOwner, int
     static final int IN_THE_WRITE = -1;
     static final int NOT_JUDGED = -1;
 
-    static Grant decided(Attempt attempt, LockRow on) {
+    static Grant decided(Attempt attempt, LockRow on, int block) {
         return new Grant(
                 attempt.owner(),
                 attempt.node(),
                 on.version(),
                 on.token(),
                 on.owner(),
-                Math.max(on.token(), attempt.doubtful()) + 1,
+                Math.max(on.token(), attempt.doubtful()) + block,
                 IN_THE_WRITE,
                 NOT_JUDGED);
     }

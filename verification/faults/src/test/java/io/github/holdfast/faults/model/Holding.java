@@ -10,7 +10,7 @@ record Holding(Scenario scenario) {
     void steps(State s, int i, Steps<State> out) {
         Service me = s.service(i);
         Hold hold = me.hold();
-        if (hold == null) {
+        if (hold == null || hold.isKept()) {
             return;
         }
         if (hold.stage() == Stage.UNCONFIRMED) {
@@ -25,7 +25,7 @@ record Holding(Scenario scenario) {
             transaction(s, i, hold, transaction, out);
             return;
         }
-        if (scenario.hasTransactions()) {
+        if (scenario.hasTransactions() && !s.mayCommit(hold)) {
             out.add("begins a transaction and reads", i, s.with(i, me.with(new Transaction(false, false))));
         }
         if (!s.isRowLocked()) {
@@ -50,7 +50,7 @@ record Holding(Scenario scenario) {
         return row != null && row.shows(hold);
     }
 
-    private static State released(State s, Hold hold) {
+    static State released(State s, Hold hold) {
         LockRow row = s.db().row();
         return row != null && row.shows(hold) ? s.with(row.freed()) : s;
     }
@@ -65,9 +65,9 @@ record Holding(Scenario scenario) {
         Service me = s.service(i);
         if (transaction.isGuarded() || !scenario.keeps(Rule.GUARD)) {
             out.add(
-                    "commits under token " + hold.token(),
+                    "commits under token " + hold.given(),
                     i,
-                    s.committed(i, hold.token(), transaction.isOvertaken()).with(i, me.withoutTransaction()));
+                    s.committed(i, hold.given(), transaction.isOvertaken()).with(i, me.withoutTransaction()));
         } else if (!shows(s, hold)) {
             out.add("fails at the guard", i, s.with(i, me.withoutTransaction()));
         } else if (!s.isRowLockedExclusively()) {

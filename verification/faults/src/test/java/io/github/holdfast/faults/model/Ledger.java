@@ -7,21 +7,35 @@ import org.jspecify.annotations.Nullable;
  *
  * @param broken the invariant that the last step has broken; null if none
  */
-record Ledger(int highestGrant, int highestCommit, @Nullable Invariant broken) {
+record Ledger(
+        int highestGrant,
+        int highestGiven,
+        int highestCommit,
+        @Nullable Invariant broken) {
 
-    static final Ledger EMPTY = new Ledger(-1, -1, null);
+    static final Ledger EMPTY = new Ledger(-1, -1, -1, null);
 
     /** A grant was committed where no failover undoes it. */
     Ledger granted(int token) {
         return new Ledger(
                 Math.max(highestGrant, token),
+                highestGiven,
                 highestCommit,
                 token > highestGrant ? broken : Invariant.TOKENS_INCREASE);
     }
 
     /** A grant that was committed on the primary alone has got to the standby, or had before. */
     Ledger confirmed(int token) {
-        return new Ledger(Math.max(highestGrant, token), highestCommit, broken);
+        return new Ledger(Math.max(highestGrant, token), highestGiven, highestCommit, broken);
+    }
+
+    /** A hold has got this token, of the block of its grant. */
+    Ledger given(int token) {
+        return new Ledger(
+                highestGrant,
+                Math.max(highestGiven, token),
+                highestCommit,
+                token > highestGiven ? broken : Invariant.TOKENS_INCREASE);
     }
 
     /** A transaction under this token, or under a row lock while the row had it, has committed. */
@@ -29,6 +43,6 @@ record Ledger(int highestGrant, int highestCommit, @Nullable Invariant broken) {
         Invariant now = token < highestCommit
                 ? Invariant.GUARDED_COMMITS_IN_ORDER
                 : isOvertaken ? Invariant.NO_LOST_UPDATE : broken;
-        return new Ledger(highestGrant, Math.max(highestCommit, token), now);
+        return new Ledger(highestGrant, highestGiven, Math.max(highestCommit, token), now);
     }
 }

@@ -1,6 +1,8 @@
 package io.github.holdfast.faults.model;
 
 import io.github.holdfast.faults.model.Message.BeatStatement;
+import io.github.holdfast.faults.model.Message.Commit;
+import io.github.holdfast.faults.model.Message.GiveBack;
 import io.github.holdfast.faults.model.Service.BeatPhase;
 import java.util.HashSet;
 import java.util.Optional;
@@ -14,6 +16,21 @@ record Network(Scenario scenario, Acquiring acquiring) {
                 execute(s, grant, out);
             } else if (message instanceof BeatStatement beat) {
                 execute(s, beat, out);
+            } else if (message instanceof Commit commit) {
+                State done = s.without(commit);
+                out.add("a late commit is rolled back", Steps.NOBODY, done);
+                out.add(
+                        "a late commit is done",
+                        Steps.NOBODY,
+                        done.committed(Steps.NOBODY, commit.given(), commit.isOvertaken()));
+            } else if (message instanceof GiveBack giveBack && !s.isRowLocked()) {
+                LockRow row = s.db().row();
+                boolean isThere = row != null && row.owner() == giveBack.owner() && row.token() == giveBack.token();
+                State done = s.without(giveBack);
+                out.add(
+                        "a late give-back is done",
+                        Steps.NOBODY,
+                        isThere && row != null ? done.with(row.freed()) : done);
             }
         }
         for (NodeRow node : s.db().nodes()) {

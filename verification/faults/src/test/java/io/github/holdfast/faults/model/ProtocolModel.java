@@ -12,6 +12,7 @@ final class ProtocolModel implements Model<State, Invariant> {
     private final Acquiring acquiring;
     private final Settling settling;
     private final Holding holding;
+    private final Keeping keeping;
     private final RowLocking rowLocking;
     private final Reconciling reconciling;
     private final Heartbeats heartbeats;
@@ -26,6 +27,7 @@ final class ProtocolModel implements Model<State, Invariant> {
         acquiring = new Acquiring(scenario, adopting);
         settling = new Settling(scenario);
         holding = new Holding(scenario);
+        keeping = new Keeping(scenario);
         rowLocking = new RowLocking(scenario);
         reconciling = new Reconciling(scenario);
         heartbeats = new Heartbeats(scenario, reconciling);
@@ -53,6 +55,7 @@ final class ProtocolModel implements Model<State, Invariant> {
             acquiring.steps(state, i, steps);
             settling.steps(state, i, steps);
             holding.steps(state, i, steps);
+            keeping.steps(state, i, steps);
             rowLocking.steps(state, i, steps);
             heartbeats.steps(state, i, steps);
             reconciling.steps(state, i, steps);

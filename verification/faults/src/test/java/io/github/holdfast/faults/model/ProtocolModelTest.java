@@ -85,6 +85,24 @@ class ProtocolModelTest {
             Kind.THROUGH_NODE,
             Kind.LEASE);
 
+    private static final Scenario KEPT = Scenario.of(
+                    "a kept lock and a lease", Budget.ofAcquisitions(3), Kind.THROUGH_NODE, Kind.LEASE)
+            .keepingReleased();
+
+    private static final Scenario KEPT_FORCED = Scenario.of(
+                    "a kept lock, a row lock and a forced release",
+                    Budget.ofAcquisitions(3).forcedReleases(1),
+                    Kind.THROUGH_NODE,
+                    Kind.ROW_LOCK)
+            .keepingReleased();
+
+    private static final Scenario KEPT_COMMITS = Scenario.of(
+                    "commits under a kept lock, one answer lost",
+                    Budget.ofAcquisitions(2).losses(1),
+                    Kind.THROUGH_NODE)
+            .keepingReleased()
+            .withTransactions();
+
     private static Result<Invariant> explored(Scenario scenario) {
         return Explorer.explore(new ProtocolModel(scenario), Map.of());
     }
@@ -104,7 +122,10 @@ class ProtocolModelTest {
                 arguments(SYNCHRONOUS_LONELY_NODE, 10_000),
                 arguments(OTHER_CLOCK, 10_000),
                 arguments(NODE_ELSEWHERE, 1_000),
-                arguments(NODE_CHANGED_BY_HAND, 200_000));
+                arguments(NODE_CHANGED_BY_HAND, 200_000),
+                arguments(KEPT, 400_000),
+                arguments(KEPT_FORCED, 100_000),
+                arguments(KEPT_COMMITS, 100_000));
     }
 
     @ParameterizedTest
@@ -145,7 +166,14 @@ class ProtocolModelTest {
                 arguments(OTHER_CLOCK.without(Rule.TOLERATE_OTHER_CLOCKS), Invariant.ONE_HOLDER),
                 arguments(NODE_ELSEWHERE.without(Rule.GRANT_DEMANDS_ITS_NODE), Invariant.ONE_HOLDER),
                 arguments(NODE_CHANGED_BY_HAND.without(Rule.ENDED_BY_HAND_LASTS_TO_ITS_END), Invariant.ONE_HOLDER),
-                arguments(NODE_CHANGED_BY_HAND.without(Rule.WITHOUT_NODE_LASTS_A_LEASE), Invariant.ONE_HOLDER));
+                arguments(NODE_CHANGED_BY_HAND.without(Rule.WITHOUT_NODE_LASTS_A_LEASE), Invariant.ONE_HOLDER),
+                arguments(KEPT_FORCED.without(Rule.A_REVIVAL_PROLONGS_NOTHING), Invariant.ONE_HOLDER),
+                arguments(KEPT_FORCED.without(Rule.NONE_IS_REVIVED_AFTER_A_RECONCILIATION), Invariant.ONE_HOLDER),
+                arguments(
+                        KEPT_COMMITS.without(Rule.NONE_IS_KEPT_AFTER_AN_UNKNOWN_COMMIT),
+                        Invariant.GUARDED_COMMITS_IN_ORDER),
+                arguments(KEPT.without(Rule.A_REVIVED_HOLD_HAS_A_NEW_TOKEN), Invariant.TOKENS_INCREASE),
+                arguments(KEPT.without(Rule.A_ROW_IS_CLAIMED_BEFORE_IT_IS_GIVEN_BACK), Invariant.ONE_HOLDER));
     }
 
     @ParameterizedTest

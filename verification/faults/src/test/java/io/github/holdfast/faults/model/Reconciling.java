@@ -30,13 +30,17 @@ record Reconciling(Scenario scenario) {
 
     private static boolean isKnown(Service me, LockRow row) {
         boolean isPending = me.attempt() != null && me.attempt().owner() == row.owner();
-        return isPending || (me.hold() != null && me.believes() && row.shows(me.hold()));
+        boolean isKept = me.hold() != null && me.hold().isKept() && row.shows(me.hold());
+        return isPending || isKept || (me.hold() != null && me.believes() && row.shows(me.hold()));
     }
 
-    private static Service told(Service me, LocalNode node, @Nullable LockRow row) {
+    private Service told(Service me, LocalNode node, @Nullable LockRow row) {
         Attempt attempt = me.attempt();
         Service noted = attempt == null ? me : me.with(attempt.missed());
         Hold hold = me.hold();
+        if (hold != null && hold.isKept() && scenario.keeps(Rule.NONE_IS_REVIVED_AFTER_A_RECONCILIATION)) {
+            return noted.with(hold.lost());
+        }
         if (hold == null || hold.node() != node.id() || !me.believes()) {
             return noted;
         }

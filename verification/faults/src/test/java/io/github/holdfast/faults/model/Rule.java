@@ -72,5 +72,20 @@ enum Rule {
     ENDED_BY_HAND_LASTS_TO_ITS_END,
 
     /** A lock that is held through a node without a row is left one lease of that node after its grant, and not before. */
-    WITHOUT_NODE_LASTS_A_LEASE
+    WITHOUT_NODE_LASTS_A_LEASE,
+
+    /** A revived hold lasts no longer than its grant, until a beat that was sent after the revival is confirmed. */
+    A_REVIVAL_PROLONGS_NOTHING,
+
+    /** A row that was kept when a reconciliation began is only given back: the reconciliation may have found it changed. */
+    NONE_IS_REVIVED_AFTER_A_RECONCILIATION,
+
+    /** A hold under which a commit had no answer is not kept. A revival writes nothing, and so would not wait for that commit. */
+    NONE_IS_KEPT_AFTER_AN_UNKNOWN_COMMIT,
+
+    /** A revived hold has the next token of the block that its grant has taken. */
+    A_REVIVED_HOLD_HAS_A_NEW_TOKEN,
+
+    /** A row that is being given back is not revived. */
+    A_ROW_IS_CLAIMED_BEFORE_IT_IS_GIVEN_BACK
 }

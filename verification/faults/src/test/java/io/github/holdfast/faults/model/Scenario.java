@@ -11,9 +11,17 @@ import java.util.Set;
  * @param kinds what each service acquires
  * @param rules those that are kept
  * @param hasTransactions whether holders commit
+ * @param keepsReleased whether services keep what they release
  * @param clockStep by how many ticks the clock is ahead of a server that becomes the database
  */
-record Scenario(String name, List<Kind> kinds, Budget budget, Set<Rule> rules, boolean hasTransactions, int clockStep) {
+record Scenario(
+        String name,
+        List<Kind> kinds,
+        Budget budget,
+        Set<Rule> rules,
+        boolean hasTransactions,
+        boolean keepsReleased,
+        int clockStep) {
 
     /** How many ticks a lease lasts, that of a lock or of a node. */
     static final int LEASE = 2;
@@ -30,21 +38,32 @@ record Scenario(String name, List<Kind> kinds, Budget budget, Set<Rule> rules, b
     }
 
     static Scenario of(String name, Budget budget, Kind... kinds) {
-        return new Scenario(name, List.of(kinds), budget, EnumSet.allOf(Rule.class), false, 0);
+        return new Scenario(name, List.of(kinds), budget, EnumSet.allOf(Rule.class), false, false, 0);
     }
 
     Scenario withTransactions() {
-        return new Scenario(name, kinds, budget, rules, true, clockStep);
+        return new Scenario(name, kinds, budget, rules, true, keepsReleased, clockStep);
+    }
+
+    Scenario keepingReleased() {
+        return new Scenario(name, kinds, budget, rules, hasTransactions, true, clockStep);
     }
 
     Scenario withClockAheadBy(int ticks) {
-        return new Scenario(name + ", clock ahead by " + ticks, kinds, budget, rules, hasTransactions, ticks);
+        return new Scenario(
+                name + ", clock ahead by " + ticks, kinds, budget, rules, hasTransactions, keepsReleased, ticks);
     }
 
     Scenario without(Rule... broken) {
         EnumSet<Rule> fewer = EnumSet.copyOf(rules);
         fewer.removeAll(List.of(broken));
-        return new Scenario(name + " without " + List.of(broken), kinds, budget, fewer, hasTransactions, clockStep);
+        return new Scenario(
+                name + " without " + List.of(broken), kinds, budget, fewer, hasTransactions, keepsReleased, clockStep);
+    }
+
+    /** How many tokens a grant takes: one for itself, and in these scenarios one for a revival. */
+    int block(int node) {
+        return keepsReleased && node != LockRow.NO_NODE ? 2 : 1;
     }
 
     boolean keeps(Rule rule) {

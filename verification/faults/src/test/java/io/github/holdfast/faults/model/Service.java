@@ -73,7 +73,7 @@ record Service(
 
     /** Whether the user is told that the lock is held. */
     boolean believes() {
-        return hasRowLocked() || (hold != null && left(hold) > 0);
+        return hasRowLocked() || (hold != null && !hold.isKept() && left(hold) > 0);
     }
 
     private int left(Hold held) {
@@ -95,6 +95,10 @@ record Service(
 
     boolean hasRowLocked() {
         return rowLock != null && rowLock.phase() == RowPhase.LOCKED;
+    }
+
+    boolean isOvertaken() {
+        return transaction != null && transaction.isOvertaken();
     }
 
     boolean hasGuardPassed() {

@@ -1,6 +1,7 @@
 package io.github.holdfast.faults.model;
 
 import io.github.holdfast.faults.model.Message.BeatStatement;
+import io.github.holdfast.faults.model.Message.GiveBack;
 import io.github.holdfast.faults.model.Service.LocalNode;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -52,7 +53,8 @@ record State(Database db, List<Service> services, List<Message> network, Ledger 
 
     /** The service is told that its acquisition has ended with this hold, which may be over or lost already. */
     State told(int index, Hold hold) {
-        return with(index, service(index).withoutAttempt().with(hold));
+        State told = with(index, service(index).withoutAttempt().with(hold));
+        return hold.spare() == 0 ? told : told.with(ledger.given(hold.given()));
     }
 
     State sending(@Nullable Message message) {
@@ -84,7 +86,12 @@ record State(Database db, List<Service> services, List<Message> network, Ledger 
         List<Service> after = IntStream.range(0, services.size())
                 .mapToObj(i -> i == index ? services.get(i) : services.get(i).overtaken())
                 .toList();
-        return new State(db, after, network, ledger.committed(token, isOvertaken), budget);
+        List<Message> overtaken = network.stream()
+                .map(message -> message instanceof Message.Commit commit
+                        ? new Message.Commit(commit.token(), commit.given(), true)
+                        : message)
+                .toList();
+        return new State(db, after, overtaken, ledger.committed(token, isOvertaken), budget);
     }
 
     /** Whether a transaction has the lock's row locked, shared or not, so that writes of it wait. */
@@ -94,7 +101,15 @@ record State(Database db, List<Service> services, List<Message> network, Ledger 
                 return true;
             }
         }
-        return false;
+        return network.stream().anyMatch(Message.Commit.class::isInstance);
+    }
+
+    /** Whether an unanswered commit under this very hold may still happen. */
+    boolean mayCommit(Hold hold) {
+        return network.stream()
+                .anyMatch(message -> message instanceof Message.Commit commit
+                        && commit.token() == hold.token()
+                        && commit.given() == hold.given());
     }
 
     /** Whether it is locked for one, so that also a guard waits. */
@@ -120,6 +135,7 @@ record State(Database db, List<Service> services, List<Message> network, Ledger 
         }
         db.copies().forEach(copy -> addOwner(known, Seen.of(copy)));
         network.forEach(message -> addOwner(known, message instanceof Grant grant ? grant : null));
+        network.forEach(message -> known.add(message instanceof GiveBack giveBack ? giveBack.owner() : LockRow.NOBODY));
         return firstNot(known::contains);
     }
 
@@ -160,7 +176,8 @@ record State(Database db, List<Service> services, List<Message> network, Ledger 
             }
         }
         for (Message message : network) {
-            known.add(message instanceof Grant grant ? grant.node() : ((BeatStatement) message).node());
+            known.add(message instanceof Grant grant ? grant.node() : LockRow.NO_NODE);
+            known.add(message instanceof BeatStatement beat ? beat.node() : LockRow.NO_NODE);
         }
         return firstNot(known::contains);
     }
