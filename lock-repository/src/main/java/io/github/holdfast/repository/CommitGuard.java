@@ -272,6 +272,12 @@ public final class CommitGuard {
                 .isPresent();
     }
 
+    /** Does the same as {@link #keepsSnapshot()}, for the transaction of this entity manager. */
+    public boolean keepsSnapshot(EntityManager entityManager) {
+        return entityManager.unwrap(Session.class).doReturningWork(Connection::getTransactionIsolation)
+                >= TransactionDefinition.ISOLATION_REPEATABLE_READ;
+    }
+
     /**
      * Whether the calling thread's transaction may overlook commits of the lock's previous holder. The transaction has already
      * read, so its snapshot may be older than the release. It is older if it does not show the lock as free after the previous

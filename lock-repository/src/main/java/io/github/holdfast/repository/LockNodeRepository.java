@@ -229,6 +229,16 @@ public interface LockNodeRepository extends Repository<LockNode, String> {
             """)
     int waitFor(@Param("id") String id, @Param("micros") long micros, @Param("bell") @Nullable Long bell);
 
+    /**
+     * Writes the bell of a node that does not wait. The version stays, so that a concurrent heartbeat still succeeds.
+     *
+     * @param bell the number by which others ask for locks that the node keeps
+     * @return 0 if the node was ended, or is absent
+     */
+    @Modifying
+    @Query("update HoldfastNode n set n.bell = :bell where n.id = :id and n.ended = false")
+    int listens(@Param("id") String id, @Param("bell") long bell);
+
     /** See {@link #endIfOverdue}. */
     @Modifying
     @Query("""

@@ -87,6 +87,10 @@ interface LockWaiterRepository extends Repository<LockEntity, String> {
             """)
     Long countWaitingNodes(@Param("bell") long bell);
 
+    /** Returns the bell of a node; nothing if it has no row, and null in its place if it does not listen. */
+    @Query("select n.bell from HoldfastNode n where n.id = :id and n.ended = false")
+    List<@Nullable Long> bell(@Param("id") String id);
+
     /**
      * Finds the bell of the service that has waited longest for a lock. Exclusive waiters come before those that would share it: only
      * while nobody wants the lock exclusively, it can be shared by more.

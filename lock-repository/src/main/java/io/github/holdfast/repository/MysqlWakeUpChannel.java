@@ -7,6 +7,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.hibernate.Session;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -99,10 +100,19 @@ final class MysqlWakeUpChannel implements WakeUpChannel, WakingRelease {
 
     @Override
     public void wakeNext(String name) {
-        List<@Nullable Long> next = transactions.committed(LIMIT, () -> waiters.next(name, NextWaiterQuery.bell(bell)));
-        Long found = next.isEmpty() ? null : next.get(0);
-        if (found != null) {
-            ring(found);
+        ring(() -> waiters.next(name, NextWaiterQuery.bell(bell)));
+    }
+
+    @Override
+    public void recall(String name, String nodeId) {
+        ring(() -> waiters.bell(nodeId));
+    }
+
+    private void ring(Supplier<List<@Nullable Long>> bells) {
+        List<@Nullable Long> found = transactions.committed(LIMIT, bells);
+        Long number = found.isEmpty() ? null : found.get(0);
+        if (number != null) {
+            ring(number);
         }
     }
 

@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.function.Supplier;
 import org.hibernate.Session;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.NestedExceptionUtils;
@@ -131,9 +132,18 @@ final class PostgresWakeUpChannel implements WakeUpChannel, WakingRelease {
 
     @Override
     public void wakeNext(String lockName) {
+        ring(lockName, () -> waiters.next(lockName, NextWaiterQuery.bell(bell)));
+    }
+
+    @Override
+    public void recall(String lockName, String nodeId) {
+        ring(lockName, () -> waiters.bell(nodeId));
+    }
+
+    private void ring(String lockName, Supplier<List<@Nullable Long>> bells) {
         String unused = transactions.committed(LIMIT, () -> {
-            List<@Nullable Long> next = waiters.next(lockName, NextWaiterQuery.bell(bell));
-            return next.isEmpty() || next.get(0) == null ? "" : notifying.send(name, next.get(0) + " " + lockName);
+            List<@Nullable Long> found = bells.get();
+            return found.isEmpty() || found.get(0) == null ? "" : notifying.send(name, found.get(0) + " " + lockName);
         });
     }
 

@@ -21,6 +21,15 @@ public interface WakeUpChannel {
      */
     void wakeNext(String name);
 
+    /**
+     * Tells the service of a node that this one wants a lock which that one may keep. Two statements at most; one if that service does not
+     * listen.
+     *
+     * @param nodeId the node that the row of the lock shows
+     * @throws StoreException if the database failed
+     */
+    void recall(String name, String nodeId);
+
     /** Receives notifications on the {@linkplain #listen listening} thread. */
     interface Receiver {
 

@@ -16,7 +16,9 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
@@ -44,6 +46,9 @@ public final class InMemoryDatabase {
 
     private long statements;
 
+    /** The services that listen, by their bells. */
+    final Map<Long, WakeUpChannel.Receiver> listeners = new ConcurrentHashMap<>();
+
     final InMemoryTable<LockEntity> locks = table(row -> RowKey.of(row.name()));
     final InMemoryTable<LockNode> nodes = table(row -> RowKey.of(row.id()));
     final InMemoryTable<LockHolder> holders = table(row -> RowKey.of(row.name(), row.fencingToken()));
@@ -66,7 +71,12 @@ public final class InMemoryDatabase {
 
     /** Opens a store, whose faults concern it alone. */
     public InMemoryLockStore store() {
-        return new InMemoryLockStore(this);
+        return new InMemoryLockStore(this, null);
+    }
+
+    /** Opens a store whose service can be asked for locks that it keeps. */
+    public InMemoryLockStore listeningStore() {
+        return new InMemoryLockStore(this, new InMemoryWakeUpChannel(this));
     }
 
     /** Opens the tables to a test. */

@@ -9,14 +9,16 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A double of the store, for tests of what stands on it. It passes the tests of the ports that the databases pass. What only a database
- * promises is left out: row locks and callers' transactions throw, and there are no wake-ups.
+ * promises is left out: row locks and callers' transactions throw, and releases wake nobody.
  */
 public final class InMemoryLockStore implements LockStore {
 
     private final InMemoryDatabase database;
+    private final @Nullable WakeUpChannel channel;
     private final InMemoryFaults faults;
     private final InMemoryLockRows locks;
     private final HolderRows permits;
@@ -26,8 +28,9 @@ public final class InMemoryLockStore implements LockStore {
     private final LockPageRepository pages;
     private final LockSearchRepository search;
 
-    InMemoryLockStore(InMemoryDatabase database) {
+    InMemoryLockStore(InMemoryDatabase database, @Nullable WakeUpChannel channel) {
         this.database = database;
+        this.channel = channel;
         faults = new InMemoryFaults(database);
         InMemoryAudits audits = new InMemoryAudits(database);
         locks = new InMemoryLockRows(database, audits);
@@ -123,12 +126,12 @@ public final class InMemoryLockStore implements LockStore {
 
     @Override
     public Optional<WakeUpChannel> wakeUpChannel(Consumer<Runnable> background) {
-        return Optional.empty();
+        return Optional.ofNullable(channel);
     }
 
     @Override
     public boolean canListen() {
-        return false;
+        return channel != null;
     }
 
     @Override

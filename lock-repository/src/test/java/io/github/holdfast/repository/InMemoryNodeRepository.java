@@ -100,6 +100,15 @@ final class InMemoryNodeRepository implements LockNodeRepository {
     }
 
     @Override
+    public int listens(String id, long bell) {
+        return change(
+                "listens",
+                id,
+                (node, now) -> true,
+                (node, now) -> Row.like(node).with("bell", bell).made());
+    }
+
+    @Override
     public int stop(String id, long version, long next) {
         return change(
                 "stop",

@@ -5,6 +5,13 @@ public enum ReleaseOutcome {
     /** The lock is free. */
     RELEASED,
 
+    /**
+     * The hold has ended, and this service keeps the lock for its next holder: the next thread of this process acquires it without a
+     * statement. Other services get it when they ask for it, or after the time that {@code LockServiceBuilder.keepReleased} gives. Only a
+     * service that was built with that keeps locks.
+     */
+    KEPT,
+
     /** The release ended one nested hold. The owner still holds the lock. */
     STILL_HELD,
 

@@ -287,6 +287,11 @@ public final class LockAdmin {
         return engine.dropped();
     }
 
+    /** Returns how many released locks this service keeps for its next acquisitions; see {@link LockServiceBuilder#keepReleased}. No statement. */
+    public int kept() {
+        return engine.kept();
+    }
+
     /** Returns this service's acquisitions in progress, the longest wait first. No statement. */
     public List<WaiterInfo> waiters() {
         return engine.waiters().stream()

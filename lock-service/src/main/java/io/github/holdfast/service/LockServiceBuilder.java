@@ -33,6 +33,7 @@ public final class LockServiceBuilder {
     private static final int MAX_APPLICATION_LENGTH = 100;
     private static final Duration SHORTEST_RETENTION = Duration.ofHours(1);
     private static final Duration LONGEST_TOLERANCE = Duration.ofMinutes(1);
+    private static final Duration LONGEST_KEPT = Duration.ofSeconds(1);
     private static final Duration SHORTEST_PERIOD = Duration.ofSeconds(1);
 
     private final EntityManagerFactory entityManagerFactory;
@@ -49,6 +50,7 @@ public final class LockServiceBuilder {
     private Writers writers = Writers.AS_THE_DATABASE_ALLOWS;
     private WakeUp wakeUp = WakeUp.WHERE_POSSIBLE;
     private @Nullable Duration leakDetection;
+    private @Nullable Duration keepReleased;
     private UnaryOperator<ServiceSettings> adjustment = UnaryOperator.identity();
     private final Set<DatabaseRisk> accepted = EnumSet.noneOf(DatabaseRisk.class);
     private @Nullable Supplier<LockStore> store;
@@ -238,6 +240,32 @@ public final class LockServiceBuilder {
     }
 
     /**
+     * Keeps each released lock for the next acquisition of its name in this service. Such an acquisition sends no statement, and neither does
+     * the release. {@link io.github.holdfast.lock.LockHandle#release} then returns {@link io.github.holdfast.lock.ReleaseOutcome#KEPT}. A lock that no thread acquires
+     * again is given back after the time, many in one transaction. A lock that another service wants is given back at once. By default, no
+     * lock is kept.
+     *
+     * <p>It costs other services: the first acquisition of a kept lock by another one waits some milliseconds for it, and a
+     * service that does not keep locks itself waits for the whole time, or for a second while threads here go on using the lock. After the death
+     * of this process, the locks that it kept stay held until its node's lease is over, as the locks that it held do. Turn it on in all services or in
+     * none. Only exclusive reentrant locks without a lease, a chosen owner, a minimum hold or fairness are kept, if they are acquired outside of a transaction. Nothing is
+     * kept where a service cannot be asked for a lock: see {@link #withoutWakeUp}.
+     *
+     * <p>Fencing tokens still increase with each acquisition. The row of a lock shows the last token of a block of 1,000.
+     *
+     * @param atMost 0 (the row is given back at once, but in the background) to 1 second; 50 milliseconds suit most
+     * @throws IllegalArgumentException if it is out of that range
+     */
+    public LockServiceBuilder keepReleased(Duration atMost) {
+        if (atMost.isNegative() || atMost.compareTo(LONGEST_KEPT) > 0) {
+            throw new IllegalArgumentException("Released locks can be kept for " + new ReadableDuration(Duration.ZERO)
+                    + " to " + new ReadableDuration(LONGEST_KEPT) + ", but not for " + new ReadableDuration(atMost));
+        }
+        this.keepReleased = atMost;
+        return this;
+    }
+
+    /**
      * Accepts risks of the database that would otherwise be refused, or warned of, when the service is built. Name only those that do not
      * exist here, although the check cannot know it, or whose consequences are acceptable. The page of operations describes them.
      *
@@ -307,7 +335,8 @@ public final class LockServiceBuilder {
                 maxRowLocks,
                 writers,
                 wakeUp,
-                leakDetection));
+                leakDetection,
+                keepReleased));
     }
 
     /** Returns the transaction manager that the service listens to; null if it listens to none. */

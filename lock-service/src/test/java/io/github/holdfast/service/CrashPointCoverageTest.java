@@ -72,6 +72,7 @@ class CrashPointCoverageTest {
             "Leadership.remaining()",
             "Leadership.term()",
             "LockAdmin.dropped()",
+            "LockAdmin.kept()",
             "LockAdmin.heartbeatAge()",
             "LockAdmin.process()",
             "LockAdmin.semaphores()",

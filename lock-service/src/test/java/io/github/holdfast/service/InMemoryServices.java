@@ -56,7 +56,12 @@ final class InMemoryServices implements TestServices {
         return build(database.store(), settings);
     }
 
-    private LockService build(InMemoryLockStore store, UnaryOperator<LockServiceBuilder> settings) {
+    /** A store for a service that can be asked for locks that it keeps. */
+    InMemoryLockStore listeningStore() {
+        return database.listeningStore();
+    }
+
+    LockService build(InMemoryLockStore store, UnaryOperator<LockServiceBuilder> settings) {
         LockServiceBuilder builder =
                 LockService.builder(InMemoryDatabase.noUnit()).adjusted(ticker.inSettings());
         LockService service = settings.apply(builder).over(store, InMemoryDatabase.noGuard());

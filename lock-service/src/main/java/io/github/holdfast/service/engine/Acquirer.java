@@ -181,8 +181,7 @@ public final class Acquirer {
             return new SharedAcquisition(context, shares, request);
         }
         context.holds().checkNotSharedByCurrentThread(request.name());
-        String owner = request.owner().orElseGet(context.identity()::newOwner);
-        return new LeaseAcquisition(context, request, owner, step);
+        return new LeaseAcquisition(context, request, step);
     }
 
     private BiConsumer<LeaseHold, SuspensionDetector> registration(LockRequest request) {

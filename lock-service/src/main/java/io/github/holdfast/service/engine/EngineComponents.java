@@ -9,6 +9,7 @@ import io.github.holdfast.service.engine.acquire.HoldContext;
 import io.github.holdfast.service.engine.hold.ExpiryMonitor;
 import io.github.holdfast.service.engine.hold.HoldCollaborators;
 import io.github.holdfast.service.engine.hold.HoldRegistry;
+import io.github.holdfast.service.engine.hold.KeptLocks;
 import io.github.holdfast.service.engine.hold.LeaseHold;
 import io.github.holdfast.service.engine.hold.PendingAcquisitions;
 import io.github.holdfast.service.engine.hold.PendingAcquisitions.Pending;
@@ -111,6 +112,8 @@ public final class EngineComponents implements AutoCloseable {
                 queue,
                 new WaiterNotifier(channel, waiterThread, settings, store, heartbeat, inDoubtWrites, queue),
                 ticker);
+        KeptLocks kept = new KeptLocks(settings.keepReleased(), access, heartbeat, pending);
+        access.waiterNotifier().keeper(kept);
         rowTransactions = new RowTransactions(store, holds, settings.maxRowLocks(), settings.writers());
         ExpiryMonitor monitor =
                 new ExpiryMonitor(holds.all(), ticker, heartbeat, inDoubtWrites, settings.leakDetection());
@@ -123,6 +126,7 @@ public final class EngineComponents implements AutoCloseable {
                 new HoldCollaborators(access, heartbeat, holds, transactions, listeners),
                 phase,
                 pending,
+                kept,
                 shares::close,
                 new TakeoverPolicy(settings.lockDelay(), settings.clockTolerance()),
                 identity,
@@ -159,6 +163,7 @@ public final class EngineComponents implements AutoCloseable {
     public void drain(Duration atMost) throws InterruptedException {
         context.phase().drain();
         access().waiterNotifier().beginClosing();
+        context.kept().close();
         if (isInUse() && !atMost.isZero()) {
             LockLog.draining(inUse().distinct().sorted().toList(), atMost);
         }
@@ -188,6 +193,7 @@ public final class EngineComponents implements AutoCloseable {
     public void close() {
         List<LeaseHold> holds = context.holds().close();
         access().waiterNotifier().beginClosing();
+        context.kept().close();
         boolean isAnyLeft = !holds.isEmpty()
                 || context.holds().isAnyBound()
                 || rowTransactions.left().findAny().isPresent();

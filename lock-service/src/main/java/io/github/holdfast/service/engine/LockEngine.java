@@ -62,7 +62,11 @@ public final class LockEngine implements AutoCloseable {
             @Nullable ConfigurableTransactionManager transactionManager) {
         store.severalWriters().ifPresent(cluster -> LockLog.severalWriters(cluster, settings.writers()));
         LockEngine engine = new LockEngine(() -> EngineComponents.start(store, guard, settings, transactionManager));
-        LockLog.started(store, engine.access().waiterNotifier().isWoken());
+        boolean isWoken = engine.access().waiterNotifier().isWoken();
+        LockLog.started(store, isWoken);
+        if (settings.keepReleased() != null && !isWoken) {
+            LockLog.notKept();
+        }
         return engine;
     }
 
@@ -275,6 +279,11 @@ public final class LockEngine implements AutoCloseable {
     public int dropped() {
         return (int)
                 context().holds().all().stream().filter(LeaseHold::isDropped).count();
+    }
+
+    /** Returns how many released locks are kept. */
+    public int kept() {
+        return context().kept().size();
     }
 
     /** Returns the acquisitions under way. */

@@ -121,6 +121,7 @@ public final class FakeTicker implements Ticker {
                 ServiceSettings.Writers.AS_THE_DATABASE_ALLOWS,
                 wakeUp,
                 null,
+                null,
                 ticker);
     }
 

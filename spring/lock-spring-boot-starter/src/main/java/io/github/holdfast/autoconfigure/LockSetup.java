@@ -51,6 +51,9 @@ final class LockSetup {
         if (properties.leakDetection() != null) {
             HoldfastProperties.set("holdfast.leak-detection", properties.leakDetection(), builder::leakDetection);
         }
+        if (properties.keepReleased() != null) {
+            HoldfastProperties.set("holdfast.keep-released", properties.keepReleased(), builder::keepReleased);
+        }
         builder.accept(properties.accept().toArray(DatabaseRisk[]::new));
         if (properties.singleWriter()) {
             builder.singleWriter();

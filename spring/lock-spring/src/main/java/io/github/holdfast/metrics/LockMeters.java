@@ -79,7 +79,7 @@ public final class LockMeters implements LockListener {
     }
 
     /**
-     * Registers the gauges that read the service itself: the numbers of waiters and of dropped locks, and the age of its heartbeat. They
+     * Registers the gauges that read the service itself: the numbers of waiters, of dropped and of kept locks, and the age of its heartbeat. They
      * cost no statements.
      */
     public void observe(LockService locks) {
@@ -89,6 +89,10 @@ public final class LockMeters implements LockListener {
                 .register(registry);
         Gauge.builder("holdfast.lock.dropped", locks, service -> service.admin().dropped())
                 .description("Locks and permits held although their handles were dropped without a release")
+                .strongReference(true)
+                .register(registry);
+        Gauge.builder("holdfast.lock.kept", locks, service -> service.admin().kept())
+                .description("Released locks that are kept for the next holder in this process")
                 .strongReference(true)
                 .register(registry);
         TimeGauge.builder("holdfast.heartbeat.age", locks, TimeUnit.NANOSECONDS, LockMeters::heartbeatAge)

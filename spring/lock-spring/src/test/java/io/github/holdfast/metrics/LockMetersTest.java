@@ -36,7 +36,11 @@ class LockMetersTest {
         registered
                 .keySet()
                 .retainAll(List.of(
-                        "holdfast.lock.waiting", "holdfast.lock.dropped", "holdfast.heartbeat.age", "holdfast.leader"));
+                        "holdfast.lock.waiting",
+                        "holdfast.lock.dropped",
+                        "holdfast.lock.kept",
+                        "holdfast.heartbeat.age",
+                        "holdfast.leader"));
         for (Meter meter : registry.getMeters()) {
             String tags =
                     meter.getId().getTags().stream().map(tag -> tag.getKey()).collect(Collectors.joining(", "));

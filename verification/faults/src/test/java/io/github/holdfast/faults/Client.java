@@ -235,7 +235,7 @@ final class Client {
 
     static Phase phase(ReleaseOutcome outcome) {
         return switch (outcome) {
-            case RELEASED, STILL_HELD, DEFERRED -> Phase.OK;
+            case RELEASED, KEPT, STILL_HELD, DEFERRED -> Phase.OK;
             case LOST -> Phase.FAIL;
             case UNRESOLVED -> Phase.UNKNOWN;
         };

@@ -21,6 +21,7 @@ final class Fleet implements AutoCloseable {
     static final String UNFENCED = "faults.unfenced";
 
     static final int SIZE = 3;
+    static final Duration KEPT = Duration.ofMillis(50);
     static final Duration NODE_LEASE = Duration.ofSeconds(2);
     static final Duration LOCK_DELAY = Duration.ofMillis(300);
 
@@ -47,6 +48,11 @@ final class Fleet implements AutoCloseable {
 
     static boolean keepsHouse(int index) {
         return index == 0;
+    }
+
+    /** Not all of them do: services that keep what they release meet others. */
+    static boolean keepsReleased(int index) {
+        return index != 1;
     }
 
     static int poolSize(int index) {

@@ -54,6 +54,9 @@ final class Worker {
                 .nodeLease(Fleet.NODE_LEASE)
                 .lockDelay(Fleet.LOCK_DELAY)
                 .maxRowLocks(THREADS);
+        if (Fleet.keepsReleased(index)) {
+            builder.keepReleased(Fleet.KEPT);
+        }
         locks = started(
                 Fleet.keepsHouse(index)
                         ? builder.housekeepingEvery(Duration.ofSeconds(1))::build

@@ -24,6 +24,7 @@ import io.github.holdfast.service.engine.row.FreeRowCache.Origin;
 import io.github.holdfast.service.engine.row.LockAccess;
 import io.github.holdfast.service.engine.row.NewGrant;
 import io.github.holdfast.service.engine.runtime.Deadline;
+import io.github.holdfast.service.engine.runtime.SuspensionDetector;
 import io.github.holdfast.service.engine.runtime.TakeoverPolicy;
 import io.github.holdfast.service.engine.wait.WaitTiming;
 import io.github.holdfast.service.engine.wait.WaiterTickets;
@@ -45,9 +46,11 @@ public final class GrantAttempt {
     private final Heartbeat heartbeat;
     private final TakeoverPolicy policy;
     private final LockRequest request;
-    private final String owner;
-    private final String holder;
+    private final LeaseAcquisition acquisition;
     private final GrantStep step;
+
+    /** How many fencing tokens a grant takes: one for each holder in this process for which its row is kept. */
+    private final long block;
 
     /** The place of a fair request among those of all nodes; null if it is not fair. */
     private final WaiterTickets.@Nullable Place fairPlace;
@@ -75,6 +78,9 @@ public final class GrantAttempt {
 
     private long runsSince;
 
+    /** That of the local clocks before the last grant was sent, if its row may be kept. */
+    private long clockDifference;
+
     private boolean hasAsked;
 
     private boolean hasMovedOn;
@@ -82,26 +88,18 @@ public final class GrantAttempt {
     /**
      * Attempts for one acquisition.
      *
-     * @param owner the owner that acquires the lock
-     * @param holder a readable description of the holder
      * @param step the additional step in the transaction of the grant
-     * @param fairPlace the place of a fair request among those of all nodes; null if it is not fair
+     * @param block how many fencing tokens a grant takes
      */
-    GrantAttempt(
-            HoldContext context,
-            LockRequest request,
-            String owner,
-            String holder,
-            GrantStep step,
-            WaiterTickets.@Nullable Place fairPlace) {
-        this.access = context.access();
-        this.heartbeat = context.heartbeat();
-        this.policy = context.policy();
-        this.request = request;
-        this.owner = owner;
-        this.holder = holder;
+    GrantAttempt(LeaseAcquisition acquisition, GrantStep step, long block) {
+        this.access = acquisition.access();
+        this.heartbeat = acquisition.context().heartbeat();
+        this.policy = acquisition.context().policy();
+        this.request = acquisition.request();
+        this.acquisition = acquisition;
         this.step = step;
-        this.fairPlace = fairPlace;
+        this.block = block;
+        this.fairPlace = request.isFair() ? acquisition.place() : null;
     }
 
     /** Begins the next attempt. */
@@ -117,7 +115,7 @@ public final class GrantAttempt {
     /** The owner, if it was generated for this acquisition, so that no other acquisition uses it; null if the user chose it. */
     @Nullable
     String ownOwner() {
-        return request.owner().isPresent() ? null : owner;
+        return request.owner().isPresent() ? null : acquisition.owner();
     }
 
     /** The requested lease; null if the lock is to be held through the node. */
@@ -227,7 +225,7 @@ public final class GrantAttempt {
         if (row.isShared()) {
             return new Shared(seen.get());
         }
-        return switch (seen.get().availability(owner, nodeId(), policy.clockTolerance())) {
+        return switch (seen.get().availability(acquisition.owner(), nodeId(), policy.clockTolerance())) {
             case FREE -> take(locks, seen.get());
             case HELD_BY_CLAIMANT -> heldByClaimant(locks, seen.get(), readAt);
             case HOLDER_NODE_EXPIRED -> overdue(row);
@@ -311,15 +309,22 @@ public final class GrantAttempt {
         Duration lease = lease();
         // A failover may undo an earlier grant. A write based on that grant must not find its owner, token and version
         // again.
-        LockEntity after = row.granted(owner, lease == null ? nodeId() : null, holder, tokenInDoubt);
+        LockEntity after = row.granted(
+                acquisition.owner(), lease == null ? nodeId() : null, acquisition.holder(), lastToken(row) - 1);
         sent = row;
+        clockDifference = block > 1 ? SuspensionDetector.difference(access.ticker()) : 0;
         long sentAt = access.ticker().nanoTime();
         Duration lasts = lease == null ? heartbeat.lease() : lease;
         if (!locks.grant(row, after, lasts, request.minimumHold().orElse(null))) {
             return new LostRace();
         }
         step.granted(after);
-        return granted(after, sentAt);
+        return granted(after, sentAt, after.fencingToken() - block + 1);
+    }
+
+    /** The greatest token that a grant takes that is based on this row. */
+    private long lastToken(LockEntity row) {
+        return Math.max(tokenInDoubt, row.fencingToken()) + block;
     }
 
     /** Enters a chosen owner's hold, or adopts a grant in doubt. Without a doubt, a copy of this process has been granted the lock. */
@@ -342,13 +347,22 @@ public final class GrantAttempt {
         boolean entered = before.nodeId() != null
                 ? locks.recount(before, after)
                 : locks.extend(before, after, LeaseExpiry.required(request.name(), lease()));
-        return entered ? granted(after, sentAt) : new LostRace();
+        return entered ? granted(after, sentAt, after.fencingToken()) : new LostRace();
     }
 
-    private Granted granted(LockEntity row, long sentAt) {
+    private Granted granted(LockEntity row, long sentAt, long token) {
         Node through = through(row);
         return new Granted(new NewGrant.OfLock(
-                row, through, sentAt, NewGrant.lease(through, lease()), reconciliations, isFirst(), runsSince));
+                row,
+                through,
+                sentAt,
+                NewGrant.lease(through, lease()),
+                reconciliations,
+                isFirst(),
+                runsSince,
+                token,
+                false,
+                clockDifference));
     }
 
     /** Whether the row that was sent shows that nobody has held the lock since the row was created. */
@@ -409,7 +423,7 @@ public final class GrantAttempt {
     /** Notes that the outcome of a write based on this row is unknown. */
     void doubt(LockEntity decidedOn) {
         inDoubt = decidedOn;
-        tokenInDoubt = Math.max(tokenInDoubt, decidedOn.fencingToken()) + 1;
+        tokenInDoubt = lastToken(decidedOn);
     }
 
     /** Notes that no grant is in doubt any more. */

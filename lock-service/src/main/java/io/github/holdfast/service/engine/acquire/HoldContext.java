@@ -5,6 +5,7 @@ import io.github.holdfast.service.engine.hold.ExpiryMonitor;
 import io.github.holdfast.service.engine.hold.HoldCollaborators;
 import io.github.holdfast.service.engine.hold.HoldRegistry;
 import io.github.holdfast.service.engine.hold.HoldRegistry.Reentry;
+import io.github.holdfast.service.engine.hold.KeptLocks;
 import io.github.holdfast.service.engine.hold.LeaseHold;
 import io.github.holdfast.service.engine.hold.PendingAcquisitions;
 import io.github.holdfast.service.engine.node.Heartbeat;
@@ -23,6 +24,7 @@ import java.util.function.Consumer;
  * @param forHolds what their holds use
  * @param phase whether the service is open
  * @param pending the acquisitions under way
+ * @param kept the rows of released locks that are kept for the next holder
  * @param closeShares stops threads from joining the shares of a lock
  * @param policy the rules for a takeover
  * @param identity says who acquires
@@ -33,6 +35,7 @@ public record HoldContext(
         HoldCollaborators forHolds,
         ServicePhase phase,
         PendingAcquisitions pending,
+        KeptLocks kept,
         Consumer<String> closeShares,
         TakeoverPolicy policy,
         ProcessIdentity identity,

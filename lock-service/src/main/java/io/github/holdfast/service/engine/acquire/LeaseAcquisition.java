@@ -18,11 +18,13 @@ import io.github.holdfast.service.engine.acquire.AttemptResult.SharedByOthers;
 import io.github.holdfast.service.engine.acquire.AttemptResult.TransientFailure;
 import io.github.holdfast.service.engine.hold.HandOff;
 import io.github.holdfast.service.engine.hold.HandOffWaiter;
+import io.github.holdfast.service.engine.hold.KeptLocks;
 import io.github.holdfast.service.engine.hold.LeaseHold;
 import io.github.holdfast.service.engine.row.InDoubtWrites;
 import io.github.holdfast.service.engine.row.LockRow;
 import io.github.holdfast.service.engine.row.NewGrant;
 import io.github.holdfast.service.engine.runtime.Deadline;
+import io.github.holdfast.service.engine.tx.TransactionGuard;
 import java.time.Duration;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -35,19 +37,37 @@ public final class LeaseAcquisition extends Acquisition<LeaseHold> implements Ha
 
     private final GrantStep step;
     private final GrantAttempt grants;
+
+    /** Whether it may go on with a grant that this service keeps, and its own grant may be kept. */
+    private final boolean isKept;
+
     private @Nullable SharedHolders sharedHolders;
     private boolean wasOvertaken;
 
     /**
      * An acquisition that has not begun.
      *
-     * @param owner the owner that acquires the lock
      * @param step the additional step in the transaction of the grant
      */
-    public LeaseAcquisition(HoldContext context, LockRequest request, String owner, GrantStep step) {
-        super(context, request, WaitMode.EXCLUSIVE, owner);
+    public LeaseAcquisition(HoldContext context, LockRequest request, GrantStep step) {
+        super(context, request, WaitMode.EXCLUSIVE, request.owner().orElse(null));
         this.step = step;
-        this.grants = new GrantAttempt(context, request, owner, holder(), step, request.isFair() ? place() : null);
+        this.isKept = isPlain(request, step) && context.kept().mayKeep(request.name());
+        this.grants = new GrantAttempt(this, step, isKept ? KeptLocks.BLOCK : 1);
+    }
+
+    /**
+     * Whether a grant of this process does as well as one of its own. Inside of a transaction, it would not: only a row that is written shows
+     * whether the transaction's snapshot is older.
+     */
+    private static boolean isPlain(LockRequest request, GrantStep step) {
+        return step == GrantStep.NONE
+                && request.lease().isEmpty()
+                && request.owner().isEmpty()
+                && request.minimumHold().isEmpty()
+                && !request.isFair()
+                && request.isReentrant()
+                && !TransactionGuard.isInAnyTransaction();
     }
 
     @Override
@@ -140,6 +160,10 @@ public final class LeaseAcquisition extends Acquisition<LeaseHold> implements Ha
     @Override
     public AttemptResult attempt(Deadline deadline) {
         grants.begin();
+        Optional<NewGrant.OfLock> revived = revive();
+        if (revived.isPresent()) {
+            return new Granted(revived.get());
+        }
         try {
             grants.prepare(deadline);
             AttemptResult result = execute(deadline.forOneStatement());
@@ -167,6 +191,20 @@ public final class LeaseAcquisition extends Acquisition<LeaseHold> implements Ha
             }
             throw thrown;
         }
+    }
+
+    /** Goes on with a grant that this service keeps. If it may not, gives the row back. */
+    private Optional<NewGrant.OfLock> revive() {
+        if (canInherit()) {
+            return context().kept().revive(name(), this);
+        }
+        context().kept().giveBack(name());
+        return Optional.empty();
+    }
+
+    @Override
+    public boolean canInherit() {
+        return isKept && grants.inDoubt() == null;
     }
 
     private AttemptResult execute(Duration atMost) {
@@ -221,7 +259,7 @@ public final class LeaseAcquisition extends Acquisition<LeaseHold> implements Ha
 
     private LeaseHold hold(NewGrant.OfLock granted) {
         LeaseHold hold = stillValid(hold(context(), request(), granted), granted);
-        tellIfTakenOver(hold.grant());
+        tellIfTakenOver(hold.grant(), granted.token());
         return hold;
     }
 
@@ -229,14 +267,15 @@ public final class LeaseAcquisition extends Acquisition<LeaseHold> implements Ha
     public static LeaseHold hold(HoldContext context, LockRequest request, NewGrant.OfLock granted) {
         LockRow row =
                 new LockRow(context.access(), granted.row(), request.owner().isPresent());
-        HandOff handOff = new HandOff(context.access(), context.pending(), context.phase(), row, granted.runsSince());
+        HandOff handOff =
+                new HandOff(context.access(), context.pending(), context.phase(), context.kept(), row, granted);
         return new LeaseHold(context.forHolds(), request, granted, row, handOff, context.downgrader());
     }
 
-    private void tellIfTakenOver(Grant grant) {
+    private void tellIfTakenOver(Grant grant, long token) {
         LockEntity left = grants.replaced();
         if (left != null && left.owner() != null && !left.isShared() && left.fencingToken() != grant.fencingToken()) {
-            context().listeners().tell(l -> l.takenOver(grant.name(), grant.fencingToken(), left.holder()));
+            context().listeners().tell(l -> l.takenOver(grant.name(), token, left.holder()));
         }
     }
 }

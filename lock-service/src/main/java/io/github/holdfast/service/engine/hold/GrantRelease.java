@@ -39,12 +39,13 @@ public class GrantRelease {
     }
 
     /**
-     * Begins the release of the hold, and grants the lock to the thread that waits for it, if there is one.
+     * Begins the release of the hold, and grants the lock to the thread that waits for it, if there is one. Otherwise keeps the row, if that is
+     * allowed.
      *
      * @return the outcome; empty if the caller must release the row, because no thread waits here, others are to get the lock, or the grant
      *     was not written
      */
-    Optional<ReleaseOutcome> begin() {
+    Optional<ReleaseOutcome> begin(GrantedHold hold) {
         return Optional.empty();
     }
 
@@ -79,13 +80,13 @@ public class GrantRelease {
      * @param whenEnded called when the grant has ended, or has been abandoned
      */
     final ReleaseOutcome free(GrantedHold hold, boolean wasLost, Runnable whenEnded) {
+        Optional<ReleaseOutcome> handedOff = Optional.empty();
         try {
             hold.lifetime().end();
-            Optional<ReleaseOutcome> handedOff = Optional.empty();
             if (wasLost || !canBeHandedOff(hold)) {
                 beginWithoutNext();
             } else {
-                handedOff = begin();
+                handedOff = begin(hold);
             }
             ReleaseOutcome outcome = handedOff.isPresent() ? handedOff.get() : giveBack(hold, 0, wasLost);
             if (handedOff.isEmpty() && outcome == ReleaseOutcome.RELEASED && row.isReleased()) {
@@ -93,13 +94,15 @@ public class GrantRelease {
             }
             // Not earlier: otherwise, the hold's thread would find neither this hold nor a free lock.
             whenEnded.run();
-            if (handedOff.isEmpty()) {
+            if (handedOff.isEmpty() || outcome == ReleaseOutcome.KEPT) {
                 access.lockReleased(row.name());
             }
             return outcome;
         } catch (RuntimeException | Error thrown) {
             try {
-                row.abandon();
+                if (!handedOff.equals(Optional.of(ReleaseOutcome.KEPT))) {
+                    row.abandon();
+                }
             } finally {
                 whenEnded.run();
             }

@@ -91,6 +91,11 @@ abstract class GrantedHold extends Hold implements GuardedHold.Granted {
     }
 
     @Override
+    public boolean isRevived() {
+        return granted.isRevived();
+    }
+
+    @Override
     public boolean isFirst() {
         return granted.isFirst();
     }
@@ -149,7 +154,7 @@ abstract class GrantedHold extends Hold implements GuardedHold.Granted {
 
     @Override
     public long fencingToken() {
-        return grant().fencingToken();
+        return granted.token();
     }
 
     @Override

@@ -49,6 +49,8 @@ public final class HandOff extends GrantRelease {
 
     private final String name;
     private final LockRow row;
+    private final NewGrant.OfLock granted;
+    private final KeptLocks kept;
     private final LockAccess access;
     private final PendingAcquisitions pending;
     private final ServicePhase phase;
@@ -69,16 +71,24 @@ public final class HandOff extends GrantRelease {
      * What follows on a hold.
      *
      * @param row the row of the hold
-     * @param runsSince the local time from which this process has kept the lock to its own threads, while others may wait
+     * @param granted its grant
      */
-    public HandOff(LockAccess access, PendingAcquisitions pending, ServicePhase phase, LockRow row, long runsSince) {
+    public HandOff(
+            LockAccess access,
+            PendingAcquisitions pending,
+            ServicePhase phase,
+            KeptLocks kept,
+            LockRow row,
+            NewGrant.OfLock granted) {
         super(access, row);
         this.row = row;
+        this.granted = granted;
+        this.kept = kept;
         this.access = access;
         this.pending = pending;
         this.phase = phase;
         this.name = row.name();
-        this.runsSince = runsSince;
+        this.runsSince = granted.runsSince();
     }
 
     @Override
@@ -102,7 +112,7 @@ public final class HandOff extends GrantRelease {
     }
 
     @Override
-    Optional<ReleaseOutcome> begin() {
+    Optional<ReleaseOutcome> begin(GrantedHold hold) {
         Successor grant = successor;
         if (grant != null) {
             hasBegun = true;
@@ -113,8 +123,35 @@ public final class HandOff extends GrantRelease {
             return Optional.empty();
         }
         begin(isAwaitedHere() ? this::countOthers : HandOff::assumeOneWaiter);
+        if (isRunOver) {
+            return Optional.empty();
+        }
         HandOffWaiter next = waiter;
-        return next != null && !isRunOver && next.choose() ? handOffTo(next) : Optional.empty();
+        boolean mayKeep = mayKeep(hold);
+        if (mayKeep && next != null && kept.passOn(next(), next)) {
+            return Optional.of(ReleaseOutcome.KEPT);
+        }
+        if (next != null && next.choose()) {
+            return handOffTo(next);
+        }
+        return mayKeep && kept.keep(next()) ? Optional.of(ReleaseOutcome.KEPT) : Optional.empty();
+    }
+
+    /** Whether the row is known to show this grant, and no transaction depends on its being written before the next holder. */
+    private boolean mayKeep(GrantedHold hold) {
+        return granted.hasTokenLeft()
+                && row.isKnown()
+                && row.holdCount() == 1
+                && hold.holdTransactions().passOn();
+    }
+
+    /** The grant for the next holder in this process, if the row is not written. */
+    private NewGrant.OfLock next() {
+        return granted.next(row.current(), runsOnSince());
+    }
+
+    private long runsOnSince() {
+        return isContended() ? runsSince : access.ticker().nanoTime();
     }
 
     private void begin(IntSupplier others) {
@@ -183,8 +220,7 @@ public final class HandOff extends GrantRelease {
         if (isRunOver) {
             offer();
         } else {
-            access.freeRows()
-                    .released(free, isContended() ? runsSince : access.ticker().nanoTime());
+            access.freeRows().released(free, runsOnSince());
         }
     }
 

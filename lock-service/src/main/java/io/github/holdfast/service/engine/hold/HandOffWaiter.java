@@ -27,7 +27,7 @@ public final class HandOffWaiter {
     private static final Duration LOOK = Duration.ofMillis(50);
 
     /** An acquisition to which the lock can be granted. */
-    public interface Candidate {
+    public interface Candidate extends KeptLocks.Heir {
 
         /** The owner that is to get the lock. */
         String owner();
@@ -41,6 +41,9 @@ public final class HandOffWaiter {
          * @throws io.github.holdfast.repository.StoreException if the database failed
          */
         Optional<NewGrant.OfLock> acquireByHandOff(LockRows locks, LockEntity row, long runsSince);
+
+        /** Whether it can go on with the holder's own grant. */
+        boolean canInherit();
     }
 
     private enum State {
@@ -156,6 +159,20 @@ public final class HandOffWaiter {
      */
     Optional<NewGrant.OfLock> write(LockRows locks, LockEntity row, long runsSince) {
         return candidate.acquireByHandOff(locks, row, runsSince);
+    }
+
+    /**
+     * Chooses the waiter for the holder's own grant, unless it has left or needs a grant of its own. The caller must then {@linkplain #answer
+     * answer} it.
+     *
+     * @param owner the owner of the grant, as which its acquisition goes on
+     */
+    boolean claimFor(String owner) {
+        if (!candidate.canInherit() || !choose()) {
+            return false;
+        }
+        candidate.goOnAs(owner);
+        return true;
     }
 
     /**

@@ -384,7 +384,7 @@ public final class LeaseHold extends GrantedHold {
         lifetime.end();
         holds.defer(this);
         transactions.deferred(this);
-        listeners.tell(listener -> listener.deferred(name(), grant().fencingToken()));
+        listeners.tell(listener -> listener.deferred(name(), fencingToken()));
         return true;
     }
 
@@ -442,7 +442,7 @@ public final class LeaseHold extends GrantedHold {
 
     private ReleaseOutcome reported(ReleaseOutcome outcome) {
         Duration heldFor = heldFor();
-        listeners.tell(listener -> listener.released(name(), grant().fencingToken(), heldFor, outcome));
+        listeners.tell(listener -> listener.released(name(), fencingToken(), heldFor, outcome));
         return outcome;
     }
 }

@@ -34,6 +34,7 @@ public final class Lifetime {
     private final Ticker ticker;
     private final Expiry validity;
     private final Grant grant;
+    private final long token;
     private final ListenerDispatcher listeners;
     private final HoldRow row;
     private final Runnable whenLost;
@@ -66,6 +67,7 @@ public final class Lifetime {
         this.whenLost = whenLost;
         this.reconciliations = granted.reconciliations();
         this.grant = granted.grant();
+        this.token = granted.token();
         this.listeners = listeners;
         this.validity = expiry(granted);
     }
@@ -163,7 +165,7 @@ public final class Lifetime {
             isSuspect = isOverdue;
         }
         if (isNews) {
-            listeners.dispatchLater(listener -> listener.suspect(grant.name(), grant.fencingToken()));
+            listeners.dispatchLater(listener -> listener.suspect(grant.name(), token));
         }
     }
 
@@ -176,7 +178,7 @@ public final class Lifetime {
 
     /** Reports the loss, unless one was reported before. */
     private void tell(LossCause cause) {
-        LockLost lost = new LockLost(grant.name(), grant.owner(), grant.fencingToken(), cause);
+        LockLost lost = new LockLost(grant.name(), grant.owner(), token, cause);
         synchronized (this) {
             if (loss != null) {
                 return;

@@ -40,6 +40,7 @@ public final class Reconciliation implements NodeHolds {
     private final InDoubtWrites inDoubtWrites;
     private final ReentrantLock oneAtATime = new ReentrantLock();
     private final AtomicLong begun = new AtomicLong();
+    private volatile boolean isUnderWay;
 
     public Reconciliation(
             LockStore store, HoldRegistry held, PendingAcquisitions pending, InDoubtWrites inDoubtWrites) {
@@ -52,6 +53,11 @@ public final class Reconciliation implements NodeHolds {
     @Override
     public long reconciliations() {
         return begun.get();
+    }
+
+    @Override
+    public boolean isQuietSince(long reconciliations) {
+        return begun.get() == reconciliations && !isUnderWay;
     }
 
     @Override
@@ -71,6 +77,7 @@ public final class Reconciliation implements NodeHolds {
             throw StoreException.overtaken();
         }
         try {
+            isUnderWay = true;
             // Before the holds are listed: a later hold sees the new count, and checks its row itself.
             begun.incrementAndGet();
             // Before the rows are read: a hold that is added in between may have no row in these reads.
@@ -90,6 +97,7 @@ public final class Reconciliation implements NodeHolds {
                 }
             }
         } finally {
+            isUnderWay = false;
             oneAtATime.unlock();
         }
     }

@@ -123,6 +123,11 @@ public final class Heartbeat implements AutoCloseable {
         return holds.reconciliations();
     }
 
+    /** See {@link NodeHolds#isQuietSince}. */
+    public boolean isQuietSince(long reconciliations) {
+        return holds.isQuietSince(reconciliations);
+    }
+
     /** Returns the node; null if none was registered, or if the last one is known to be over. */
     @Nullable
     public Node current() {
@@ -357,6 +362,9 @@ public final class Heartbeat implements AutoCloseable {
 
         /** Returns how many reconciliations have begun. Each compares the node's rows with the holds. */
         long reconciliations();
+
+        /** Whether no reconciliation has begun since this number had, and none is under way. */
+        boolean isQuietSince(long reconciliations);
 
         /** Reconciles soon, on another thread. */
         void reconcileLater(Node node);

@@ -62,6 +62,11 @@ public final class LockRow implements HoldRow {
         return current.holdCount();
     }
 
+    /** Whether each write of the row was answered, so that this is the row as the database has it. */
+    public boolean isKnown() {
+        return !isInDoubt && !isHandOffInDoubt;
+    }
+
     public LockEntity current() {
         return current;
     }

@@ -12,6 +12,16 @@ public sealed interface NewGrant {
 
     Grant grant();
 
+    /** The fencing token of its holder: that of the row, unless the row has the last one of a block. */
+    default long token() {
+        return grant().fencingToken();
+    }
+
+    /** Whether a former holder in this process has had the same grant. */
+    default boolean isRevived() {
+        return false;
+    }
+
     /** The node through which it is held; null if it has a lease. */
     @Nullable
     Node node();
@@ -37,6 +47,9 @@ public sealed interface NewGrant {
      * @param row the row as it was last written
      * @param isFirst whether this is the first grant since the row was created
      * @param runsSince the local time from which this process has kept the lock to its own threads, while others may wait
+     * @param token the fencing token of its holder, at most that of the row
+     * @param isRevived whether a former holder in this process has had the same grant
+     * @param clockDifference that of the local clocks before the grant was sent, if its row may be kept: they part in a suspension
      */
     record OfLock(
             LockEntity row,
@@ -45,8 +58,43 @@ public sealed interface NewGrant {
             Duration validFor,
             long reconciliations,
             boolean isFirst,
-            long runsSince)
+            long runsSince,
+            long token,
+            boolean isRevived,
+            long clockDifference)
             implements NewGrant {
+
+        /** The grant of a row that has the token of its holder. */
+        public OfLock(
+                LockEntity row,
+                @Nullable Node node,
+                long validFrom,
+                Duration validFor,
+                long reconciliations,
+                boolean isFirst,
+                long runsSince) {
+            this(row, node, validFrom, validFor, reconciliations, isFirst, runsSince, row.fencingToken(), false, 0);
+        }
+
+        /** Whether its block has a token left, so that its row can be kept for the next holder in this process. */
+        public boolean hasTokenLeft() {
+            return token < row.fencingToken();
+        }
+
+        /** The same grant for the next holder in this process. The one before may have committed what that must see. */
+        public OfLock next(LockEntity asWritten, long runsOnSince) {
+            return new OfLock(
+                    asWritten,
+                    node,
+                    validFrom,
+                    validFor,
+                    reconciliations,
+                    false,
+                    runsOnSince,
+                    token + 1,
+                    true,
+                    clockDifference);
+        }
 
         @Override
         public Grant grant() {

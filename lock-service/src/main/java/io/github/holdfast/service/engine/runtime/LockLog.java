@@ -188,6 +188,19 @@ public final class LockLog implements LockListener {
                         change.reason());
     }
 
+    public static void notKept() {
+        LOG.warn(
+                "Released locks are not kept: other services cannot ask this one for them, because nothing wakes it here"
+                        + " (see LockServiceBuilder.withoutWakeUp)");
+    }
+
+    public static void notGivenBack(Throwable failed) {
+        LogEvent.INTERNAL_FAILED
+                .in(LOG.atWarn())
+                .setCause(failed)
+                .log("Released locks that were kept may stay held until the node's lease ends");
+    }
+
     public static void notReleasedOnClose(String lockName, Throwable failed) {
         LogEvent.INTERNAL_FAILED
                 .of(lockName, LOG.atWarn())

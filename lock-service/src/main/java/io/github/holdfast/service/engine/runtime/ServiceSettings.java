@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param writers whether the application writes to one server of a cluster at a time
  * @param wakeUp how a waiter learns that another node has released a lock
  * @param leakDetection after how long a held lock is reported; null for never
+ * @param keepReleased how long a released lock is kept for the next holder in this process; null if none is
  * @param ticker the local clocks
  */
 public record ServiceSettings(
@@ -34,6 +35,7 @@ public record ServiceSettings(
         Writers writers,
         WakeUp wakeUp,
         @Nullable Duration leakDetection,
+        @Nullable Duration keepReleased,
         Ticker ticker) {
 
     /** The default of {@link #nodeLease}. */
@@ -54,7 +56,8 @@ public record ServiceSettings(
             int maxRowLocks,
             Writers writers,
             WakeUp wakeUp,
-            @Nullable Duration leakDetection) {
+            @Nullable Duration leakDetection,
+            @Nullable Duration keepReleased) {
         this(
                 application,
                 nodeLease,
@@ -67,6 +70,7 @@ public record ServiceSettings(
                 writers,
                 wakeUp,
                 leakDetection,
+                keepReleased,
                 Ticker.SYSTEM);
     }
 
@@ -98,6 +102,7 @@ public record ServiceSettings(
                 writers,
                 wakeUp,
                 leakDetection,
+                keepReleased,
                 other);
     }
 

@@ -31,7 +31,17 @@ public final class SuspensionDetector {
     }
 
     private long difference() {
+        return difference(ticker);
+    }
+
+    /** The difference of the two clocks, for {@link #havePartedSince}. */
+    public static long difference(Ticker ticker) {
         return ticker.wallNanos() - ticker.nanoTime();
+    }
+
+    /** Whether the two clocks have diverged since their difference was this. */
+    public static boolean havePartedSince(Ticker ticker, long before) {
+        return Math.abs(difference(ticker) - before) > SHORTEST.toNanos();
     }
 
     /** Whether the two clocks have diverged since the last call, or since what was forgotten. */

@@ -33,6 +33,9 @@ public interface GuardedHold {
 
         boolean isByLease();
 
+        /** Whether it has gone on with the grant of a former holder in this process. */
+        boolean isRevived();
+
         /** Whether transactions under the hold commit only while it stands. */
         boolean requiresFence();
 

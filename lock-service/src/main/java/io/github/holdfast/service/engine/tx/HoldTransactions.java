@@ -29,6 +29,8 @@ public final class HoldTransactions {
     private boolean areFenced;
     private boolean hasCommitted;
     private boolean isUndecided;
+    private boolean isGuardedOutside;
+    private boolean isPassedOn;
 
     /** Fences the transactions, if the request wants a fence. No later request removes it. */
     public synchronized void fence(LockRequest request) {
@@ -135,6 +137,31 @@ public final class HoldTransactions {
     /** Notes that a checked transaction did not report a commit. An unanswered commit may still happen. */
     synchronized void undecided() {
         isUndecided = true;
+    }
+
+    /**
+     * Notes that a transaction locks the row whose end is not reported.
+     *
+     * @return false if the next holder may have the grant already: the row would show it as standing
+     */
+    synchronized boolean guardOutside() {
+        isGuardedOutside |= !isPassedOn;
+        return !isPassedOn;
+    }
+
+    /**
+     * Passes the grant on to the next holder, unless a transaction may have the row locked.
+     *
+     * @return false if the row must be written first
+     */
+    public synchronized boolean passOn() {
+        isPassedOn = unfinished.isEmpty() && !isUndecided && !isGuardedOutside;
+        return isPassedOn;
+    }
+
+    /** Whether the next holder may have the same grant. */
+    synchronized boolean isPassedOn() {
+        return isPassedOn;
     }
 
     /** Whether a commit with an unknown outcome may still happen. */

@@ -275,6 +275,10 @@ public final class TransactionGuard implements TransactionExecutionListener {
         }
         TransactionScope scope = scopeOrForeign();
         scope.add(hold);
+        if (hold.holdTransactions().isPassedOn()) {
+            throw hold.lossException();
+        }
+        scope.checkSnapshot();
         TransactionScope.check(List.of(hold), guard::check);
         hold.holdTransactions().locked(scope);
     }
@@ -282,10 +286,20 @@ public final class TransactionGuard implements TransactionExecutionListener {
     /**
      * Checks one hold now, in the transaction of an entity manager.
      *
+     * @throws IllegalStateException if the hold was revived, and the transaction keeps a snapshot
      * @throws LockLostException if the hold no longer stands
      * @throws LockStoreException if the database failed
      */
     public void check(Granted hold, EntityManager entityManager) {
+        if (hold.isRevived() && guard.keepsSnapshot(entityManager)) {
+            throw new IllegalStateException(
+                    "Lock '" + hold.name()
+                            + "' was kept since its last release, so its row cannot show whether this transaction began before that. Use"
+                            + " READ COMMITTED, a transaction of the lock service's transaction manager, or a service that keeps nothing");
+        }
+        if (!hold.holdTransactions().guardOutside()) {
+            throw hold.lossException();
+        }
         TransactionScope.check(List.of(hold), grants -> guard.check(grants, entityManager));
     }
 
@@ -353,6 +367,11 @@ public final class TransactionGuard implements TransactionExecutionListener {
         return isInTransaction()
                 && guard.isInTransaction()
                 && scope().filter(TransactionScope::isGuarded).isPresent();
+    }
+
+    /** Whether the calling thread is in a transaction, whichever manager has begun it. */
+    public static boolean isInAnyTransaction() {
+        return TransactionSynchronizationManager.isActualTransactionActive();
     }
 
     private static boolean isInTransaction() {

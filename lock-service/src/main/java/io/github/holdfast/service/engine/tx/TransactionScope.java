@@ -48,6 +48,11 @@ public final class TransactionScope implements TransactionSynchronization {
     private final Set<Granted> deferred = new HashSet<>();
     private final Set<Granted> checked = new HashSet<>();
 
+    /** Revived holds under which it did not begin. */
+    private final Set<Granted> late = new HashSet<>();
+
+    private boolean hasBegun;
+
     /** How many entities its persistence context had loaded before it began. */
     private int loadedBefore;
 
@@ -66,6 +71,7 @@ public final class TransactionScope implements TransactionSynchronization {
         loadedBefore = loadedEntities;
         seen = holds.stream().filter(hold -> !hold.isOpen()).map(Granted::grant).collect(Collectors.toSet());
         holds.forEach(this::add);
+        hasBegun = true;
     }
 
     /** Whether it has loaded entities. This may be wrong about entities that it created, and about reads without entities. */
@@ -98,6 +104,9 @@ public final class TransactionScope implements TransactionSynchronization {
     void add(Granted hold) {
         if (hold.holdTransactions().begin(this)) {
             holds.add(hold);
+            if (hasBegun && hold.isRevived()) {
+                late.add(hold);
+            }
         }
     }
 
@@ -142,6 +151,7 @@ public final class TransactionScope implements TransactionSynchronization {
      * @throws LockStoreException if the database failed
      */
     void check() {
+        checkSnapshot();
         List<Granted> fenced = holds.stream().filter(Granted::requiresFence).toList();
         if (isGuarded() && !fenced.isEmpty()) {
             check(fenced, guard::check);
@@ -149,6 +159,22 @@ public final class TransactionScope implements TransactionSynchronization {
         }
         if (isGuarded()) {
             rowHolds.stream().filter(hold -> !hold.isLockedBy(this)).forEach(OfRow::checkForCommit);
+        }
+    }
+
+    /**
+     * Checks that no snapshot is older than a revived hold. The row was not written, so the database does not notice that.
+     *
+     * @throws LockStoreException if one may be
+     */
+    void checkSnapshot() {
+        Optional<Granted> fenced = late.stream().filter(Granted::requiresFence).findFirst();
+        if (isGuarded() && fenced.isPresent() && guard.keepsSnapshot()) {
+            throw new LockStoreException(
+                    fenced.get().name(),
+                    "was kept since its last release, and acquired after the transaction began, whose snapshot may miss what the former"
+                            + " holder committed. Acquire the lock before the transaction begins, or use READ COMMITTED",
+                    StoreException.overtaken());
         }
     }
 

@@ -69,7 +69,7 @@ final class NotificationListener implements WakeUpChannel.Receiver, AutoCloseabl
 
     /** Starts the thread, unless that was done before. */
     void startOnce() {
-        if (isOpen() && !isStarted.getAndSet(true)) {
+        if (!isStarted.get() && isOpen() && !isStarted.getAndSet(true)) {
             thread.start();
         }
     }

@@ -43,6 +43,9 @@ public final class WaiterNotifier implements Waiter.Announcer, NotificationListe
     private final Registry waiters = new Registry();
     private final WaiterPoller poller;
 
+    private final BellInRow bellInRow;
+    private volatile Keeper keeper = Keeper.OF_NOTHING;
+
     /** The node that was marked as waiting the last time; null if there was none. */
     private volatile @Nullable Node marked;
 
@@ -79,6 +82,7 @@ public final class WaiterNotifier implements Waiter.Announcer, NotificationListe
         this.receiver = channel != null && settings.wakeUp() == WakeUp.WHERE_POSSIBLE && store.canListen()
                 ? new NotificationListener(channel, this)
                 : null;
+        this.bellInRow = new BellInRow(store, heartbeat, ticker);
         this.mark = new Mark(store, heartbeat, ticker);
         this.tickets = new WaiterTickets(store, heartbeat, background, thread, ticker, this::strayRemoved);
         this.poller = new WaiterPoller(waiters, this::keepAnnounced, store, queue, settings.clockTolerance(), ticker);
@@ -90,6 +94,49 @@ public final class WaiterNotifier implements Waiter.Announcer, NotificationListe
                 .expireAfterWrite(remembered)
                 .executor(Runnable::run)
                 .build();
+    }
+
+    /** What keeps locks that this service has released, and gives them back when another service asks. */
+    public interface Keeper {
+
+        Keeper OF_NOTHING = new Keeper() {
+            @Override
+            public boolean recalled(String name) {
+                return false;
+            }
+
+            @Override
+            public void recalledAny() {}
+        };
+
+        /** Notes that another service may want this lock. Returns whether it was kept, and will be free soon. */
+        boolean recalled(String name);
+
+        /** Notes that another service may want any of the locks. */
+        void recalledAny();
+    }
+
+    /** Names what is asked for locks that this service keeps. */
+    public void keeper(Keeper other) {
+        keeper = other;
+    }
+
+    /** Whether other services can ask this one for a lock. If not, begins to listen, or to write the bell into the row of the node. */
+    public boolean isRecallable() {
+        WakeUpChannel listened = channel;
+        if (receiver == null || listened == null || isClosing) {
+            return false;
+        }
+        receiver.startOnce();
+        return receiver.isListening() && bellInRow.isWritten(listened.bell(), thread);
+    }
+
+    /** Asks the service of another node for a lock, in the background. */
+    public void recall(String name, String nodeId) {
+        WakeUpChannel asking = channel;
+        if (asking != null) {
+            thread.hint(() -> asking.recall(name, nodeId));
+        }
     }
 
     /** See {@link WaiterTickets#place}. */
@@ -221,7 +268,8 @@ public final class WaiterNotifier implements Waiter.Announcer, NotificationListe
 
     @Override
     public void notified(String name) {
-        if (notifyNext(name).isEmpty()) {
+        boolean wasKept = keeper.recalled(name);
+        if (notifyNext(name).isEmpty() && !wasKept) {
             tickets.removeStray(name, () -> !waiters.contains(name), () -> wakeAny(name));
         }
     }
@@ -263,6 +311,7 @@ public final class WaiterNotifier implements Waiter.Announcer, NotificationListe
      */
     @Override
     public void woken(Supplier<List<String>> free) {
+        keeper.recalledAny();
         List<String> names = waiters.names();
         boolean isNotified = names.size() == 1 && !notifyNext(names.get(0)).isEmpty();
         if (isNotified && !mustReread) {
@@ -277,6 +326,7 @@ public final class WaiterNotifier implements Waiter.Announcer, NotificationListe
 
     @Override
     public void stillFree(List<String> names) {
+        keeper.recalledAny();
         mustReread = false;
         names.forEach(this::notified);
     }

@@ -108,10 +108,12 @@ public final class Interleavings {
         ServicePhase phase = new ServicePhase(() -> false);
         LockAccess access = new LockAccess(null, null, null, new LocalQueue(STANDSTILL), null, STANDSTILL);
         JoinableShares shares = new JoinableShares();
+        PendingAcquisitions pending = new PendingAcquisitions();
         return new HoldContext(
                 new HoldCollaborators(access, null, new HoldRegistry(phase, shares), null, null),
                 phase,
-                new PendingAcquisitions(),
+                pending,
+                new KeptLocks(null, access, null, pending),
                 shares::close,
                 new TakeoverPolicy(Duration.ZERO, Duration.ZERO),
                 new ProcessIdentity(""),

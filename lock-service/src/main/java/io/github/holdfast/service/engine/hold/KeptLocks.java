@@ -1,0 +1,429 @@
+package io.github.holdfast.service.engine.hold;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.service.engine.node.Heartbeat;
+import io.github.holdfast.service.engine.node.Node;
+import io.github.holdfast.service.engine.row.LockAccess;
+import io.github.holdfast.service.engine.row.LockRow;
+import io.github.holdfast.service.engine.row.NewGrant;
+import io.github.holdfast.service.engine.runtime.LockLog;
+import io.github.holdfast.service.engine.runtime.SuspensionDetector;
+import io.github.holdfast.service.engine.runtime.Ticker;
+import io.github.holdfast.service.engine.wait.WaiterNotifier;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The rows of locks that this service has released, and keeps for its next acquisitions of the same names. A kept row still shows its grant,
+ * so no other service acquires the lock. The next acquisition here revives the grant: it gets the next fencing token of the grant's block,
+ * and sends nothing. A row is given back after a while, when another service recalls it, and when the service is closed. Thread-safe.
+ *
+ * <p>A revival writes nothing, and so proves nothing. Therefore it prolongs nothing: a revived hold lasts no longer than its grant until a
+ * heartbeat confirms it. No grant is revived that a reconciliation may have found changed. All grants go through the row again after {@link
+ * #LONGEST_RUN}, so that services whose recall was lost are found there.
+ */
+public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(KeptLocks.class);
+
+    /** How many fencing tokens a grant takes whose row may be kept. */
+    public static final long BLOCK = 1000;
+
+    /** How long after a grant was written it can be revived, but never for more than a third of the node's lease. */
+    private static final Duration LONGEST_RUN = Duration.ofSeconds(1);
+
+    /** How often to look for rows that must be given back, at least. */
+    private static final Duration LONGEST_SWEEP = Duration.ofMillis(50);
+
+    /** No more rows are kept than this. */
+    private static final int MOST = 10_000;
+
+    /** How many rows are given back in one transaction. */
+    private static final int BATCH = 64;
+
+    /** The time limit of such a transaction. */
+    private static final Duration LIMIT = Duration.ofSeconds(3);
+
+    /** For how long a name is not kept after its first recall. Each further recall soon after that doubles the time. */
+    private static final Duration SHORTEST_BAN = Duration.ofSeconds(1);
+
+    private static final Duration LONGEST_BAN = Duration.ofMinutes(1);
+
+    /** The largest number of names whose recalls are remembered. */
+    private static final int MOST_BANS = 1000;
+
+    /**
+     * A row that is kept.
+     *
+     * @param next the grant for the next holder
+     * @param since the local time of the release
+     */
+    private record Kept(NewGrant.OfLock next, long since) {
+
+        LockEntity row() {
+            return next.row();
+        }
+    }
+
+    /**
+     * A name that was recalled.
+     *
+     * @param until the local time until which it is not kept
+     */
+    private record Ban(long until, Duration lasts) {}
+
+    private final @Nullable Duration atMost;
+    private final LockAccess access;
+    private final Heartbeat heartbeat;
+    private final PendingAcquisitions pending;
+    private final Map<String, Kept> kept = new ConcurrentHashMap<>();
+    private final Cache<String, Ban> bans = Caffeine.newBuilder()
+            .maximumSize(MOST_BANS)
+            .expireAfterWrite(LONGEST_BAN.multipliedBy(2))
+            .executor(Runnable::run)
+            .build();
+    private final @Nullable ScheduledExecutorService thread;
+    private final AtomicBoolean isSweeping = new AtomicBoolean();
+
+    /** The local time of the last recall that named no lock. What was granted before it is not kept. */
+    private volatile long recalledAt;
+
+    private volatile boolean isClosed;
+
+    /**
+     * A keeper without rows.
+     *
+     * @param atMost how long a row is kept; null if none is
+     */
+    public KeptLocks(@Nullable Duration atMost, LockAccess access, Heartbeat heartbeat, PendingAcquisitions pending) {
+        this.atMost = atMost;
+        this.access = access;
+        this.heartbeat = heartbeat;
+        this.pending = pending;
+        this.recalledAt = access.ticker().nanoTime() - 1;
+        this.thread = atMost == null ? null : access.ticker().scheduler("holdfast-kept");
+    }
+
+    private Ticker ticker() {
+        return access.ticker();
+    }
+
+    /** Whether the row of this lock may be kept after a release, as far as that is known when it is granted. */
+    public boolean mayKeep(String name) {
+        return atMost != null
+                && !isClosed
+                && access.waiterNotifier().isRecallable()
+                && !access.waiterNotifier().isAwaitedElsewhere(name)
+                && !isBanned(name);
+    }
+
+    private boolean isBanned(String name) {
+        Ban ban = bans.getIfPresent(name);
+        return ban != null && ticker().nanoTime() - ban.until() < 0;
+    }
+
+    /** How many rows are kept. */
+    public int size() {
+        return kept.size();
+    }
+
+    /**
+     * Keeps the row of a hold that is being released, until it is revived or given back. The hold must still be registered.
+     *
+     * @param next the grant for the next holder
+     * @return false if the row must be released
+     */
+    boolean keep(NewGrant.OfLock next) {
+        String name = next.row().name();
+        if (!mayKeep(name) || kept.size() >= MOST) {
+            return false;
+        }
+        // Before the question: a reconciliation that begins after that knows the owner.
+        pending.beginGrant(name, owner(next));
+        if (!isRevivable(next)) {
+            pending.endGrant(name, owner(next));
+            return false;
+        }
+        Kept row = new Kept(next, ticker().nanoTime());
+        kept.put(name, row);
+        if (isClosed && kept.remove(name, row)) {
+            pending.endGrant(name, owner(next));
+            return false;
+        }
+        sweepLater();
+        return true;
+    }
+
+    /**
+     * Passes a grant on to a thread of this process that waits for its holder. The hold must still be registered.
+     *
+     * @param next the grant for that thread
+     * @return false if the thread has left, or needs a grant of its own
+     */
+    boolean passOn(NewGrant.OfLock next, HandOffWaiter waiter) {
+        String name = next.row().name();
+        pending.beginGrant(name, owner(next));
+        boolean isClaimed = isRevivable(next) && mayKeep(name) && waiter.claimFor(owner(next));
+        // Before the answer: the waiter may release the lock at once, and then this service keeps it.
+        pending.endGrant(name, owner(next));
+        return isClaimed && waiter.answer(Optional.of(next));
+    }
+
+    private static String owner(NewGrant.OfLock grant) {
+        return grant.grant().owner();
+    }
+
+    /** Whether a holder may go on with this grant without a statement: nothing can have changed its row unnoticed. */
+    private boolean isRevivable(NewGrant.OfLock grant) {
+        Node node = grant.node();
+        long now = ticker().nanoTime();
+        long run = Math.min(LONGEST_RUN.toNanos(), grant.validFor().toNanos() / 3);
+        return node != null
+                && now - grant.validFrom() < run
+                && grant.validFrom() - recalledAt > 0
+                && !SuspensionDetector.havePartedSince(ticker(), grant.clockDifference())
+                && node.left(now) > 0
+                && node.untilSuspect(now) > 0
+                && heartbeat.isQuietSince(grant.reconciliations());
+    }
+
+    /**
+     * Revives the grant of a row that is kept. If that is not allowed any more, gives the row back.
+     *
+     * @param acquisition goes on as the owner of the grant
+     * @return the grant; empty if the lock must be acquired from the database
+     */
+    public Optional<NewGrant.OfLock> revive(String name, Heir acquisition) {
+        Kept row = kept.remove(name);
+        if (row == null) {
+            return Optional.empty();
+        }
+        if (!isRevivable(row.next())) {
+            giveBack(row);
+            return Optional.empty();
+        }
+        // In this order: a reconciliation finds the owner at one of them, until the hold is registered.
+        acquisition.goOnAs(owner(row.next()));
+        pending.endGrant(name, owner(row.next()));
+        return Optional.of(row.next());
+    }
+
+    /** An acquisition that can go on with a grant. */
+    public interface Heir {
+
+        /** Makes it an acquisition of this owner. */
+        void goOnAs(String owner);
+    }
+
+    /** Gives the row of a lock back now, if it is kept. One statement then. */
+    public void giveBack(String name) {
+        Kept row = kept.remove(name);
+        if (row != null) {
+            giveBack(row);
+        }
+    }
+
+    /**
+     * Asks the holder of a lock for it, in case it only keeps the row. Does not wait for that.
+     *
+     * @param held the row, as it was read
+     * @return whether the lock may be free soon for that reason
+     */
+    public boolean recall(LockEntity held) {
+        String holder = held.nodeId();
+        if (atMost == null || holder == null) {
+            return false;
+        }
+        Node own = heartbeat.current();
+        if (own == null || !own.id().equals(holder)) {
+            access.waiterNotifier().recall(held.name(), holder);
+            return true;
+        }
+        return kept.containsKey(held.name()) && soon(() -> giveBack(held.name()));
+    }
+
+    @Override
+    public boolean recalled(String name) {
+        if (atMost == null) {
+            return false;
+        }
+        ban(name);
+        return kept.containsKey(name) && soon(() -> giveBack(name));
+    }
+
+    @Override
+    public void recalledAny() {
+        recalledAt = ticker().nanoTime();
+        if (!kept.isEmpty()) {
+            boolean unused = soon(() -> giveBack(List.copyOf(kept.values())));
+        }
+    }
+
+    private void ban(String name) {
+        long now = ticker().nanoTime();
+        Ban last = bans.getIfPresent(name);
+        boolean isRecent = last != null && now - last.until() < last.lasts().toNanos();
+        Duration lasts = last != null && isRecent ? last.lasts().multipliedBy(2) : SHORTEST_BAN;
+        Duration limited = lasts.compareTo(LONGEST_BAN) < 0 ? lasts : LONGEST_BAN;
+        bans.put(name, new Ban(now + limited.toNanos(), limited));
+    }
+
+    private boolean soon(Runnable work) {
+        ScheduledExecutorService background = thread;
+        if (background == null) {
+            return false;
+        }
+        try {
+            background.execute(() -> logged(work));
+            return true;
+        } catch (RejectedExecutionException closed) {
+            return false;
+        }
+    }
+
+    private static void logged(Runnable work) {
+        try {
+            work.run();
+        } catch (RuntimeException | Error failed) {
+            LockLog.notGivenBack(failed);
+        }
+    }
+
+    private void sweepLater() {
+        ScheduledExecutorService background = thread;
+        Duration usual = atMost;
+        if (background == null || usual == null || !isSweeping.compareAndSet(false, true)) {
+            return;
+        }
+        try {
+            var unused = background.schedule(
+                    () -> logged(this::sweep),
+                    Math.max(1, Math.min(usual.toNanos() / 2, LONGEST_SWEEP.toNanos())),
+                    TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException closed) {
+            LOG.debug("Rows that were kept are given back by the close of the lock service");
+        }
+    }
+
+    /** Gives the rows back that were kept for long enough, or that cannot be revived. */
+    private void sweep() {
+        // Before the look: a row that is kept later finds no sweep, and begins one.
+        isSweeping.set(false);
+        long now = ticker().nanoTime();
+        long longest = atMost == null ? 0 : atMost.toNanos();
+        giveBack(kept.values().stream()
+                .filter(row -> now - row.since() >= longest || !isRevivable(row.next()))
+                .toList());
+        if (!kept.isEmpty()) {
+            sweepLater();
+        }
+    }
+
+    /** Gives rows back that are still kept, in transactions of several. Stops when the database fails; the rows are settled later then. */
+    private void giveBack(List<Kept> rows) {
+        List<Kept> claimed = new ArrayList<>();
+        for (Kept row : rows) {
+            if (kept.remove(row.row().name(), row)) {
+                claimed.add(row);
+            }
+        }
+        // Two transactions that lock rows in the same order do not block each other.
+        claimed.sort(Comparator.comparing(row -> row.row().name()));
+        boolean isAnswered = true;
+        for (int i = 0; i < claimed.size(); i += BATCH) {
+            List<Kept> batch = claimed.subList(i, Math.min(i + BATCH, claimed.size()));
+            isAnswered = isAnswered && giveBackTogether(batch);
+            if (!isAnswered) {
+                batch.forEach(row -> logged(() -> abandon(row)));
+            }
+        }
+    }
+
+    /** Returns false if the database failed. */
+    private boolean giveBackTogether(List<Kept> claimed) {
+        List<Kept> released;
+        try {
+            released = access.store()
+                    .inTransaction(
+                            LIMIT,
+                            locks -> claimed.stream()
+                                    .filter(row -> locks.releaseAndWake(
+                                            row.row(), row.row().withHoldCount(0)))
+                                    .toList());
+        } catch (RuntimeException | Error failed) {
+            // One of them may be locked, or the commit had no answer.
+            LOG.debug("Rows that were kept are given back one by one", failed);
+            return false;
+        }
+        for (Kept row : claimed) {
+            if (released.contains(row)) {
+                ended(row, row.row().withHoldCount(0));
+            } else {
+                // Another service may have changed the version, and nothing else.
+                logged(() -> giveBack(row));
+            }
+        }
+        return true;
+    }
+
+    private void abandon(Kept claimed) {
+        new LockRow(access, claimed.row(), false).abandon();
+        ended(claimed, claimed.row());
+    }
+
+    /** Releases one row that was claimed. A release without an answer is settled as any other. */
+    private void giveBack(Kept claimed) {
+        LockRow row = new LockRow(access, claimed.row(), false);
+        try {
+            ReleaseOutcome unused = row.giveBack(0);
+        } catch (RuntimeException | Error failed) {
+            row.abandon();
+            throw failed;
+        } finally {
+            ended(claimed, row.current());
+        }
+    }
+
+    private void ended(Kept row, LockEntity last) {
+        pending.endGrant(last.name(), owner(row.next()));
+        if (last.owner() == null) {
+            access.freeRows().released(last, ticker().nanoTime());
+        }
+        access.lockReleased(last.name());
+    }
+
+    /** Gives all rows back. From now on, none is kept. */
+    @Override
+    public void close() {
+        isClosed = true;
+        ScheduledExecutorService background = thread;
+        if (background != null) {
+            if (background instanceof ScheduledThreadPoolExecutor pool) {
+                pool.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+            }
+            background.shutdown();
+            logged(() -> giveBack(List.copyOf(kept.values())));
+            try {
+                boolean unused = background.awaitTermination(LIMIT.toMillis(), TimeUnit.MILLISECONDS);
+            } catch (InterruptedException interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+}
