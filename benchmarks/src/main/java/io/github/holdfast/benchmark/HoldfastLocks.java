@@ -6,10 +6,12 @@ import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.service.LockService;
+import io.github.holdfast.service.LockServiceBuilder;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManagerFactory;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import org.hibernate.cfg.AvailableSettings;
 import org.hibernate.jpa.HibernatePersistenceConfiguration;
 
@@ -20,11 +22,20 @@ final class HoldfastLocks implements Contestant {
     private final LockService locks;
     private final Function<String, LockRequest> requests;
 
-    /** @param requests returns the request for a lock */
     HoldfastLocks(HikariDataSource pool, Function<String, LockRequest> requests) {
+        this(pool, requests, builder -> builder);
+    }
+
+    /**
+     * Opens a service.
+     *
+     * @param requests returns the request for a lock
+     */
+    HoldfastLocks(
+            HikariDataSource pool, Function<String, LockRequest> requests, UnaryOperator<LockServiceBuilder> settings) {
         this.requests = requests;
         unit = unit(pool);
-        locks = LockService.builder(unit).withoutHousekeeping().build();
+        locks = settings.apply(LockService.builder(unit).withoutHousekeeping()).build();
     }
 
     /** Opens a persistence unit that contains only locks. */

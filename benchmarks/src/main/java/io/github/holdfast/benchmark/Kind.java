@@ -4,6 +4,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
+import java.time.Duration;
 import java.util.EnumSet;
 import java.util.Set;
 
@@ -33,6 +34,18 @@ enum Kind {
         @Override
         Contestant open(TestDatabase database, HikariDataSource pool) {
             return new HoldfastLocks(pool, LockRequest::of);
+        }
+    },
+    /** Holdfast with {@code keepReleased}. */
+    KEPT("Holdfast, kept locks") {
+        @Override
+        void createTables(Database database) {
+            HoldfastLocks.createTables(database);
+        }
+
+        @Override
+        Contestant open(TestDatabase database, HikariDataSource pool) {
+            return new HoldfastLocks(pool, LockRequest::of, builder -> builder.keepReleased(Duration.ofMillis(50)));
         }
     },
     /** Only compared where processes compete. */
