@@ -36,7 +36,7 @@ enum Kind {
             return new HoldfastLocks(pool, LockRequest::of);
         }
     },
-    /** Holdfast with {@code keepReleased}. */
+    /** Holdfast with {@code keepReleased}. It has names of its own, or the other one would wait for what this one keeps. */
     KEPT("Holdfast, kept locks") {
         @Override
         void createTables(Database database) {
@@ -45,7 +45,10 @@ enum Kind {
 
         @Override
         Contestant open(TestDatabase database, HikariDataSource pool) {
-            return new HoldfastLocks(pool, LockRequest::of, builder -> builder.keepReleased(Duration.ofMillis(50)));
+            return new HoldfastLocks(
+                    pool,
+                    name -> LockRequest.of("kept " + name),
+                    builder -> builder.keepReleased(Duration.ofMillis(50)));
         }
     },
     /** Only compared where processes compete. */

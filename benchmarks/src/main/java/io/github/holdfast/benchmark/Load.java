@@ -61,7 +61,7 @@ record Load(int threads, IntFunction<String> name, Duration hold) {
     private Latencies loop(Contestant node, String own, Exclusion exclusion, LongConsumer gaps, long end)
             throws Exception {
         Latencies waits = new Latencies();
-        while (System.nanoTime() - end < 0) {
+        do {
             long before = System.nanoTime();
             Contestant.Held held;
             try {
@@ -75,7 +75,7 @@ record Load(int threads, IntFunction<String> name, Duration hold) {
             pause(hold);
             exclusion.leave();
             held.release();
-        }
+        } while (System.nanoTime() - end < 0);
         return waits;
     }
 
