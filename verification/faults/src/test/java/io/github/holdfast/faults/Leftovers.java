@@ -36,6 +36,8 @@ record Leftovers(LockService locks, HikariDataSource pool, Set<Thread> before) {
             1,
             OF_HOLDFAST + "in-doubt",
             1,
+            OF_HOLDFAST + "kept",
+            1,
             OF_HOLDFAST + "release",
             4,
             OF_HOLDFAST + "events",

@@ -58,7 +58,10 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
     private static final int BATCH = 64;
 
     /** The time limit of such a transaction. */
-    private static final Duration LIMIT = Duration.ofSeconds(3);
+    private static final Duration LIMIT = Duration.ofSeconds(1);
+
+    /** How long the close waits for what is being given back. */
+    private static final Duration CLOSE_LIMIT = LIMIT.multipliedBy(5);
 
     /** For how long a name is not kept after its first recall. Each further recall soon after that doubles the time. */
     private static final Duration SHORTEST_BAN = Duration.ofSeconds(1);
@@ -376,7 +379,13 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
                 ended(row, row.row().withHoldCount(0));
             } else {
                 // Another service may have changed the version, and nothing else.
-                logged(() -> giveBack(row));
+                logged(() -> {
+                    if (isClosed) {
+                        abandon(row);
+                    } else {
+                        giveBack(row);
+                    }
+                });
             }
         }
         return true;
@@ -420,7 +429,7 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
             background.shutdown();
             logged(() -> giveBack(List.copyOf(kept.values())));
             try {
-                boolean unused = background.awaitTermination(LIMIT.toMillis(), TimeUnit.MILLISECONDS);
+                boolean unused = background.awaitTermination(CLOSE_LIMIT.toMillis(), TimeUnit.MILLISECONDS);
             } catch (InterruptedException interrupted) {
                 Thread.currentThread().interrupt();
             }
