@@ -62,11 +62,7 @@ public final class LockEngine implements AutoCloseable {
             @Nullable ConfigurableTransactionManager transactionManager) {
         store.severalWriters().ifPresent(cluster -> LockLog.severalWriters(cluster, settings.writers()));
         LockEngine engine = new LockEngine(() -> EngineComponents.start(store, guard, settings, transactionManager));
-        boolean isWoken = engine.access().waiterNotifier().isWoken();
-        LockLog.started(store, isWoken);
-        if (settings.keepReleased() != null && !isWoken) {
-            LockLog.notKept();
-        }
+        LockLog.started(store, engine.access().waiterNotifier().isWoken(), settings.keepReleased());
         return engine;
     }
 

@@ -109,7 +109,7 @@ public final class LockLog implements LockListener {
      *
      * @param isWoken whether the releases of other nodes wake the threads of this one
      */
-    public static void started(LockStore store, boolean isWoken) {
+    public static void started(LockStore store, boolean isWoken, @Nullable Duration keepReleased) {
         String version = version();
         LogEvent.SERVICE_STARTED
                 .in(LOG.atInfo())
@@ -118,12 +118,15 @@ public final class LockLog implements LockListener {
                 .addKeyValue(LogEvent.UNIT, store.persistenceUnit())
                 .log(
                         "Holdfast is active: version {}, database {}, persistence unit '{}', connections of {}, waiting"
-                                + " threads {}",
+                                + " threads {}{}",
                         version,
                         store.database(),
                         store.persistenceUnit(),
                         store.hasOwnConnections() ? "its own" : "the application",
-                        isWoken ? "are woken" : "poll");
+                        isWoken ? "are woken" : "poll",
+                        keepReleased == null || isWoken
+                                ? ""
+                                : ", released locks are not kept, because other services could not ask for them");
     }
 
     /** Returns what the jar says. If an application has merged all jars into one, that one says the application's version. */
@@ -186,12 +189,6 @@ public final class LockLog implements LockListener {
                         before,
                         change.limit(),
                         change.reason());
-    }
-
-    public static void notKept() {
-        LOG.warn(
-                "Released locks are not kept: other services cannot ask this one for them, because nothing wakes it here"
-                        + " (see LockServiceBuilder.withoutWakeUp)");
     }
 
     public static void notGivenBack(Throwable failed) {
