@@ -47,7 +47,7 @@ class LockMetersTest {
             registered.put(
                     meter.getId().getName(), meter.getId().getType().name().toLowerCase(Locale.ROOT) + ": " + tags);
         }
-        assertThat(documented()).isEqualTo(registered).hasSize(14);
+        assertThat(documented()).isEqualTo(registered).hasSize(15);
         assertThat(registry.getMeters())
                 .allSatisfy(meter -> assertThat(meter.getId().getDescription()).isNotBlank())
                 .allSatisfy(meter -> assertThat(meter.getId().toString()).doesNotContain("1001"));
