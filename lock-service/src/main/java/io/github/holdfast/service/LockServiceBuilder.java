@@ -245,7 +245,7 @@ public final class LockServiceBuilder {
      * again is given back after the time, many in one transaction. A lock that another service wants is given back at once. By default, no
      * lock is kept.
      *
-     * <p>It costs other services: the first acquisition of a kept lock by another one waits some milliseconds for it, and a
+     * <p>It costs other services: the first acquisition of a kept lock by another one waits about 15 milliseconds for it, and a
      * service that does not keep locks itself waits for the whole time, or for a second while threads here go on using the lock. After the death
      * of this process, the locks that it kept stay held until its node's lease is over, as the locks that it held do. Turn it on in all services or in
      * none. Only exclusive reentrant locks without a lease, a chosen owner, a minimum hold or fairness are kept, if they are acquired outside of a transaction. Nothing is
