@@ -272,10 +272,13 @@ public final class CommitGuard {
                 .isPresent();
     }
 
-    /** Does the same as {@link #keepsSnapshot()}, for the transaction of this entity manager. */
+    /**
+     * Does the same as {@link #keepsSnapshot()}, for the transaction of this entity manager.
+     *
+     * @throws StoreException if the database failed
+     */
     public boolean keepsSnapshot(EntityManager entityManager) {
-        return entityManager.unwrap(Session.class).doReturningWork(Connection::getTransactionIsolation)
-                >= TransactionDefinition.ISOLATION_REPEATABLE_READ;
+        return isolationOfConnection(entityManager) >= TransactionDefinition.ISOLATION_REPEATABLE_READ;
     }
 
     /**
@@ -342,6 +345,14 @@ public final class CommitGuard {
         return keepsSnapshot() && dialect.snapshots() != Snapshots.FROM_FIRST_READ;
     }
 
+    private int isolationOfConnection(EntityManager entityManager) {
+        try {
+            return entityManager.unwrap(Session.class).doReturningWork(Connection::getTransactionIsolation);
+        } catch (RuntimeException thrown) {
+            throw StoreException.of(SqlErrors.of(dialect).ofStatement(thrown), thrown);
+        }
+    }
+
     private int isolation(EntityManager entityManager) {
         Integer ofTransaction = TransactionSynchronizationManager.getCurrentTransactionIsolationLevel();
         if (ofTransaction != null) {
@@ -349,12 +360,7 @@ public final class CommitGuard {
         }
         Integer ofConnections = defaultIsolation;
         if (ofConnections == null) {
-            try {
-                ofConnections =
-                        entityManager.unwrap(Session.class).doReturningWork(Connection::getTransactionIsolation);
-            } catch (RuntimeException thrown) {
-                throw StoreException.of(SqlErrors.of(dialect).ofStatement(thrown), thrown);
-            }
+            ofConnections = isolationOfConnection(entityManager);
             defaultIsolation = ofConnections;
         }
         return ofConnections;

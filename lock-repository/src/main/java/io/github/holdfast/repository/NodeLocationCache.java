@@ -64,7 +64,7 @@ final class NodeLocationCache {
 
     /**
      * Records that the database of this connection contains the node's row, beside this table of locks. Does nothing if the table has
-     * to be compared, and the driver has not told its number.
+     * to be compared, and the driver has not returned its number.
      */
     void add(String nodeId, Connection connection, long table) throws SQLException {
         if (areTablesCompared && table == BY_CONNECTION) {

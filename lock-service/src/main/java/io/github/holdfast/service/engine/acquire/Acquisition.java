@@ -41,10 +41,10 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract class Acquisition<H extends Hold> implements PendingAcquisitions.Pending {
 
-    /** Their pauses take about 10 ms together. A lock that is kept is free within 5 ms, unless the machine is busy. */
+    /** Their pauses take about 12 ms together. */
     private static final int RECALL_ATTEMPTS = 2;
 
-    /** How long after a recall they are worth it. */
+    /** How long after a recall another attempt is worth it. */
     private static final Duration RECALL = Duration.ofMillis(20);
 
     private final HoldContext context;
@@ -214,7 +214,7 @@ public abstract class Acquisition<H extends Hold> implements PendingAcquisitions
                     tellWaiter(granted.grant());
                 }
                 recall(attempt, deadline);
-                if (isOver && attempt instanceof Unavailable && isRecalled(deadline)) {
+                if (isOver && attempt instanceof Unavailable && takeRecallAttempt(deadline)) {
                     deadline.pause(null);
                     continue;
                 }
@@ -255,8 +255,8 @@ public abstract class Acquisition<H extends Hold> implements PendingAcquisitions
         }
     }
 
-    /** Whether to attempt again although the deadline has passed. */
-    private boolean isRecalled(Deadline deadline) {
+    /** Uses up one of the attempts after the deadline; returns false if none is left, or the recall is too long ago. */
+    private boolean takeRecallAttempt(Deadline deadline) {
         return recallAttempts-- > 0 && deadline.elapsed().compareTo(recalledUntil) < 0;
     }
 

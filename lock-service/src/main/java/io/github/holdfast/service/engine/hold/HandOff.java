@@ -127,7 +127,7 @@ public final class HandOff extends GrantRelease {
             return Optional.empty();
         }
         HandOffWaiter next = waiter;
-        boolean mayKeep = mayKeep(hold);
+        boolean mayKeep = claimForNext(hold);
         if (mayKeep && next != null && kept.passOn(next(), next)) {
             return Optional.of(ReleaseOutcome.KEPT);
         }
@@ -137,8 +137,12 @@ public final class HandOff extends GrantRelease {
         return mayKeep && kept.keep(next()) ? Optional.of(ReleaseOutcome.KEPT) : Optional.empty();
     }
 
-    /** Whether the row is known to show this grant, and no transaction depends on its being written before the next holder. */
-    private boolean mayKeep(GrantedHold hold) {
+    /**
+     * Ends the transactions of this hold under the grant, so that the next holder can have it.
+     *
+     * @return false if the row must be written first: it may not show this grant, or a transaction depends on the write
+     */
+    private boolean claimForNext(GrantedHold hold) {
         return granted.hasTokenLeft()
                 && row.isKnown()
                 && row.holdCount() == 1
@@ -253,13 +257,7 @@ public final class HandOff extends GrantRelease {
     /** Releases a grant again, because its thread left before the answer. */
     private ReleaseOutcome takeBack(NewGrant.OfLock granted) {
         LockRow left = new LockRow(access, granted.row(), false);
-        ReleaseOutcome outcome;
-        try {
-            outcome = left.giveBack(0);
-        } catch (RuntimeException | Error failed) {
-            left.abandon();
-            throw failed;
-        }
+        ReleaseOutcome outcome = left.release();
         if (outcome == ReleaseOutcome.RELEASED && left.isReleased()) {
             leave(left.current());
         }

@@ -1,9 +1,8 @@
 package io.github.holdfast.service.engine.hold;
 
-import com.github.benmanes.caffeine.cache.Cache;
-import com.github.benmanes.caffeine.cache.Caffeine;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.node.Heartbeat;
 import io.github.holdfast.service.engine.node.Node;
 import io.github.holdfast.service.engine.row.LockAccess;
@@ -60,16 +59,8 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
     /** The time limit of such a transaction. */
     private static final Duration LIMIT = Duration.ofSeconds(1);
 
-    /** How long the close waits for what is being given back. */
+    /** How long the close waits for a give-back under way. */
     private static final Duration CLOSE_LIMIT = LIMIT.multipliedBy(5);
-
-    /** For how long a name is not kept after its first recall. Each further recall soon after that doubles the time. */
-    private static final Duration SHORTEST_BAN = Duration.ofSeconds(1);
-
-    private static final Duration LONGEST_BAN = Duration.ofMinutes(1);
-
-    /** The largest number of names whose recalls are remembered. */
-    private static final int MOST_BANS = 1000;
 
     /**
      * A row that is kept.
@@ -82,25 +73,19 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
         LockEntity row() {
             return next.row();
         }
-    }
 
-    /**
-     * A name that was recalled.
-     *
-     * @param until the local time until which it is not kept
-     */
-    private record Ban(long until, Duration lasts) {}
+        /** The row after its release. */
+        LockEntity freed() {
+            return row().withHoldCount(0);
+        }
+    }
 
     private final @Nullable Duration atMost;
     private final LockAccess access;
     private final Heartbeat heartbeat;
     private final PendingAcquisitions pending;
     private final Map<String, Kept> kept = new ConcurrentHashMap<>();
-    private final Cache<String, Ban> bans = Caffeine.newBuilder()
-            .maximumSize(MOST_BANS)
-            .expireAfterWrite(LONGEST_BAN.multipliedBy(2))
-            .executor(Runnable::run)
-            .build();
+    private final RecalledNames recalled;
     private final @Nullable ScheduledExecutorService thread;
     private final AtomicBoolean isSweeping = new AtomicBoolean();
 
@@ -119,6 +104,7 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
         this.access = access;
         this.heartbeat = heartbeat;
         this.pending = pending;
+        this.recalled = new RecalledNames(access.ticker());
         this.recalledAt = access.ticker().nanoTime() - 1;
         this.thread = atMost == null ? null : access.ticker().scheduler("holdfast-kept");
     }
@@ -131,14 +117,9 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
     public boolean mayKeep(String name) {
         return atMost != null
                 && !isClosed
-                && access.waiterNotifier().isRecallable()
+                && access.waiterNotifier().ensureRecallable()
                 && !access.waiterNotifier().isAwaitedElsewhere(name)
-                && !isBanned(name);
-    }
-
-    private boolean isBanned(String name) {
-        Ban ban = bans.getIfPresent(name);
-        return ban != null && ticker().nanoTime() - ban.until() < 0;
+                && !recalled.contains(name);
     }
 
     /** How many rows are kept. */
@@ -266,7 +247,7 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
         if (atMost == null) {
             return false;
         }
-        ban(name);
+        recalled.add(name);
         return kept.containsKey(name) && soon(() -> giveBack(name));
     }
 
@@ -276,15 +257,6 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
         if (!kept.isEmpty()) {
             boolean unused = soon(() -> giveBack(List.copyOf(kept.values())));
         }
-    }
-
-    private void ban(String name) {
-        long now = ticker().nanoTime();
-        Ban last = bans.getIfPresent(name);
-        boolean isRecent = last != null && now - last.until() < last.lasts().toNanos();
-        Duration lasts = last != null && isRecent ? last.lasts().multipliedBy(2) : SHORTEST_BAN;
-        Duration limited = lasts.compareTo(LONGEST_BAN) < 0 ? lasts : LONGEST_BAN;
-        bans.put(name, new Ban(now + limited.toNanos(), limited));
     }
 
     private boolean soon(Runnable work) {
@@ -360,35 +332,36 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
 
     /** Returns false if the database failed. */
     private boolean giveBackTogether(List<Kept> claimed) {
-        List<Kept> released;
+        List<Kept> released = new ArrayList<>();
+        // Another service may have changed the version of these, and nothing else.
+        List<Kept> missed = new ArrayList<>();
         try {
-            released = access.store()
-                    .inTransaction(
-                            LIMIT,
-                            locks -> claimed.stream()
-                                    .filter(row -> locks.releaseAndWake(
-                                            row.row(), row.row().withHoldCount(0)))
-                                    .toList());
-        } catch (RuntimeException | Error failed) {
+            boolean unused = access.store().inTransaction(LIMIT, locks -> {
+                for (Kept row : claimed) {
+                    (locks.releaseAndWake(row.row(), row.freed()) ? released : missed).add(row);
+                }
+                return true;
+            });
+        } catch (StoreException failed) {
             // One of them may be locked, or the commit had no answer.
             LOG.debug("Rows that were kept are given back one by one", failed);
             return false;
+        } catch (RuntimeException | Error failed) {
+            LockLog.notGivenBack(failed);
+            return false;
         }
-        for (Kept row : claimed) {
-            if (released.contains(row)) {
-                ended(row, row.row().withHoldCount(0));
-            } else {
-                // Another service may have changed the version, and nothing else.
-                logged(() -> {
-                    if (isClosed) {
-                        abandon(row);
-                    } else {
-                        giveBack(row);
-                    }
-                });
-            }
-        }
+        released.forEach(row -> ended(row, row.freed()));
+        missed.forEach(row -> logged(() -> settle(row)));
         return true;
+    }
+
+    /** Settles one row. Later if the service is being closed, which must not wait for each of many. */
+    private void settle(Kept claimed) {
+        if (isClosed) {
+            abandon(claimed);
+        } else {
+            giveBack(claimed);
+        }
     }
 
     private void abandon(Kept claimed) {
@@ -400,10 +373,7 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
     private void giveBack(Kept claimed) {
         LockRow row = new LockRow(access, claimed.row(), false);
         try {
-            ReleaseOutcome unused = row.giveBack(0);
-        } catch (RuntimeException | Error failed) {
-            row.abandon();
-            throw failed;
+            ReleaseOutcome unused = row.release();
         } finally {
             ended(claimed, row.current());
         }

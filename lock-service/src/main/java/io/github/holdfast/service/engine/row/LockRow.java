@@ -136,6 +136,20 @@ public final class LockRow implements HoldRow {
     }
 
     /**
+     * Ends the grant, of which no hold exists. After any exception, abandons the row, because nothing else would settle it.
+     *
+     * @return as {@link #giveBack}
+     */
+    public ReleaseOutcome release() {
+        try {
+            return giveBack(0);
+        } catch (RuntimeException | Error failed) {
+            abandon();
+            throw failed;
+        }
+    }
+
+    /**
      * Finds the outcome when the row no longer shows this grant. Either an attempt in doubt has freed the lock or granted it to
      * the next owner, or somebody had already released the lock by force. A failover could undo what the row shows, until a later
      * write is answered.

@@ -108,6 +108,7 @@ public final class LockLog implements LockListener {
      * Logs that a service is ready, for those who want to know whether Holdfast is active.
      *
      * @param isWoken whether the releases of other nodes wake the threads of this one
+     * @param keepReleased how long released locks are kept if that is possible; null if they are not
      */
     public static void started(LockStore store, boolean isWoken, @Nullable Duration keepReleased) {
         String version = version();

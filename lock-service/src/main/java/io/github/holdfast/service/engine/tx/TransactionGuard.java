@@ -278,7 +278,7 @@ public final class TransactionGuard implements TransactionExecutionListener {
         if (hold.holdTransactions().isPassedOn()) {
             throw hold.lossException();
         }
-        scope.checkSnapshot();
+        scope.checkLateHolds();
         TransactionScope.check(List.of(hold), guard::check);
         hold.holdTransactions().locked(scope);
     }
@@ -291,6 +291,14 @@ public final class TransactionGuard implements TransactionExecutionListener {
      * @throws LockStoreException if the database failed
      */
     public void check(Granted hold, EntityManager entityManager) {
+        TransactionScope.check(List.of(hold), grants -> {
+            noteUnreported(hold, entityManager);
+            return guard.check(grants, entityManager);
+        });
+    }
+
+    /** Notes a transaction under a hold whose end will not be reported. */
+    private void noteUnreported(Granted hold, EntityManager entityManager) {
         if (hold.isRevived() && guard.keepsSnapshot(entityManager)) {
             throw new IllegalStateException(
                     "Lock '" + hold.name()
@@ -300,7 +308,6 @@ public final class TransactionGuard implements TransactionExecutionListener {
         if (!hold.holdTransactions().guardOutside()) {
             throw hold.lossException();
         }
-        TransactionScope.check(List.of(hold), grants -> guard.check(grants, entityManager));
     }
 
     /** Returns this owner's hold, if the calling thread's transaction runs under it. */

@@ -151,7 +151,7 @@ public final class TransactionScope implements TransactionSynchronization {
      * @throws LockStoreException if the database failed
      */
     void check() {
-        checkSnapshot();
+        checkLateHolds();
         List<Granted> fenced = holds.stream().filter(Granted::requiresFence).toList();
         if (isGuarded() && !fenced.isEmpty()) {
             check(fenced, guard::check);
@@ -167,7 +167,7 @@ public final class TransactionScope implements TransactionSynchronization {
      *
      * @throws LockStoreException if one may be
      */
-    void checkSnapshot() {
+    void checkLateHolds() {
         Optional<Granted> fenced = late.stream().filter(Granted::requiresFence).findFirst();
         if (isGuarded() && fenced.isPresent() && guard.keepsSnapshot()) {
             throw new LockStoreException(

@@ -43,11 +43,12 @@ final class BellInRow {
     }
 
     /**
-     * Whether the row of the present node has this bell. If not, has it written in the background.
+     * Has the bell written in the background if the row of the present node may not have it.
      *
      * @param bell null if this service polls
+     * @return whether it was written
      */
-    boolean isWritten(@Nullable Long bell, WaiterThread background) {
+    boolean ensureWritten(@Nullable Long bell, WaiterThread background) {
         Node node = heartbeat.current();
         if (bell == null || node == null) {
             return false;

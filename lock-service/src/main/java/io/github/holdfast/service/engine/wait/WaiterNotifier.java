@@ -116,19 +116,19 @@ public final class WaiterNotifier implements Waiter.Announcer, NotificationListe
         void recalledAny();
     }
 
-    /** Names what is asked for locks that this service keeps. */
+    /** Sets the keeper of the locks that this service has released. */
     public void keeper(Keeper other) {
         keeper = other;
     }
 
-    /** Whether other services can ask this one for a lock. If not, begins to listen, or to write the bell into the row of the node. */
-    public boolean isRecallable() {
+    /** Begins to listen, and has the bell written into the row of the node. Returns whether other services can ask this one for a lock. */
+    public boolean ensureRecallable() {
         WakeUpChannel listened = channel;
         if (receiver == null || listened == null || isClosing) {
             return false;
         }
         receiver.startOnce();
-        return receiver.isListening() && bellInRow.isWritten(listened.bell(), thread);
+        return receiver.isListening() && bellInRow.ensureWritten(listened.bell(), thread);
     }
 
     /** Asks the service of another node for a lock, in the background. */
