@@ -69,8 +69,10 @@ public final class CommitGuard {
         for (Class<?> type = transactionManager.getClass(); type != null; type = type.getSuperclass()) {
             // Compared by name, because the class does not load without jakarta.transaction on the class path.
             if (type.getName().equals("org.springframework.transaction.jta.JtaTransactionManager")) {
-                throw new IllegalArgumentException("Holdfast does not support JTA transactions, but the transaction"
-                        + " manager is a " + transactionManager.getClass().getName());
+                throw new IllegalArgumentException("The transaction manager is a "
+                        + transactionManager.getClass().getName()
+                        + ", and the locks' persistence unit needs resource-local transactions: give the locks a unit of"
+                        + " their own, and this manager to separateTransactionManager(...)");
             }
         }
     }
@@ -104,8 +106,15 @@ public final class CommitGuard {
         return new CommitGuard(factory, boundTo, jpaDialect, dialect, RowGuard.CHANGES_EACH);
     }
 
-    private static void checkSynchronizes(JpaTransactionManager manager) {
-        if (manager.getTransactionSynchronization() == AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER) {
+    /**
+     * Checks that a manager reports the ends of its transactions.
+     *
+     * @throws IllegalStateException if its synchronizations are switched off
+     */
+    public static void checkSynchronizes(PlatformTransactionManager manager) {
+        if (manager instanceof AbstractPlatformTransactionManager reporting
+                && reporting.getTransactionSynchronization()
+                        == AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER) {
             throw new IllegalStateException(
                     "The transaction manager's transactionSynchronization is SYNCHRONIZATION_NEVER: Holdfast could not"
                             + " guard its transactions. Set it to SYNCHRONIZATION_ALWAYS, the default");
@@ -216,6 +225,40 @@ public final class CommitGuard {
             throw StoreException.overtaken();
         }
         return gone;
+    }
+
+    /**
+     * Locks or changes the grants' rows in a transaction of their own, on another connection of the persistence unit. For the transactions of a
+     * manager that is not of this unit. It costs the statements of {@link #check(Collection)}, and a rollback when the guard is closed.
+     *
+     * @throws StoreException if the database failed
+     */
+    public SeparateGuard checkSeparately(Collection<Grant> grants) {
+        Session session;
+        try {
+            session = HibernateSessions.of(factory).openSession();
+        } catch (RuntimeException thrown) {
+            throw StoreException.of(SqlErrors.ofBegin(thrown), thrown);
+        }
+        try {
+            session.beginTransaction();
+        } catch (RuntimeException thrown) {
+            throw closed(session, StoreException.of(SqlErrors.ofBegin(thrown), thrown));
+        }
+        try {
+            return new SeparateGuard(session, check(grants, session));
+        } catch (RuntimeException thrown) {
+            throw closed(session, thrown);
+        }
+    }
+
+    private static RuntimeException closed(Session session, RuntimeException cause) {
+        try {
+            session.close();
+        } catch (RuntimeException alsoFailed) {
+            cause.addSuppressed(alsoFailed);
+        }
+        return cause;
     }
 
     /** Flushes the session. A failure here would also fail the commit, so it is thrown as the commit would throw it. */

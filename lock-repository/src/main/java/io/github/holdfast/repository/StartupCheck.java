@@ -35,6 +35,9 @@ final class StartupCheck {
     /** Conflicts with other nodes, and internal errors of H2, can make the check fail, so it is repeated. */
     private static final int ATTEMPTS = 10;
 
+    private static final String OWN_UNIT =
+            "give them a persistence unit of their own, and the application's transaction manager to separateTransactionManager(...)";
+
     private final EntityManagerFactory entityManagerFactory;
     private final SessionFactoryImplementor sessionFactory;
 
@@ -72,7 +75,7 @@ final class StartupCheck {
                         .getServiceRegistry()
                         .requireService(TransactionCoordinatorBuilder.class)
                         .isJta(),
-                "Holdfast does not support JTA transactions: use a persistence unit with resource-local transactions");
+                "The persistence unit has JTA transactions, and locks need resource-local ones: " + OWN_UNIT);
         refuseUnsupportedDatabase();
         refuseUnsupportedSettings();
     }
@@ -94,7 +97,8 @@ final class StartupCheck {
                 "Holdfast's queries use Hibernate's own functions: hibernate.jpa.compliance.query must not be true");
         refuseUnless(
                 !options.isMultiTenancyEnabled(),
-                "Holdfast does not support multi-tenant persistence units yet: give it one of its own");
+                "The persistence unit has a schema or database for each tenant, and all tenants share the locks: "
+                        + OWN_UNIT);
         refuseRegisteredTypes();
         DataSource pool = poolOfApplication();
         if (pool != null) {

@@ -39,6 +39,7 @@ public final class LockServiceBuilder {
     private final EntityManagerFactory entityManagerFactory;
     private final List<LockListener> listeners = new ArrayList<>();
     private @Nullable PlatformTransactionManager transactionManager;
+    private @Nullable ConfigurableTransactionManager separateTransactionManager;
     private @Nullable DataSource lockDataSource;
     private String application = "";
     private Duration nodeLease = ServiceSettings.DEFAULT_NODE_LEASE;
@@ -66,11 +67,40 @@ public final class LockServiceBuilder {
      * costs one more statement right before the commit (one for each lock on MariaDB and in clusters with several writers).
      * Lock operations themselves always run in transactions of their own.
      *
-     * @throws IllegalArgumentException if it is a JTA transaction manager
+     * @throws IllegalArgumentException if it is a JTA transaction manager: see {@link #separateTransactionManager}
      */
     public LockServiceBuilder transactionManager(PlatformTransactionManager transactionManager) {
         CommitGuard.checkSupported(transactionManager);
         this.transactionManager = transactionManager;
+        return this;
+    }
+
+    /**
+     * Checks the locks before the commits of a transaction manager that is not of the locks' persistence unit: one of JTA, of a unit with tenants,
+     * or of JDBC. Right before each of its read-write commits, a second transaction locks the rows of the thread's locks, on a connection
+     * of the locks' persistence unit. It ends after the commit. A lock that is already lost makes the commit fail. While the second
+     * transaction lasts, no other owner gets the lock.
+     *
+     * <p>That is less than the fence of {@link #transactionManager}. If the connection of the second transaction breaks before the
+     * commit, nothing stops the commit; the service then logs a warning. A commit without an answer may happen after the lock has gone
+     * to another owner: for JTA, this is a transaction in doubt. In a cluster in which several servers write, only the check itself is left. {@link LockRequest#requireFence} and row
+     * locks in these transactions are refused, and {@code LockHandle.isFenced()} is false. Acquire the lock before the
+     * transaction begins, because the service cannot see what the transaction has read before.
+     *
+     * <p>It costs two statements, and one connection from the commit's begin to its end. Let the persistence unit of the locks have a
+     * pool of its own: if all connections are in use by transactions that commit, they would wait for each other.
+     *
+     * @throws IllegalArgumentException if the manager reports no transactions to listeners
+     * @throws IllegalStateException if its synchronizations are switched off
+     */
+    public LockServiceBuilder separateTransactionManager(PlatformTransactionManager transactionManager) {
+        if (!(transactionManager instanceof ConfigurableTransactionManager configurable)) {
+            throw new IllegalArgumentException("The transaction manager is a "
+                    + transactionManager.getClass().getName()
+                    + ", which is no ConfigurableTransactionManager: its commits could not be checked");
+        }
+        CommitGuard.checkSynchronizes(transactionManager);
+        this.separateTransactionManager = configurable;
         return this;
     }
 
@@ -299,6 +329,7 @@ public final class LockServiceBuilder {
      *     <ul>
      *     <li>The persistence unit, the pool, the tables or the database server are not set up for Holdfast.
      *     <li>The lock data source leads to another database.
+     *     <li>Both a manager of the persistence unit and a {@linkplain #separateTransactionManager separate} one were named.
      *     <li>A connection pooler in front of PostgreSQL loses statements that the driver prepares on the server.
      *     <li>The database has a {@linkplain DatabaseRisk risk} that is refused, and not {@linkplain #accept accepted}.
      *     <li>Two connections lead to different servers, or both change one row from the same version, or counts of changed rows are
@@ -311,8 +342,9 @@ public final class LockServiceBuilder {
         ServiceSettings settings = settings();
         try {
             CommitGuard guard = CommitGuard.of(entityManagerFactory, transactionManager);
+            ConfigurableTransactionManager listened = listened(guard);
             LockStore opened = openStore();
-            return new LockService(opened, guard.in(opened), settings, listened(guard));
+            return new LockService(opened, guard.in(opened), settings, listened);
         } catch (StoreException failed) {
             throw new LockStoreException("The lock service was not built", failed);
         }
@@ -341,9 +373,14 @@ public final class LockServiceBuilder {
 
     /** Returns the transaction manager that the service listens to; null if it listens to none. */
     private @Nullable ConfigurableTransactionManager listened(CommitGuard guard) {
+        if (guard.isInstalled() && separateTransactionManager != null) {
+            throw new IllegalStateException(
+                    "transactionManager(...) names the manager of the locks' persistence unit, and separateTransactionManager(...) another"
+                            + " one: a service checks the transactions of one manager");
+        }
         return guard.isInstalled() && transactionManager instanceof ConfigurableTransactionManager configurable
                 ? configurable
-                : null;
+                : separateTransactionManager;
     }
 
     private LockStore openStore() {

@@ -76,8 +76,10 @@ record HoldfastProperties(
      * The persistence unit of the locks.
      *
      * @param persistenceUnit the name of the persistence unit whose database has the locks; needed if there are several
+     * @param ownUnit whether the locks have a persistence unit of their own, apart from the application's. For applications whose
+     *     units have JTA transactions, or a schema or database for each tenant. Their commits are then checked, but not fenced
      */
-    record Jpa(@Nullable String persistenceUnit) {}
+    record Jpa(@Nullable String persistenceUnit, boolean ownUnit) {}
 
     /**
      * Who creates the tables.

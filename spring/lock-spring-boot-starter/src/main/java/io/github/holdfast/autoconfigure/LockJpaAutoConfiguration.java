@@ -9,6 +9,7 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.jpa.autoconfigure.EntityManagerFactoryBuilderCustomizer;
+import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.ImportRuntimeHints;
@@ -16,7 +17,7 @@ import org.springframework.core.env.Environment;
 
 /**
  * Adds the entities of the locks to the application's persistence unit, whatever packages the application scans. It also prepares
- * their tables, and creates the pool of {@code holdfast.datasource.*}.
+ * their tables, and creates the pool of {@code holdfast.datasource.*}, and the unit of {@code holdfast.jpa.own-unit}.
  */
 @AutoConfiguration(
         after = DataSourceAutoConfiguration.class,
@@ -54,6 +55,17 @@ final class LockJpaAutoConfiguration {
     static LockTablesPostProcessor holdfastTablesPostProcessor(
             ObjectProvider<LockSchemaInitializer> initializer, Environment environment) {
         return new LockTablesPostProcessor(initializer, environment);
+    }
+
+    @Bean
+    @ConditionalOnBooleanProperty(name = OwnUnit.PROPERTY)
+    @DependsOnDatabaseInitialization
+    OwnUnit holdfastUnit(
+            LockSchemaInitializer schema,
+            LockConnections connections,
+            ObjectProvider<DataSource> dataSource,
+            ConfigurableListableBeanFactory beans) {
+        return OwnUnit.on(connections.orElse(dataSource::getIfUnique), schema::prepare, beans.getBeanClassLoader());
     }
 
     @Bean

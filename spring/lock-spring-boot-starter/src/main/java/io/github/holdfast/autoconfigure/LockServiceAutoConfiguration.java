@@ -40,17 +40,34 @@ final class LockServiceAutoConfiguration {
             ConfigurableListableBeanFactory beans,
             LockConnections connections,
             LockSchemaInitializer schema,
+            ObjectProvider<OwnUnit> own,
             ObjectProvider<LockListener> listeners,
             ObjectProvider<LockServiceBuilderCustomizer> customizers) {
-        EntityManagerFactory unit = new PersistenceUnits(beans, properties.jpa()).withLocks();
-        schema.prepareLate(unit);
-        return new LockSetup(unit)
-                .properties(properties, environment)
-                .transactionManager(List.copyOf(
-                        beans.getBeansOfType(PlatformTransactionManager.class).values()))
-                .connections(connections)
+        OwnUnit unit = own.getIfAvailable();
+        LockSetup setup = unit == null
+                ? inApplicationsUnit(properties, beans, connections, schema)
+                : apart(unit, beans, connections);
+        return setup.properties(properties, environment)
                 .extras(listeners.orderedStream(), customizers.orderedStream())
                 .build(schema.plan());
+    }
+
+    private static LockSetup inApplicationsUnit(
+            HoldfastProperties properties,
+            ConfigurableListableBeanFactory beans,
+            LockConnections connections,
+            LockSchemaInitializer schema) {
+        EntityManagerFactory unit = new PersistenceUnits(beans, properties.jpa()).withLocks();
+        schema.prepareLate(unit);
+        return new LockSetup(unit, connections)
+                .transactionManager(List.copyOf(
+                        beans.getBeansOfType(PlatformTransactionManager.class).values()))
+                .lockDataSource();
+    }
+
+    private static LockSetup apart(OwnUnit unit, ConfigurableListableBeanFactory beans, LockConnections connections) {
+        return new LockSetup(unit.factory(), connections)
+                .separateTransactionManager(beans.getBeanProvider(PlatformTransactionManager.class));
     }
 
     @Bean

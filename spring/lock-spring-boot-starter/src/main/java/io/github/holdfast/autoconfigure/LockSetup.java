@@ -8,13 +8,13 @@ import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
 import jakarta.persistence.EntityManagerFactory;
 import java.util.List;
-import java.util.Objects;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.core.env.Environment;
 import org.springframework.orm.jpa.JpaTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
@@ -26,10 +26,11 @@ final class LockSetup {
 
     private final LockServiceBuilder builder;
     private final EntityManagerFactory unit;
-    private @Nullable LockConnections connections;
+    private final LockConnections connections;
 
-    LockSetup(EntityManagerFactory unit) {
+    LockSetup(EntityManagerFactory unit, LockConnections connections) {
         this.unit = unit;
+        this.connections = connections;
         this.builder = LockService.builder(unit);
     }
 
@@ -107,9 +108,23 @@ final class LockSetup {
         }
     }
 
-    LockSetup connections(LockConnections separate) {
-        connections = separate;
-        DataSource dataSource = separate.orElse(() -> null);
+    /** Lets the application's transactions be checked, whose persistence unit is not that of the locks. */
+    LockSetup separateTransactionManager(ObjectProvider<PlatformTransactionManager> managers) {
+        PlatformTransactionManager manager = managers.getIfUnique();
+        if (manager == null) {
+            LOG.warn(
+                    "There is no transaction manager, or several and no primary one: transactions commit without a check"
+                            + " that their locks are still held. A LockServiceBuilderCustomizer can name one with"
+                            + " separateTransactionManager(...)");
+        } else {
+            builder.separateTransactionManager(manager);
+        }
+        return this;
+    }
+
+    /** Gives lock operations connections of their own, if there are any. */
+    LockSetup lockDataSource() {
+        DataSource dataSource = connections.orElse(() -> null);
         if (dataSource != null) {
             builder.lockDataSource(dataSource);
         }
@@ -132,7 +147,7 @@ final class LockSetup {
         try {
             return builder.build();
         } catch (IllegalStateException | LockStoreException failed) {
-            throw new SetupAdvice(plan, Objects.requireNonNull(connections)).on(failed);
+            throw new SetupAdvice(plan, connections).on(failed);
         }
     }
 }

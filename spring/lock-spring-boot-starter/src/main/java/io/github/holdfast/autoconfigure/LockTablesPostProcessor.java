@@ -30,6 +30,9 @@ final class LockTablesPostProcessor implements BeanPostProcessor {
     }
 
     private boolean mayHaveLocks(AbstractEntityManagerFactoryBean unit) {
+        if (environment.getProperty(OwnUnit.PROPERTY, Boolean.class, false)) {
+            return false;
+        }
         String chosen = environment.getProperty(PersistenceUnits.PROPERTY);
         String name = unit.getPersistenceUnitName();
         return chosen == null || chosen.equals(name == null ? "default" : name);

@@ -17,16 +17,33 @@ final class PersistenceUnits {
 
     static final String PROPERTY = "holdfast.jpa.persistence-unit";
 
+    private static final String OWN_UNIT = """
+            Give the locks a persistence unit of their own:
+
+                %s=true
+
+            """.formatted(OwnUnit.PROPERTY);
+
+    private static final String OWN_DATABASE = """
+                holdfast.datasource.url=<JDBC URL>
+                holdfast.datasource.username=<user>
+                holdfast.datasource.password=<password>""".indent(4).stripTrailing();
+
     private final ListableBeanFactory beans;
     private final @Nullable String chosen;
+    private final boolean areLocksApart;
 
     PersistenceUnits(ListableBeanFactory beans, HoldfastProperties.Jpa properties) {
         this.beans = beans;
         this.chosen = properties.persistenceUnit();
+        this.areLocksApart = properties.ownUnit();
     }
 
     /** Returns whether the entities of the locks belong to the unit of this name. Called before the creation of the unit. */
     boolean isToHaveLocks(@Nullable String unit) {
+        if (areLocksApart) {
+            return false;
+        }
         return chosen == null
                 ? beans.getBeanNamesForType(EntityManagerFactory.class, true, false).length <= 1
                 : chosen.equals(unit);
@@ -51,6 +68,7 @@ final class PersistenceUnits {
         }
         EntityManagerFactory unit = candidates.get(0);
         refuseJta(unit);
+        refuseTenants(unit);
         if (!LockEntities.areManagedBy(unit)) {
             throw withoutEntities(unit);
         }
@@ -113,20 +131,32 @@ final class PersistenceUnits {
                 .filter(TransactionCoordinatorBuilder::isJta)
                 .isPresent();
         if (isJta) {
-            throw jta("the persistence unit '" + nameOf(unit) + "' uses them", null);
+            throw jta("the persistence unit '" + nameOf(unit) + "' has those of JTA", null);
+        }
+    }
+
+    private static void refuseTenants(EntityManagerFactory unit) {
+        boolean hasTenants = hibernate(unit)
+                .filter(factory -> factory.getSessionFactoryOptions().isMultiTenancyEnabled())
+                .isPresent();
+        if (hasTenants) {
+            throw new LockSetupException(
+                    "The persistence unit '" + nameOf(unit)
+                            + "' has a schema or database for each tenant, and all tenants share the locks",
+                    OWN_UNIT
+                            + "The tables are then in the DataSource bean's own schema. If that bean chooses a database by tenant, name the database of the"
+                            + " locks:\n\n"
+                            + OWN_DATABASE);
         }
     }
 
     static LockSetupException jta(String what, @Nullable Throwable cause) {
         return new LockSetupException(
-                "Holdfast does not support JTA transactions, but " + what, """
-                Give the locks a persistence unit with resource-local transactions (a JpaTransactionManager and \
-                setDataSource instead of setJtaDataSource), and name it:
-
-                    %s=<its name>
-
-                or disable Spring Boot's JTA support:
-
-                    spring.jta.enabled=false""".formatted(PROPERTY), cause);
+                "Locks need resource-local transactions, but " + what,
+                OWN_UNIT
+                        + "If the DataSource bean cannot be used outside of JTA transactions, name the database of the locks:\n\n"
+                        + OWN_DATABASE
+                        + "\n\nTo use no JTA at all:\n\n    spring.jta.enabled=false",
+                cause);
     }
 }

@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.util.Map;
 import java.util.UUID;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
@@ -23,6 +24,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.autoconfigure.AutoConfigurationPackage;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.test.system.CapturedOutput;
@@ -69,15 +71,33 @@ class FailureTest {
     @Test
     void jtaUnit(CapturedOutput output) {
         assertThat(reportOf(Application.of(JtaUnit.class), output))
-                .contains("Holdfast does not support JTA transactions, but the persistence unit 'default' uses them")
+                .contains("Locks need resource-local transactions, but the persistence unit 'default' has those of JTA")
+                .contains("    holdfast.jpa.own-unit=true\n", "    holdfast.datasource.url=<JDBC URL>\n")
                 .contains("    spring.jta.enabled=false\n");
     }
 
     @Test
     void jtaTransactionManager(CapturedOutput output) {
         assertThat(reportOf(Application.of(JtaTransactions.class), output))
-                .contains("Holdfast does not support JTA transactions, but the transaction manager is a")
-                .contains("    spring.jta.enabled=false\n");
+                .contains("Locks need resource-local transactions, but the transaction manager is a")
+                .contains("    holdfast.jpa.own-unit=true\n", "    spring.jta.enabled=false\n");
+    }
+
+    @Test
+    void unitWithTenants(CapturedOutput output) {
+        assertThat(reportOf(Application.of(OwnUnitTest.Tenants.class), output))
+                .contains("The persistence unit 'default' has a schema or database for each tenant")
+                .contains("    holdfast.jpa.own-unit=true\n", "    holdfast.datasource.url=<JDBC URL>\n");
+    }
+
+    @Test
+    void ownUnitWithoutADatabase(CapturedOutput output) {
+        assertThat(reportOf(
+                        Application.of(TwoDataSources.class)
+                                .with("holdfast.jpa.own-unit=true", "spring.liquibase.enabled=false"),
+                        output))
+                .contains("holdfast.jpa.own-unit is set, but there is no data source, or several and no primary one")
+                .contains("    holdfast.datasource.url=<JDBC URL>\n", "@LockDataSource");
     }
 
     @ParameterizedTest
@@ -362,6 +382,27 @@ class FailureTest {
                 new Class<?>[] {type},
                 (proxy, method, arguments) ->
                         method.getReturnType() == int.class ? Status.STATUS_NO_TRANSACTION : null));
+    }
+
+    /** Its unit has one of them, and the locks are in neither. */
+    @EnableAutoConfiguration
+    static class TwoDataSources {
+        @Bean
+        DataSource first() {
+            return new DriverManagerDataSource("jdbc:h2:mem:first");
+        }
+
+        @Bean
+        DataSource second() {
+            return new DriverManagerDataSource("jdbc:h2:mem:second");
+        }
+
+        @Bean
+        LocalContainerEntityManagerFactoryBean entityManagerFactory(@Qualifier("first") DataSource first) {
+            LocalContainerEntityManagerFactoryBean unit = UserStyleTest.unitByHand(first);
+            unit.setJpaPropertyMap(Map.of());
+            return unit;
+        }
     }
 
     @EnableAutoConfiguration

@@ -144,7 +144,8 @@ class HoldfastPropertiesTest {
     }
 
     private static void use(HoldfastProperties properties) {
-        new LockSetup(context.getBean(EntityManagerFactory.class)).properties(properties, new StandardEnvironment());
+        new LockSetup(context.getBean(EntityManagerFactory.class), context.getBean(LockConnections.class))
+                .properties(properties, new StandardEnvironment());
         new LockShutdown(context.getBeanFactory(), properties.shutdown());
         LockPool.create(properties.datasource(), null).close();
         new LockErrorResolver((request, response, handler, thrown) -> null, properties.web());

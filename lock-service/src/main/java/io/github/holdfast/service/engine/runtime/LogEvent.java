@@ -22,6 +22,7 @@ public enum LogEvent {
     LOCK_RELEASED_ELSEWHERE("lock.released-elsewhere"),
     COMMIT_REFUSED("commit.refused"),
     TRANSACTION_UNFENCED("transaction.unfenced"),
+    TRANSACTION_UNGUARDED("transaction.unguarded"),
     TRANSACTION_OLD_SNAPSHOT("transaction.old-snapshot"),
     TRANSACTION_SEVERAL_LOCKS("transaction.several-locks"),
     NODE_REGISTERED("node.registered"),

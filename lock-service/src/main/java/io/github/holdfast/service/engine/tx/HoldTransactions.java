@@ -111,9 +111,9 @@ public final class HoldTransactions {
         release = Release.DONE;
     }
 
-    /** Whether an unfinished transaction commits only if the hold stands. */
+    /** Whether an unfinished transaction checks the hold before its commit. */
     public synchronized boolean willBeChecked() {
-        return areFenced && unfinished.stream().anyMatch(TransactionScope::isGuarded);
+        return areFenced && unfinished.stream().anyMatch(TransactionScope::isChecked);
     }
 
     /**

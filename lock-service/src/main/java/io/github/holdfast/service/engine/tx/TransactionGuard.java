@@ -96,11 +96,14 @@ public final class TransactionGuard implements TransactionExecutionListener {
     @Override
     public void afterBegin(TransactionExecution transaction, @Nullable Throwable beginFailure) {
         if (beginFailure == null && TransactionSynchronizationManager.isSynchronizationActive()) {
-            TransactionScope scope =
-                    begin(transaction.isReadOnly() ? TransactionScope.Kind.READ_ONLY : TransactionScope.Kind.GUARDED);
+            TransactionScope scope = begin(transaction.isReadOnly() ? TransactionScope.Kind.READ_ONLY : ofManager());
             scope.begin(held.get(), guard.loadedEntities());
             rowLocks.get().forEach(scope::add);
         }
+    }
+
+    private TransactionScope.Kind ofManager() {
+        return guard.isInstalled() ? TransactionScope.Kind.GUARDED : TransactionScope.Kind.SEPARATE;
     }
 
     @Override
@@ -207,8 +210,8 @@ public final class TransactionGuard implements TransactionExecutionListener {
         if (!isInGuardedTransaction()) {
             throw new IllegalStateException("Row lock '" + request.name()
                     + "' cannot be acquired in this transaction: it is read-only, or the lock service's transaction"
-                    + " manager did not begin it. Name its manager with transactionManager(...), or acquire the lock"
-                    + " before the transaction begins");
+                    + " manager did not begin it, or that manager is not of the locks' persistence unit. Name its manager with"
+                    + " transactionManager(...), or acquire the lock before the transaction begins");
         }
         return scope();
     }
@@ -349,7 +352,7 @@ public final class TransactionGuard implements TransactionExecutionListener {
         }
         if (isInTransaction() && !isInGuardedTransaction()) {
             throw new IllegalStateException("Lock '" + request.name() + "' requires a fence, but "
-                    + scopeOrForeign().whyUnchecked());
+                    + scopeOrForeign().whyUnfenced());
         }
     }
 
@@ -364,7 +367,7 @@ public final class TransactionGuard implements TransactionExecutionListener {
      * next one.
      */
     public boolean isFenced(Granted hold) {
-        if (!isListening() || !hold.requiresFence()) {
+        if (!guard.isInstalled() || !isListening() || !hold.requiresFence()) {
             return false;
         }
         return isInTransaction() ? isInGuardedTransaction() && isUnder(hold) : true;

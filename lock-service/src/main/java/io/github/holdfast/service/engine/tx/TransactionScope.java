@@ -4,6 +4,7 @@ import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.Grant;
+import io.github.holdfast.repository.SeparateGuard;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.tx.GuardedHold.Granted;
 import io.github.holdfast.service.engine.tx.GuardedHold.OfRow;
@@ -15,6 +16,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.support.TransactionSynchronization;
 
 /** One transaction of a caller, with the holds under which it runs. Only the transaction's thread uses this object. */
@@ -26,6 +28,11 @@ public final class TransactionScope implements TransactionSynchronization {
         GUARDED(
                 "the current transaction was already checked or has ended: acquire the lock inside the one that follows"),
 
+        /** The manager reported the begin, and also reports the commit, but is not of the locks' persistence unit. */
+        SEPARATE(
+                "the current transaction is not one of the locks' persistence unit: the check before its commit has a connection of its own,"
+                        + " which may break before the commit"),
+
         /** It writes nothing. */
         READ_ONLY(
                 "the current transaction is read-only, and is not checked: acquire the lock inside the one that writes"),
@@ -33,10 +40,10 @@ public final class TransactionScope implements TransactionSynchronization {
         /** Another manager began it. */
         FOREIGN("the lock service's transaction manager did not begin the current transaction");
 
-        private final String whyUnchecked;
+        private final String whyUnfenced;
 
-        Kind(String whyUnchecked) {
-            this.whyUnchecked = whyUnchecked;
+        Kind(String whyUnfenced) {
+            this.whyUnfenced = whyUnfenced;
         }
     }
 
@@ -50,6 +57,9 @@ public final class TransactionScope implements TransactionSynchronization {
 
     /** Revived holds under which it did not begin. */
     private final Set<Granted> late = new HashSet<>();
+
+    /** Keeps rows locked while the transaction commits on another connection; null before that, or if it needs none. */
+    private @Nullable SeparateGuard separate;
 
     private boolean hasBegun;
 
@@ -92,9 +102,14 @@ public final class TransactionScope implements TransactionSynchronization {
         return kind == Kind.GUARDED;
     }
 
-    /** Why the transaction will not be checked, although it has not ended. */
-    String whyUnchecked() {
-        return kind.whyUnchecked;
+    /** Whether the holds are checked before its commit. */
+    boolean isChecked() {
+        return isGuarded() || kind == Kind.SEPARATE;
+    }
+
+    /** Why the transaction is not fenced, although it has not ended. */
+    String whyUnfenced() {
+        return kind.whyUnfenced;
     }
 
     boolean isForeign() {
@@ -145,7 +160,7 @@ public final class TransactionScope implements TransactionSynchronization {
     }
 
     /**
-     * Locks the rows of the holds, if the transaction is guarded.
+     * Locks the rows of the holds, if the transaction is checked.
      *
      * @throws LockLostException if a hold was lost
      * @throws LockStoreException if the database failed
@@ -156,10 +171,17 @@ public final class TransactionScope implements TransactionSynchronization {
         if (isGuarded() && !fenced.isEmpty()) {
             check(fenced, guard::check);
             checked.addAll(fenced);
+        } else if (isChecked() && !fenced.isEmpty()) {
+            check(fenced, this::lockSeparately);
         }
-        if (isGuarded()) {
+        if (isChecked()) {
             rowHolds.stream().filter(hold -> !hold.isLockedBy(this)).forEach(OfRow::checkForCommit);
         }
+    }
+
+    private List<Grant> lockSeparately(Collection<Grant> grants) {
+        separate = guard.checkSeparately(grants);
+        return separate.gone();
     }
 
     /**
@@ -235,6 +257,9 @@ public final class TransactionScope implements TransactionSynchronization {
 
     @Override
     public void afterCompletion(int status) {
+        if (separate != null && !separate.end() && status != STATUS_ROLLED_BACK) {
+            TransactionWarnings.unguarded(holds.iterator().next().name());
+        }
         // Even if the status is a rollback: managers report a failed commit as rolled back.
         Set<Granted> failed = status == STATUS_COMMITTED ? Set.of() : checked;
         boolean isAnswered = failed.stream().anyMatch(this::isLockedOutside) && guard.rollBackFailedCommit();

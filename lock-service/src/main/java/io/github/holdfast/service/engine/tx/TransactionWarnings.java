@@ -84,6 +84,16 @@ final class TransactionWarnings {
                         + " once");
     }
 
+    /** Warns that rows may not have been locked until the transaction's end. */
+    static void unguarded(String name) {
+        LogEvent.TRANSACTION_UNGUARDED
+                .of(name, LOG.atWarn())
+                .log(
+                        "A transaction under lock '{}' may have committed unguarded: the connection that kept the lock's row locked"
+                                + " broke before the transaction ended. If the lock was lost meanwhile, another holder may have had it",
+                        name);
+    }
+
     private static void warnOnce(AtomicBoolean hasWarned, LogEvent event, String name, String text) {
         if (hasWarned.compareAndSet(false, true)) {
             event.of(name, LOG.atWarn()).log(text, name);

@@ -1,0 +1,71 @@
+package io.github.holdfast.autoconfigure;
+
+import io.github.holdfast.repository.LockTables;
+import jakarta.persistence.EntityManagerFactory;
+import jakarta.persistence.SharedCacheMode;
+import jakarta.persistence.ValidationMode;
+import java.util.Objects;
+import java.util.function.Consumer;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
+import org.springframework.orm.jpa.persistenceunit.PersistenceManagedTypes;
+import org.springframework.orm.jpa.vendor.HibernateJpaVendorAdapter;
+
+/**
+ * The persistence unit of {@code holdfast.jpa.own-unit}: it has the entities of the locks alone, and resource-local transactions. Its
+ * factory is not a bean, because Spring Boot builds no unit for an application that has one.
+ */
+final class OwnUnit implements AutoCloseable {
+
+    static final String PROPERTY = "holdfast.jpa.own-unit";
+
+    private final LocalContainerEntityManagerFactoryBean unit;
+
+    private OwnUnit(LocalContainerEntityManagerFactoryBean unit) {
+        this.unit = unit;
+    }
+
+    /**
+     * Builds the unit.
+     *
+     * @param prepare prepares the tables, before Hibernate uses them
+     * @throws LockSetupException if there is no data source
+     */
+    static OwnUnit on(@Nullable DataSource dataSource, Consumer<LockTables> prepare, @Nullable ClassLoader classes) {
+        if (dataSource == null) {
+            throw new LockSetupException(
+                    PROPERTY + " is set, but there is no data source, or several and no primary one", """
+                    Name the database of the locks:
+
+                        holdfast.datasource.url=<JDBC URL>
+                        holdfast.datasource.username=<user>
+                        holdfast.datasource.password=<password>
+
+                    or annotate a DataSource bean with @LockDataSource.""");
+        }
+        LocalContainerEntityManagerFactoryBean unit = new LocalContainerEntityManagerFactoryBean();
+        unit.setPersistenceUnitName("holdfast");
+        unit.setDataSource(dataSource);
+        unit.setManagedTypes(PersistenceManagedTypes.of(
+                LockEntities.ALL.stream().map(Class::getName).toArray(String[]::new)));
+        unit.setJpaVendorAdapter(new HibernateJpaVendorAdapter());
+        unit.setSharedCacheMode(SharedCacheMode.NONE);
+        unit.setValidationMode(ValidationMode.NONE);
+        unit.getJpaPropertyMap().put(LockTables.LISTENER, prepare);
+        if (classes != null) {
+            unit.setBeanClassLoader(classes);
+        }
+        unit.afterPropertiesSet();
+        return new OwnUnit(unit);
+    }
+
+    EntityManagerFactory factory() {
+        return Objects.requireNonNull(unit.getObject());
+    }
+
+    @Override
+    public void close() {
+        unit.destroy();
+    }
+}
