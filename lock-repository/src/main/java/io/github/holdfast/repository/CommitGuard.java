@@ -71,7 +71,7 @@ public final class CommitGuard {
             if (type.getName().equals("org.springframework.transaction.jta.JtaTransactionManager")) {
                 throw new IllegalArgumentException("The transaction manager is a "
                         + transactionManager.getClass().getName()
-                        + ", and the locks' persistence unit needs resource-local transactions: give the locks a unit of"
+                        + ", for JTA transactions, and the locks' persistence unit needs resource-local ones: give the locks a unit of"
                         + " their own, and this manager to separateTransactionManager(...)");
             }
         }

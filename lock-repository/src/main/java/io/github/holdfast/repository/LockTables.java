@@ -149,15 +149,27 @@ public final class LockTables {
      * @return {@code none} if it does nothing
      */
     public String generation() {
-        return Stream.of(
+        return setting(
                         AvailableSettings.JAKARTA_HBM2DDL_DATABASE_ACTION,
-                        "javax.persistence.schema-generation.database.action",
-                        AvailableSettings.HBM2DDL_AUTO)
+                        "javax.persistence.schema-generation.database.action")
+                .or(() -> writesScript() ? Optional.empty() : setting(AvailableSettings.HBM2DDL_AUTO))
+                .orElse("none");
+    }
+
+    /** With an action for scripts and none for the database, Hibernate ignores {@code hibernate.hbm2ddl.auto}. */
+    private boolean writesScript() {
+        return setting(
+                        AvailableSettings.JAKARTA_HBM2DDL_SCRIPTS_ACTION,
+                        "javax.persistence.schema-generation.scripts.action")
+                .isPresent();
+    }
+
+    private Optional<String> setting(String... names) {
+        return Stream.of(names)
                 .map(factory.getProperties()::get)
                 .filter(Objects::nonNull)
                 .map(Object::toString)
-                .filter(action -> !action.isBlank())
-                .findFirst()
-                .orElse("none");
+                .filter(value -> !value.isBlank())
+                .findFirst();
     }
 }

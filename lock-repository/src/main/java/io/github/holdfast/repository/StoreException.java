@@ -37,7 +37,8 @@ public final class StoreException extends RuntimeException {
 
         /** The pool had no free connection within its timeout. Nothing was written. */
         EXHAUSTED("The pool had no free connection in time: all are in use, often by threads that hold one in a"
-                + " transaction and wait for a second one, for a lock; " + MORE_CONNECTIONS),
+                + " transaction or a web request (open-in-view) and wait for a second one, for a lock; "
+                + MORE_CONNECTIONS),
 
         /** The commit was sent, but no answer came. It may have happened, may still happen, or may never happen. */
         UNKNOWN("The database did not answer the commit"),

@@ -138,7 +138,8 @@ class StartupCheckTest {
         try (EntityManagerFactory unit = unit("hibernate.multi_tenant_connection_provider", new Tenants())) {
             assertThatIllegalStateException()
                     .isThrownBy(() -> LockStore.open(unit))
-                    .withMessageContaining("multi-tenant");
+                    .withMessageContaining("a schema or database for each tenant")
+                    .withMessageContaining("separateTransactionManager");
         }
     }
 

@@ -3,8 +3,14 @@ package io.github.holdfast.release;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.io.Reader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Properties;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import javax.lang.model.SourceVersion;
@@ -114,5 +120,36 @@ class PublishedModuleTest {
 
     static List<Module> published() throws IOException {
         return Module.published();
+    }
+
+    /** Otherwise DevTools loads it apart from the others, and their classes are not the same. */
+    @Test
+    void devToolsRestartEachOfThemWithTheApplication() throws IOException {
+        List<Pattern> restarted = restarted();
+        assertThat(Module.published().stream()
+                        .filter(module -> !module.directory().startsWith("test-kit/"))
+                        .filter(module -> Files.exists(
+                                Module.PROJECT.resolve(module.directory()).resolve("src/main/java")))
+                        .map(module -> "/" + module.artifactId() + "-1.0.0.jar"))
+                .isNotEmpty()
+                .allMatch(jar ->
+                        restarted.stream().anyMatch(jars -> jars.matcher(jar).find()));
+    }
+
+    private static List<Pattern> restarted() throws IOException {
+        List<Pattern> jars = new ArrayList<>();
+        for (Module module : Module.published()) {
+            Path file = Module.PROJECT
+                    .resolve(module.directory())
+                    .resolve("src/main/resources/META-INF/spring-devtools.properties");
+            if (Files.exists(file)) {
+                Properties properties = new Properties();
+                try (Reader reader = Files.newBufferedReader(file)) {
+                    properties.load(reader);
+                }
+                properties.values().forEach(pattern -> jars.add(Pattern.compile(pattern.toString())));
+            }
+        }
+        return jars;
     }
 }

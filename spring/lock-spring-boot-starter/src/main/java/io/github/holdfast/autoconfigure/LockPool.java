@@ -2,6 +2,7 @@ package io.github.holdfast.autoconfigure;
 
 import com.zaxxer.hikari.HikariConfigMXBean;
 import com.zaxxer.hikari.HikariDataSource;
+import com.zaxxer.hikari.util.Credentials;
 import java.util.List;
 import java.util.Objects;
 import javax.sql.DataSource;
@@ -26,6 +27,15 @@ final class LockPool implements AutoCloseable {
 
     private static final String PREFIX = "holdfast.datasource";
 
+    private static final String URL_OR_BEAN = """
+            Set its connection:
+
+                holdfast.datasource.url=<JDBC URL of the same database>
+                holdfast.datasource.username=<user>
+                holdfast.datasource.password=<password>
+
+            or annotate a DataSource bean with @LockDataSource.""";
+
     private final HikariDataSource dataSource;
 
     private LockPool(HikariDataSource dataSource) {
@@ -41,7 +51,18 @@ final class LockPool implements AutoCloseable {
         dataSource.close();
     }
 
+    /**
+     * Creates the pool.
+     *
+     * @param application the data source of the application; null if there is none, or several and none is primary
+     * @throws LockSetupException if the connection of the pool is not known
+     */
     static LockPool create(HoldfastProperties.Datasource properties, @Nullable DataSource application) {
+        if (application == null && properties.url() == null) {
+            throw new LockSetupException(
+                    PREFIX + ".* is set, but there is no data source to copy, or several and no primary one",
+                    URL_OR_BEAN);
+        }
         HikariDataSource pool = copyOf(application, properties);
         pool.setPoolName("holdfast");
         if (properties.url() != null) {
@@ -73,7 +94,10 @@ final class LockPool implements AutoCloseable {
                 ? null
                 : DataSourceUnwrapper.unwrap(application, HikariConfigMXBean.class, HikariDataSource.class);
         if (hikari != null) {
-            HikariDataSource copy = new HikariDataSource();
+            HikariDataSource copy =
+                    properties.url() == null && properties.username() == null && properties.password() == null
+                            ? new SameCredentials(hikari)
+                            : new HikariDataSource();
             hikari.copyStateTo(copy);
             return copy;
         }
@@ -91,15 +115,33 @@ final class LockPool implements AutoCloseable {
                                     application.getClass().getName(),
                                     NestedExceptionUtils.getMostSpecificCause(underivable)
                                             .getMessage()),
-                    """
-                    Set its connection:
-
-                        holdfast.datasource.url=<JDBC URL of the same database>
-                        holdfast.datasource.username=<user>
-                        holdfast.datasource.password=<password>
-
-                    or annotate a DataSource bean with @LockDataSource.""",
+                    URL_OR_BEAN,
                     underivable);
+        }
+    }
+
+    /** Connects as the application's pool does at that time: the password may be rotated while the application runs. */
+    private static final class SameCredentials extends HikariDataSource {
+
+        private final HikariDataSource application;
+
+        SameCredentials(HikariDataSource application) {
+            this.application = application;
+        }
+
+        @Override
+        public String getUsername() {
+            return application.getUsername();
+        }
+
+        @Override
+        public String getPassword() {
+            return application.getPassword();
+        }
+
+        @Override
+        public Credentials getCredentials() {
+            return application.getCredentials();
         }
     }
 

@@ -13,9 +13,11 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.core.env.Environment;
+import org.springframework.orm.jpa.AbstractEntityManagerFactoryBean;
 import org.springframework.util.ClassUtils;
 
 /**
@@ -29,6 +31,7 @@ final class LockSchemaInitializer implements InitializingBean {
 
     private final ConfigurableListableBeanFactory beans;
     private final HoldfastProperties.Schema properties;
+    private final boolean isApart;
     private final LockConnections connections;
     private final @Nullable DataSource application;
     private volatile @Nullable TablePlan plan;
@@ -40,6 +43,7 @@ final class LockSchemaInitializer implements InitializingBean {
             @Nullable DataSource application) {
         this.beans = beans;
         this.properties = properties.schema();
+        this.isApart = properties.jpa().ownUnit();
         this.connections = connections;
         this.application = application;
     }
@@ -47,13 +51,31 @@ final class LockSchemaInitializer implements InitializingBean {
     @Override
     public void afterPropertiesSet() {
         DataSource dataSource = connections.orElse(() -> application);
-        if (beans.getBeanNamesForType(EntityManagerFactory.class, true, false).length > 0) {
+        if (has(EntityManagerFactory.class)) {
             if (dataSource != null) {
                 connect(dataSource);
+                prepareForUnitOutOfSight(dataSource);
             }
         } else if (properties.management() != null) {
             withoutUnit(TablePlan.chosen(properties.management()), dataSource);
         }
+    }
+
+    /** A unit that a method builds itself, and declares as a finished factory, may validate tables that nothing has prepared. */
+    private void prepareForUnitOutOfSight(DataSource dataSource) {
+        if (isApart || has(AbstractEntityManagerFactoryBean.class)) {
+            return;
+        }
+        TablePlan likely = properties.management() != null
+                ? TablePlan.chosen(properties.management())
+                : TablePlan.ofUnknownUnit(beans.getBean(Environment.class), beans.getBeanClassLoader());
+        if (likely.management() == SchemaManagement.LIQUIBASE || likely.management() == SchemaManagement.SQL) {
+            prepare(likely, LockSchema.on(dataSource), dataSource, null);
+        }
+    }
+
+    private boolean has(Class<?> type) {
+        return BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, type, true, false).length > 0;
     }
 
     /** Hibernate does not say why it has no connection. */

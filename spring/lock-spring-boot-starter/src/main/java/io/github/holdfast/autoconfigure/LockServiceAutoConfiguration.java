@@ -4,7 +4,7 @@ import io.github.holdfast.lock.LockListener;
 import io.github.holdfast.service.LockAdmin;
 import io.github.holdfast.service.LockService;
 import jakarta.persistence.EntityManagerFactory;
-import java.util.List;
+import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -60,8 +60,10 @@ final class LockServiceAutoConfiguration {
         EntityManagerFactory unit = new PersistenceUnits(beans, properties.jpa()).withLocks();
         schema.prepareLate(unit);
         return new LockSetup(unit, connections)
-                .transactionManager(List.copyOf(
-                        beans.getBeansOfType(PlatformTransactionManager.class).values()))
+                .transactionManager(
+                        BeanFactoryUtils.beansOfTypeIncludingAncestors(beans, PlatformTransactionManager.class)
+                                .values(),
+                        beans.getBeanProvider(PlatformTransactionManager.class).getIfUnique())
                 .lockDataSource();
     }
 

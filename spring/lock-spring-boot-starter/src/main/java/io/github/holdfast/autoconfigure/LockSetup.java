@@ -7,7 +7,9 @@ import io.github.holdfast.repository.DatabaseRisk;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
 import jakarta.persistence.EntityManagerFactory;
+import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
@@ -68,8 +70,14 @@ final class LockSetup {
         return this;
     }
 
-    /** Chooses the transaction manager of the persistence unit. Other managers do not see its transactions. */
-    LockSetup transactionManager(List<PlatformTransactionManager> managers) {
+    /**
+     * Chooses the transaction manager of the persistence unit: the main one, if there are several. Other managers do not see its
+     * transactions.
+     *
+     * @param main the manager that transactions have if they name none; null if there is none
+     */
+    LockSetup transactionManager(
+            Collection<PlatformTransactionManager> managers, @Nullable PlatformTransactionManager main) {
         List<JpaTransactionManager> ofUnit = managers.stream()
                 .filter(JpaTransactionManager.class::isInstance)
                 .map(JpaTransactionManager.class::cast)
@@ -82,13 +90,15 @@ final class LockSetup {
                             + " that their locks are still held");
             return this;
         }
+        boolean isMainOfUnit = ofUnit.stream().anyMatch(manager -> manager == main);
         if (ofUnit.size() > 1) {
             LOG.warn(
                     "There are {} JpaTransactionManagers of the locks' persistence unit: Holdfast checks locks before"
-                            + " the commits of one of them only. A LockServiceBuilderCustomizer can name another one",
-                    ofUnit.size());
+                            + " the commits of {}. A LockServiceBuilderCustomizer can name another one",
+                    ofUnit.size(),
+                    isMainOfUnit ? "the primary one only" : "the first one only, because none is primary");
         }
-        builder.transactionManager(ofUnit.get(0));
+        builder.transactionManager(isMainOfUnit ? Objects.requireNonNull(main) : ofUnit.get(0));
         return this;
     }
 

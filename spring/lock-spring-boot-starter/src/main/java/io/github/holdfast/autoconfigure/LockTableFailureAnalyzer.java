@@ -8,12 +8,12 @@ import org.springframework.boot.diagnostics.FailureAnalysis;
 
 /**
  * Prints the remedy if a column of the locks is not as Hibernate expects it. {@link LockSchemaInitializer} has found the tables before
- * Hibernate looks at their columns.
+ * Hibernate looks at their columns, unless the unit was built out of its sight.
  */
 final class LockTableFailureAnalyzer extends AbstractFailureAnalyzer<SchemaManagementException> {
 
     private static final String DIFFERS = """
-            A lock table is of another version, or was created by hand. Apply the changes since that version, or compare it with \
+            A lock table is missing, of another version, or was created by hand. Apply the changes since that version, or compare it with \
             the SQL for this persistence unit, which is written to a file by
 
                 holdfast.schema.script=<file>""";

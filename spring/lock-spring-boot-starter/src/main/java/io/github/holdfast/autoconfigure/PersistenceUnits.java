@@ -9,6 +9,7 @@ import java.util.stream.Collectors;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.hibernate.resource.transaction.spi.TransactionCoordinatorBuilder;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.orm.jpa.EntityManagerFactoryInfo;
 
@@ -56,12 +57,19 @@ final class PersistenceUnits {
      * @throws LockSetupException if there is no such unit, or several, or the unit cannot have locks
      */
     EntityManagerFactory withLocks() {
-        Map<String, EntityManagerFactory> units = beans.getBeansOfType(EntityManagerFactory.class);
+        Map<String, EntityManagerFactory> units =
+                BeanFactoryUtils.beansOfTypeIncludingAncestors(beans, EntityManagerFactory.class);
         List<EntityManagerFactory> candidates = units.values().stream()
                 .filter(unit -> chosen == null || chosen.equals(nameOf(unit)))
                 .toList();
         if (chosen == null && candidates.size() > 1) {
             candidates = candidates.stream().filter(LockEntities::areManagedBy).toList();
+        }
+        if (units.isEmpty()) {
+            throw new LockSetupException(
+                    "There is no persistence unit",
+                    "Locks are in the database of a persistence unit: declare an EntityManagerFactory bean, or set\n\n    "
+                            + "holdfast.enabled=false");
         }
         if (candidates.size() != 1) {
             throw undecided(units);

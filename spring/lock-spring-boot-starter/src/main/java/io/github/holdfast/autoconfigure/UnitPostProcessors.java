@@ -12,8 +12,7 @@ final class UnitPostProcessors {
         try {
             builder.addPersistenceUnitPostProcessors(postProcessor);
         } catch (NoSuchMethodError before41) {
-            // Spring Boot 4.0 applies the post-processors of only one customizer.
-            builder.setPersistenceUnitPostProcessors(postProcessor);
+            builder.setPersistenceUnitPostProcessors(BuilderPostProcessors.with(builder, postProcessor));
         }
     }
 }

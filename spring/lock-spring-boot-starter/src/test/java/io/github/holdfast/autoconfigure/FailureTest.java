@@ -2,16 +2,20 @@ package io.github.holdfast.autoconfigure;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.example.shop.Order;
 import com.example.shop.Shop;
 import io.github.holdfast.annotation.Locked;
 import io.github.holdfast.annotation.ScheduledLock;
 import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.test.JavaSources;
 import jakarta.transaction.Status;
 import jakarta.transaction.TransactionManager;
 import jakarta.transaction.UserTransaction;
 import java.lang.reflect.Proxy;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -25,6 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.SpringBootVersion;
 import org.springframework.boot.autoconfigure.AutoConfigurationPackage;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.test.system.CapturedOutput;
@@ -88,6 +93,34 @@ class FailureTest {
         assertThat(reportOf(Application.of(OwnUnitTest.Tenants.class), output))
                 .contains("The persistence unit 'default' has a schema or database for each tenant")
                 .contains("    holdfast.jpa.own-unit=true\n", "    holdfast.datasource.url=<JDBC URL>\n");
+    }
+
+    @Test
+    void lockPoolOfOneOfTwoDatabases(CapturedOutput output) {
+        assertThat(reportOf(
+                        Application.of(TwoDataSources.class)
+                                .with("holdfast.datasource.maximum-pool-size=2", "spring.liquibase.enabled=false"),
+                        output))
+                .contains("several and no primary one")
+                .contains("    holdfast.datasource.url=<JDBC URL of the same database>\n", "@LockDataSource");
+    }
+
+    @Test
+    void flywayWithoutTheModuleThatRunsIt(@TempDir Path directory, CapturedOutput output) throws Exception {
+        assumeTrue(SpringBootVersion.getVersion().startsWith("4."), "Spring Boot 3 has no modules");
+        JavaSources.in(directory.resolve("sources"))
+                .file("Flyway", "package org.flywaydb.core; public class Flyway {}")
+                .compile(directory.resolve("classes"), System.getProperty("java.class.path"));
+        try (URLClassLoader loader = new URLClassLoader(
+                new URL[] {directory.resolve("classes").toUri().toURL()},
+                new ClassPathWithout(ClassPathWithout.Jar.LIQUIBASE, ClassPathWithout.Jar.SPRING_BOOT_LIQUIBASE))) {
+            assertThat(reportOf(
+                            Application.of(Shop.class)
+                                    .with("spring.jpa.hibernate.ddl-auto=none")
+                                    .in(loader),
+                            output))
+                    .contains("these tables are missing", "org.springframework.boot:spring-boot-flyway, is missing");
+        }
     }
 
     @Test
@@ -400,7 +433,7 @@ class FailureTest {
         @Bean
         LocalContainerEntityManagerFactoryBean entityManagerFactory(@Qualifier("first") DataSource first) {
             LocalContainerEntityManagerFactoryBean unit = UserStyleTest.unitByHand(first);
-            unit.setJpaPropertyMap(Map.of());
+            unit.setJpaPropertyMap(Map.of("hibernate.hbm2ddl.auto", "none"));
             return unit;
         }
     }

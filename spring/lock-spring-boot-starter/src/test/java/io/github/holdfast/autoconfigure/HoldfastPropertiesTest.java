@@ -27,6 +27,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
+import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -147,7 +148,8 @@ class HoldfastPropertiesTest {
         new LockSetup(context.getBean(EntityManagerFactory.class), context.getBean(LockConnections.class))
                 .properties(properties, new StandardEnvironment());
         new LockShutdown(context.getBeanFactory(), properties.shutdown());
-        LockPool.create(properties.datasource(), null).close();
+        LockPool.create(properties.datasource(), context.getBean(DataSource.class))
+                .close();
         new LockErrorResolver((request, response, handler, thrown) -> null, properties.web());
     }
 

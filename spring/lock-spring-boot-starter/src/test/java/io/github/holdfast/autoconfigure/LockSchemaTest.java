@@ -7,6 +7,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.example.shop.Shop;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.service.LockService;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -50,6 +53,37 @@ class LockSchemaTest {
                 assertThat(executed(context, "databasechangelog", OF_LOCKS))
                         .hasSize(CHANGE_SETS)
                         .containsOnly("EXECUTED");
+            }
+        }
+    }
+
+    /** With an action for scripts, Hibernate ignores ddl-auto for the database. */
+    @Test
+    void hibernateThatWritesAScriptCreatesNothing() throws Exception {
+        String scripts = "spring.jpa.properties.jakarta.persistence.schema-generation.scripts";
+        try (ConfigurableApplicationContext context = Application.of(Shop.class)
+                .with("spring.jpa.hibernate.ddl-auto=create-drop", scripts + ".action=create")
+                .with(scripts + ".create-target=" + directory.resolve("create.sql"))
+                .run()) {
+            assertThatLocksProtect(context);
+        }
+    }
+
+    /** As the contexts do that a test run keeps. */
+    @Test
+    void anotherContextMayCreateTheTablesAgain() throws Exception {
+        Application application = Application.of(Shop.class)
+                .with("spring.datasource.url=jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1")
+                .with("spring.jpa.hibernate.ddl-auto=create-drop", "spring.liquibase.enabled=false")
+                .with("holdfast.node-lease=2s");
+        try (ConfigurableApplicationContext first = application.run()) {
+            assertThatLocksProtect(first);
+            try (ConfigurableApplicationContext second = application.run()) {
+                assertThatLocksProtect(second);
+                try (LockHandle lock =
+                        first.getBean("holdfastLockService", LockService.class).acquire(LockRequest.of("order:2"))) {
+                    assertThat(lock.fencingToken()).isPositive();
+                }
             }
         }
     }

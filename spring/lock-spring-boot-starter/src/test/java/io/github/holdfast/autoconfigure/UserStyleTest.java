@@ -8,24 +8,34 @@ import com.example.shop.Order;
 import com.example.shop.OrderRepository;
 import com.example.shop.Shop;
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.service.LockService;
 import jakarta.persistence.EntityManagerFactory;
 import java.util.Map;
+import java.util.Objects;
+import java.util.UUID;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.AutoConfigurationPackage;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.jdbc.DataSourceBuilder;
 import org.springframework.boot.jpa.EntityManagerFactoryBuilder;
 import org.springframework.boot.persistence.autoconfigure.EntityScan;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.Primary;
 import org.springframework.core.env.Environment;
 import org.springframework.data.jpa.repository.config.EnableJpaRepositories;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.orm.jpa.JpaTransactionManager;
 import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
 import org.springframework.orm.jpa.vendor.HibernateJpaVendorAdapter;
@@ -42,6 +52,7 @@ class UserStyleTest {
                 OwnEntityScanAndRepositories.class,
                 OwnFactoryByBuilder.class,
                 OwnFactoryByHand.class,
+                OwnFactoryWithoutFactoryBean.class,
                 ScansTheLocksToo.class
             })
     void locksProtectOrders(Class<?> style) throws Exception {
@@ -91,6 +102,32 @@ class UserStyleTest {
         }
     }
 
+    @Test
+    void thePrimaryTransactionManagerIsChecked() throws Exception {
+        try (ConfigurableApplicationContext context =
+                Application.of(TwoManagers.class).run()) {
+            assertThatLocksProtect(context);
+        }
+    }
+
+    @Test
+    void theUnitMayBeInAParentContext() throws Exception {
+        String url = "jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1";
+        try (AnnotationConfigApplicationContext parent = new AnnotationConfigApplicationContext()) {
+            parent.registerBean(DataSource.class, () -> new DriverManagerDataSource(url));
+            parent.register(UnitOfParent.class);
+            parent.refresh();
+            try (ConfigurableApplicationContext child = new SpringApplicationBuilder(Child.class)
+                            .parent(parent)
+                            .web(WebApplicationType.NONE)
+                            .properties("spring.liquibase.enabled=false")
+                            .run();
+                    LockHandle lock = child.getBean(LockService.class).acquire(LockRequest.of("order:1"))) {
+                assertThat(lock.isFenced()).isTrue();
+            }
+        }
+    }
+
     private static boolean hasLocks(ConfigurableApplicationContext context, String unit) {
         return context.getBean(unit, EntityManagerFactory.class).getMetamodel().getEntities().stream()
                 .anyMatch(entity -> entity.getJavaType() == LockEntity.class);
@@ -134,6 +171,53 @@ class UserStyleTest {
             LocalContainerEntityManagerFactoryBean factory = unitByHand(dataSource);
             factory.setMappingResources("META-INF/holdfast-orm.xml");
             return factory;
+        }
+    }
+
+    /** Spring does not see how it is made. */
+    @EnableAutoConfiguration
+    @AutoConfigurationPackage(basePackageClasses = Order.class)
+    static class OwnFactoryWithoutFactoryBean {
+        @Bean
+        EntityManagerFactory entityManagerFactory(DataSource dataSource) {
+            LocalContainerEntityManagerFactoryBean factory = unitByHand(dataSource);
+            factory.setMappingResources("META-INF/holdfast-orm.xml");
+            factory.afterPropertiesSet();
+            return Objects.requireNonNull(factory.getObject());
+        }
+    }
+
+    /** The one for batches comes first. */
+    @Import(Shop.class)
+    static class TwoManagers {
+        @Bean
+        JpaTransactionManager batchTransactions(EntityManagerFactory unit) {
+            return new JpaTransactionManager(unit);
+        }
+
+        @Bean
+        @Primary
+        JpaTransactionManager transactionManager(EntityManagerFactory unit) {
+            return new JpaTransactionManager(unit);
+        }
+    }
+
+    @EnableAutoConfiguration
+    static class Child {}
+
+    @Configuration(proxyBeanMethods = false)
+    static class UnitOfParent {
+        @Bean
+        LocalContainerEntityManagerFactoryBean entityManagerFactory(DataSource dataSource) {
+            LocalContainerEntityManagerFactoryBean factory = unitByHand(dataSource);
+            factory.setMappingResources("META-INF/holdfast-orm.xml");
+            factory.setJpaPropertyMap(Map.of("hibernate.hbm2ddl.auto", "update"));
+            return factory;
+        }
+
+        @Bean
+        JpaTransactionManager transactionManager(EntityManagerFactory unit) {
+            return new JpaTransactionManager(unit);
         }
     }
 

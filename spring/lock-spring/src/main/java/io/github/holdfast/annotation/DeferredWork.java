@@ -31,6 +31,10 @@ final class DeferredWork {
             "kotlin.Lazy",
             "kotlin.sequences.Sequence",
             "kotlinx.coroutines.Job",
+            "kotlinx.coroutines.channels.ReceiveChannel",
+            "kotlinx.coroutines.flow.Flow",
+            "org.springframework.data.util.Lazy",
+            "org.springframework.util.function.SingletonSupplier",
             "org.springframework.web.context.request.async.DeferredResult",
             "org.springframework.web.context.request.async.WebAsyncTask",
             "org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter");

@@ -22,6 +22,11 @@ record HoldSpec(@Nullable Duration waitAtMost, @Nullable Duration lease, Locked.
      * @throws IllegalArgumentException if one is wrong; the message says why and what to do
      */
     static HoldSpec of(String waitAtMost, String lease, Locked.Fence fence, AnnotationSite site) {
+        if (fence == Locked.Fence.REQUIRED && MethodChecks.returnsStage(site.method())) {
+            throw new IllegalArgumentException(
+                    "transactions of the threads that complete its stage are not checked, so a fence cannot be required: remove"
+                            + " fence, or let the method do its work itself");
+        }
         return new HoldSpec(duration("waitAtMost", waitAtMost, site), duration("lease", lease, site), fence);
     }
 

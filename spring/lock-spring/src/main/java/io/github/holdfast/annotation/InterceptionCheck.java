@@ -6,9 +6,11 @@ import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.aopalliance.aop.Advice;
 import org.slf4j.Logger;
@@ -71,9 +73,30 @@ final class InterceptionCheck
         this.madeBefore = Set.of(beans.getSingletonNames());
     }
 
-    /** Does nothing. This class implements the interface only to run after all other post-processors. */
+    /** Refuses annotated methods that the definition names as callbacks. Spring calls them on the bean itself. */
     @Override
-    public void postProcessMergedBeanDefinition(RootBeanDefinition definition, Class<?> type, String name) {}
+    public void postProcessMergedBeanDefinition(RootBeanDefinition definition, Class<?> type, String name) {
+        Set<String> callbacks = callbacks(definition);
+        if (!callbacks.isEmpty()) {
+            annotatedMethods(type).stream()
+                    .filter(method -> method.getParameterCount() == 0
+                            && callbacks.contains(method.getName())
+                            && annotated.isOnMethod(method))
+                    .findFirst()
+                    .ifPresent(method -> {
+                        throw new LockAnnotationException("Bean '" + name + "': " + annotated.annotation()
+                                + " cannot be used on " + MethodChecks.describe(method) + ": "
+                                + MethodChecks.CALLED_ON_BEAN);
+                    });
+        }
+    }
+
+    private static Set<String> callbacks(RootBeanDefinition definition) {
+        return Stream.of(definition.getInitMethodNames(), definition.getDestroyMethodNames())
+                .filter(Objects::nonNull)
+                .flatMap(Arrays::stream)
+                .collect(Collectors.toSet());
+    }
 
     @Override
     public int getOrder() {
@@ -236,7 +259,7 @@ final class InterceptionCheck
                     + ", would run without " + annotated.protection()
                     + ", because Spring's proxy does not wrap the bean. If a"
                     + " BeanPostProcessor or an advisor needs the bean, Spring created it too early: move the methods"
-                    + " to another bean. If it was registered as a finished object, or belongs to Spring's own"
+                    + " to another bean. If it is in a circular reference, break the circle (@Lazy). If it was registered as a finished object, or belongs to Spring's own"
                     + " infrastructure: declare it by a @Bean method or as a @Component. If it is itself a proxy of an"
                     + " interface: annotate the interface");
         }

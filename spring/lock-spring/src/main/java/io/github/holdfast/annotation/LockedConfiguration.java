@@ -49,8 +49,14 @@ public final class LockedConfiguration {
 
     @Bean
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static UsedLockService holdfastServiceOfLockedMethods(ObjectProvider<LockService> services) {
+        return new UsedLockService(services);
+    }
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
     static LockedAdvisor holdfastLockedAdvisor(
-            ConfigurableListableBeanFactory beans, LockedMethods methods, ObjectProvider<LockService> locks) {
+            ConfigurableListableBeanFactory beans, LockedMethods methods, UsedLockService locks) {
         return new LockedAdvisor(
                 beans,
                 new LockedInterceptor(methods, locks),

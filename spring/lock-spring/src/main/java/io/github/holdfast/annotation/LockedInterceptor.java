@@ -10,18 +10,18 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
-import org.springframework.beans.factory.ObjectProvider;
 
 /** Acquires what a method requires, calls the method, and releases it. Thread-safe. */
 final class LockedInterceptor implements MethodInterceptor {
 
     private final LockedMethods methods;
-    private final ObjectProvider<LockService> locks;
+    private final Supplier<LockService> locks;
 
-    LockedInterceptor(LockedMethods methods, ObjectProvider<LockService> locks) {
+    LockedInterceptor(LockedMethods methods, Supplier<LockService> locks) {
         this.methods = methods;
         this.locks = locks;
     }
@@ -49,7 +49,7 @@ final class LockedInterceptor implements MethodInterceptor {
     /** Acquires the next locks or permits. If that fails, releases those acquired before. */
     private List<LockHandle> acquire(Acquisition next, List<LockHandle> before) throws InterruptedException {
         try {
-            return next.acquirer().from(locks.getObject());
+            return next.acquirer().from(locks.get());
         } catch (InterruptedException | RuntimeException | Error failed) {
             LockHandles.of(before).release();
             throw failed;

@@ -10,6 +10,7 @@ import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.core.KotlinDetector;
 import org.springframework.core.ReactiveAdapterRegistry;
@@ -23,8 +24,22 @@ import org.springframework.util.StringUtils;
 /** Checks which methods can run under a lock or permits. */
 final class MethodChecks {
 
-    private static final Set<String> LIFECYCLE =
-            Set.of("jakarta.annotation.PostConstruct", "jakarta.annotation.PreDestroy");
+    /** Annotations of methods that Spring calls. Spring 6 also knows those of Java EE. */
+    private static final Set<String> LIFECYCLE = Set.of(
+            "jakarta.annotation.PostConstruct",
+            "jakarta.annotation.PreDestroy",
+            "jakarta.annotation.Resource",
+            "jakarta.inject.Inject",
+            "javax.annotation.PostConstruct",
+            "javax.annotation.PreDestroy",
+            "javax.annotation.Resource",
+            "javax.inject.Inject",
+            "org.springframework.beans.factory.annotation.Autowired",
+            "org.springframework.beans.factory.annotation.Value");
+
+    static final String CALLED_ON_BEAN =
+            "Spring calls it on the bean itself, not through its proxy, so the annotation would have no effect:"
+                    + " let it call an annotated method of another bean";
 
     private MethodChecks() {}
 
@@ -72,23 +87,22 @@ final class MethodChecks {
      */
     static void checkCaller(Method method, Class<?> targetClass) {
         if (isCalledOnTheBeanItself(method, targetClass)) {
-            throw new IllegalArgumentException(
-                    "Spring calls it on the bean itself, not through its proxy, so the annotation would have no effect:"
-                            + " let it call an annotated method of another bean");
+            throw new IllegalArgumentException(CALLED_ON_BEAN);
         }
     }
 
     /** Returns whether Spring calls the method as part of the bean's life cycle. */
     static boolean isCalledOnTheBeanItself(Method method, Class<?> targetClass) {
-        return isAfterPropertiesSet(method, targetClass)
+        return isOf(InitializingBean.class, "afterPropertiesSet", method, targetClass)
+                || isOf(DisposableBean.class, "destroy", method, targetClass)
                 || MergedAnnotations.from(method).stream()
                         .map(annotation -> annotation.getType().getName())
                         .anyMatch(LIFECYCLE::contains);
     }
 
-    private static boolean isAfterPropertiesSet(Method method, Class<?> targetClass) {
-        return InitializingBean.class.isAssignableFrom(targetClass)
-                && method.getName().equals("afterPropertiesSet")
+    private static boolean isOf(Class<?> callback, String name, Method method, Class<?> targetClass) {
+        return callback.isAssignableFrom(targetClass)
+                && method.getName().equals(name)
                 && method.getParameterCount() == 0;
     }
 

@@ -141,7 +141,10 @@ final class NameProperties {
         return found.size() == 1 ? found.get(0) : Object.class;
     }
 
-    private static boolean isGetter(String method, String property) {
+    /** Kotlin adds a hash to the name of a getter that returns a value class: {@code getId-3kUZ5pA}. */
+    private static boolean isGetter(String name, String property) {
+        int hash = name.indexOf('-');
+        String method = hash < 0 ? name : name.substring(0, hash);
         return Stream.of("", "get", "is").anyMatch(prefix -> method.equalsIgnoreCase(prefix + property));
     }
 

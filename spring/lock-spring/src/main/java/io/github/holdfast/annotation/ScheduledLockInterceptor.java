@@ -57,7 +57,14 @@ final class ScheduledLockInterceptor implements MethodInterceptor {
                                     other,
                                     task.request().name()));
         }
-        tasks.put(key, task);
+        ScheduledTask before = tasks.put(key, task);
+        // A bean that is created again, as in the refresh scope, may have other values.
+        if (before != null && !before.request().equals(task.request())) {
+            if (!before.request().name().equals(task.request().name())) {
+                names.remove(before.request().name(), key);
+            }
+            taskLocks.remove(key);
+        }
     }
 
     boolean hasTasks() {
@@ -73,7 +80,8 @@ final class ScheduledLockInterceptor implements MethodInterceptor {
         if (task == null) {
             return invocation.proceed();
         }
-        TaskLock lock = taskLocks.computeIfAbsent(key, first -> locks.get().task(task.request()));
+        TaskLock lock = taskLocks.computeIfAbsent(
+                key, first -> Requirement.answered(locks.get().task(task.request())));
         AtomicReference<@Nullable Object> result = new AtomicReference<>(skipped(method));
         TaskOutcome outcome = lock.runIfDue(held -> {
             Object returned = proceed(invocation);

@@ -11,7 +11,7 @@ import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.aop.support.annotation.AnnotationMethodMatcher;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryUtils;
-import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.config.EmbeddedValueResolver;
@@ -26,13 +26,13 @@ import org.springframework.util.StringValueResolver;
  * is released.
  */
 final class ScheduledLockPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor
-        implements SmartInitializingSingleton {
+        implements SmartInitializingSingleton, DisposableBean {
 
     private static final long serialVersionUID = 1L;
 
     private final transient PresentAnnotations present = new PresentAnnotations(ScheduledLock.class);
     private transient @Nullable ConfigurableListableBeanFactory beans;
-    private transient @Nullable ObjectProvider<LockService> services;
+    private transient @Nullable UsedLockService used;
     private transient @Nullable StringValueResolver values;
     private final transient ScheduledMethods scheduled = new ScheduledMethods();
     private final transient ScheduledLockInterceptor interceptor = new ScheduledLockInterceptor(this::locks);
@@ -52,12 +52,17 @@ final class ScheduledLockPostProcessor extends AbstractBeanFactoryAwareAdvisingP
         super.setBeanFactory(beanFactory);
         ConfigurableListableBeanFactory own = (ConfigurableListableBeanFactory) beanFactory;
         beans = own;
-        services = own.getBeanProvider(LockService.class);
+        used = new UsedLockService(own.getBeanProvider(LockService.class));
         values = new EmbeddedValueResolver(own);
     }
 
     private LockService locks() {
-        return Objects.requireNonNull(services, "services").getObject();
+        return Objects.requireNonNull(used, "used").get();
+    }
+
+    @Override
+    public void destroy() {
+        Objects.requireNonNull(used, "used").destroy();
     }
 
     /** Reads the annotations of a bean. A wrong annotation fails here, and the message names the bean. */

@@ -35,6 +35,7 @@ import org.springframework.data.domain.Page;
 import org.springframework.data.domain.PageImpl;
 import org.springframework.data.util.Streamable;
 import org.springframework.http.ResponseEntity;
+import org.springframework.util.function.SingletonSupplier;
 import org.springframework.web.context.request.async.DeferredResult;
 import org.springframework.web.context.request.async.WebAsyncTask;
 import org.springframework.web.servlet.mvc.method.annotation.SseEmitter;
@@ -96,6 +97,14 @@ class DeferredWorkTest {
         Lazy<String> kotlinLazy();
 
         Sequence<String> kotlinSequence();
+
+        kotlinx.coroutines.flow.Flow<String> kotlinFlow();
+
+        List<kotlinx.coroutines.flow.Flow<String>> kotlinFlows();
+
+        org.springframework.data.util.Lazy<String> springLazy();
+
+        SingletonSupplier<String> singletonSupplier();
 
         Optional<Callable<String>> optional();
 

@@ -19,6 +19,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopInfrastructureBean;
 import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.annotation.Autowired;
@@ -32,6 +33,7 @@ import org.springframework.context.annotation.Scope;
 import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.core.Ordered;
 import org.springframework.core.PriorityOrdered;
+import org.springframework.core.env.Environment;
 import org.springframework.samples.holdfast.Kennel;
 import org.springframework.test.context.ContextConfiguration;
 import org.springframework.test.context.TestContextManager;
@@ -120,7 +122,15 @@ class InterceptionTest {
     }
 
     @ParameterizedTest
-    @ValueSource(classes = {Constructed.class, Initialized.class})
+    @ValueSource(
+            classes = {
+                Constructed.class,
+                Initialized.class,
+                Injected.class,
+                Ended.class,
+                ByInitMethod.class,
+                ByDestroyMethod.class
+            })
     void whatSpringCallsBeforeThereIsAProxyDoesNotStart(Class<?> bean) {
         for (Class<?> configuration : List.of(LockedConfiguration.class, ScheduledLockConfiguration.class)) {
             try (var context = context(configuration)) {
@@ -306,6 +316,40 @@ class InterceptionTest {
         @Locked("early")
         @ScheduledLock(name = "early", every = "1d")
         public void afterPropertiesSet() {}
+    }
+
+    static class Injected {
+        @Autowired
+        @Locked("early")
+        @ScheduledLock(name = "early", every = "1d")
+        public void fill(Environment environment) {}
+    }
+
+    static class Ended implements DisposableBean {
+        @Override
+        @Locked("late")
+        @ScheduledLock(name = "late", every = "1d")
+        public void destroy() {}
+    }
+
+    static class Warehouse {
+        @Locked("early")
+        @ScheduledLock(name = "early", every = "1d")
+        public void open() {}
+    }
+
+    static class ByInitMethod {
+        @Bean(initMethod = "open")
+        Warehouse warehouse() {
+            return new Warehouse();
+        }
+    }
+
+    static class ByDestroyMethod {
+        @Bean(destroyMethod = "open")
+        Warehouse warehouse() {
+            return new Warehouse();
+        }
     }
 
     static final class FinalClass {

@@ -7,6 +7,7 @@ import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import kotlin.time.TimedValue;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -51,7 +52,14 @@ class LockNameTest {
     static class Crate {}
 
     static class Names {
-        void work(Order order, int parcel, Crate crate, Object any, Map<String, String> map, List<Order> orders) {}
+        void work(
+                Order order,
+                int parcel,
+                Crate crate,
+                Object any,
+                Map<String, String> map,
+                List<Order> orders,
+                TimedValue<String> timed) {}
     }
 
     @ParameterizedTest
@@ -89,6 +97,7 @@ class LockNameTest {
                 "stock#1",
                 "channel #general",
                 "{#crate.id}",
+                "{#timed.duration}",
                 "{'#'}{#order.id}",
                 "{#any.nope}",
                 "{#map.size()}",

@@ -83,6 +83,7 @@ class LockedStartupTest {
                 Arguments.of(FairRow.class, "cannot be notReentrant, interruptOnLoss or fair"),
                 Arguments.of(SharedRow.class, "it cannot be a row lock"),
                 Arguments.of(StagedRow.class, "remove rowLock"),
+                Arguments.of(FencedStage.class, "remove fence"),
                 Arguments.of(PrivateMethod.class, "call it from another bean"),
                 Arguments.of(StaticMethod.class, "call it from another bean"),
                 Arguments.of(FinalMethod.class, "make it overridable"),
@@ -261,6 +262,13 @@ class LockedStartupTest {
 
     static class StagedRow {
         @Locked(rowLock = true)
+        public CompletableFuture<String> work() {
+            return new CompletableFuture<>();
+        }
+    }
+
+    static class FencedStage {
+        @Locked(fence = Locked.Fence.REQUIRED)
         public CompletableFuture<String> work() {
             return new CompletableFuture<>();
         }

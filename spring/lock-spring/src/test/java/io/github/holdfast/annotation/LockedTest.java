@@ -67,6 +67,24 @@ class LockedTest {
         other.close();
     }
 
+    @Test
+    void afterTheEndNothingIsStartedAgain() {
+        AnnotationConfigApplicationContext closed = Node.on(database, LockedBeans.class);
+        Desk late = closed.getBean(Desk.class);
+        AnnotationConfigApplicationContext unused = Node.on(database, LockedBeans.class);
+        Desk never = unused.getBean(Desk.class);
+        late.open();
+        closed.close();
+        unused.close();
+        long nodes = database.queryForLong("select count(*) from lock_node");
+        assertThatThrownBy(late::open).isInstanceOf(IllegalStateException.class).hasMessageContaining("closed");
+        assertThatThrownBy(never::open)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("closed");
+        assertThat(database.queryForLong("select count(*) from lock_node")).isEqualTo(nodes);
+        assertThat(closed.getBeanFactory().containsSingleton("lockService")).isFalse();
+    }
+
     @BeforeEach
     void forget() {
         recorded.names().clear();

@@ -15,12 +15,14 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -71,6 +73,34 @@ class ScheduledLockTest {
     @AfterAll
     void stop() {
         application.close();
+    }
+
+    @Test
+    void aBeanThatIsCreatedAgainHasThePropertiesOfThatTime() {
+        Map<String, Object> properties = new HashMap<>(Map.of("period", "365d"));
+        try (AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext()) {
+            context.getEnvironment().getPropertySources().addFirst(new MapPropertySource("changing", properties));
+            context.register(ScheduledLockConfiguration.class);
+            context.registerBean(
+                    "placeholders", ScheduledLockSupport.placeholders().getClass());
+            context.registerBean(LockService.class, () -> locks, definition -> definition.setDestroyMethodName(""));
+            context.registerBean(Refreshed.class, definition -> definition.setScope("prototype"));
+            context.refresh();
+
+            assertThat(context.getBean(Refreshed.class).run()).isEqualTo(1);
+            assertThat(context.getBean(Refreshed.class).run()).isNull();
+            properties.put("period", "1s");
+            await().atMost(Duration.ofSeconds(60))
+                    .until(() -> context.getBean(Refreshed.class).run() != null);
+        }
+    }
+
+    static class Refreshed {
+        @Nullable
+        @ScheduledLock(name = "refreshed", every = "${period}")
+        public Integer run() {
+            return 1;
+        }
     }
 
     @Target(ElementType.METHOD)
