@@ -301,6 +301,7 @@ class ModuleDirectionTest {
                         "LockTablesIntegrator",
                         "RowGuard",
                         "RowTransaction",
+                        "SeparateGuard",
                         "LockRunRepository",
                         "SqlClock",
                         "StoreException",
