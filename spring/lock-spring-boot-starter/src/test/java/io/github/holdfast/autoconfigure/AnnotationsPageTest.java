@@ -11,6 +11,7 @@ import io.github.holdfast.test.JavaSources;
 import java.lang.reflect.Method;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
@@ -78,13 +79,14 @@ class AnnotationsPageTest {
     @Test
     void theCodeOfThePageRuns(@TempDir Path directory) throws Exception {
         List<String> blocks = JavaSources.blocksOf(PAGE);
-        assertThat(blocks).hasSize(4);
+        assertThat(blocks).hasSize(5);
         Path classes = directory.resolve("classes");
         JavaSources.in(directory.resolve("sources"))
                 .file("Orders", "package example;\n\n" + blocks.get(0))
                 .file("Reports", "package example;\n\n" + blocks.get(1))
                 .file("Housekeeper", "package example;\n\n" + blocks.get(2))
                 .file("Busy", "package example;\n\n" + blocks.get(3))
+                .file("TwoInstancesTest", "package example;\n\n" + blocks.get(4))
                 .file("Shop", SHOP)
                 .compile(classes, System.getProperty("java.class.path"));
 
@@ -100,6 +102,26 @@ class AnnotationsPageTest {
                             "Optional[Report of customer 5]",
                             "hourly-clean-up",
                             "nightly-report"));
+            Files.writeString(classes.resolve("application.properties"), """
+                    spring.main.banner-mode=off
+                    spring.liquibase.enabled=false
+                    spring.jpa.hibernate.ddl-auto=none
+                    holdfast.schema.management=sql
+                    """);
+            runTestOfThePage(loader);
+        }
+    }
+
+    private static void runTestOfThePage(ClassLoader loader) throws ReflectiveOperationException {
+        Thread thread = Thread.currentThread();
+        ClassLoader before = thread.getContextClassLoader();
+        thread.setContextClassLoader(loader);
+        try {
+            Class<?> test = loader.loadClass("example.TwoInstancesTest");
+            test.getMethod("onlyOneInstanceShipsAnOrder")
+                    .invoke(test.getConstructor().newInstance());
+        } finally {
+            thread.setContextClassLoader(before);
         }
     }
 
