@@ -240,25 +240,20 @@ public final class CommitGuard {
         } catch (RuntimeException thrown) {
             throw StoreException.of(SqlErrors.ofBegin(thrown), thrown);
         }
+        SeparateGuard failed = new SeparateGuard(session, List.of());
         try {
             session.beginTransaction();
         } catch (RuntimeException thrown) {
-            throw closed(session, StoreException.of(SqlErrors.ofBegin(thrown), thrown));
+            boolean unused = failed.end();
+            throw StoreException.of(SqlErrors.ofBegin(thrown), thrown);
         }
         try {
             return new SeparateGuard(session, check(grants, session));
         } catch (RuntimeException thrown) {
-            throw closed(session, thrown);
+            // Hibernate leaves a session open whose transaction is active, and a timeout ends only the statement.
+            boolean unused = failed.end();
+            throw thrown;
         }
-    }
-
-    private static RuntimeException closed(Session session, RuntimeException cause) {
-        try {
-            session.close();
-        } catch (RuntimeException alsoFailed) {
-            cause.addSuppressed(alsoFailed);
-        }
-        return cause;
     }
 
     /** Flushes the session. A failure here would also fail the commit, so it is thrown as the commit would throw it. */

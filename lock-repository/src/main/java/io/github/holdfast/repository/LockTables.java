@@ -161,6 +161,7 @@ public final class LockTables {
         return setting(
                         AvailableSettings.JAKARTA_HBM2DDL_SCRIPTS_ACTION,
                         "javax.persistence.schema-generation.scripts.action")
+                .filter(action -> HibernateSessions.isHibernate6() || !action.equals("none"))
                 .isPresent();
     }
 

@@ -31,7 +31,9 @@ public final class SeparateGuard {
     public boolean end() {
         boolean wasLocked = true;
         try {
-            session.getTransaction().rollback();
+            if (session.getTransaction().isActive()) {
+                session.getTransaction().rollback();
+            }
         } catch (RuntimeException broken) {
             LOG.debug("The connection of a separate guard is broken", broken);
             wasLocked = false;

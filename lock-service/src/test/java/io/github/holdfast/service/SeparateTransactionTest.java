@@ -27,6 +27,7 @@ import io.github.holdfast.test.OnEachDatabase;
 import jakarta.persistence.EntityManagerFactory;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.SQLTimeoutException;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -47,6 +48,8 @@ import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.DefaultTransactionStatus;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 /** The commits of a manager that is not of the locks' persistence unit are checked by a transaction beside them. */
@@ -59,6 +62,7 @@ class SeparateTransactionTest {
 
     private volatile Runnable atCommit = () -> {};
     private final AtomicBoolean isBroken = new AtomicBoolean();
+    private final AtomicBoolean timesOut = new AtomicBoolean();
     private Services services;
     private Database database;
     private CountingDataSource counting;
@@ -97,6 +101,9 @@ class SeparateTransactionTest {
                 connection -> proxy(Connection.class, (proxy, method, arguments) -> {
                     if (method.getName().equals("rollback") && isBroken.get()) {
                         throw new SQLException("The connection is broken", "08006");
+                    }
+                    if (method.getName().equals("prepareStatement") && timesOut.get()) {
+                        throw new SQLTimeoutException("The statement took too long");
                     }
                     return invoke(connection, method, arguments);
                 })));
@@ -224,7 +231,7 @@ class SeparateTransactionTest {
     void whatNeedsTheFenceIsRefused() throws Exception {
         assertThatIllegalStateException()
                 .isThrownBy(() -> mine.acquire(REQUEST.requireFence()))
-                .withMessageContaining("requires a fence");
+                .withMessageContaining("requires a fence, but the lock service's transaction manager is not of");
         inTransaction(() -> {
             assertThatIllegalStateException()
                     .isThrownBy(() -> mine.acquire(REQUEST.requireFence()))
@@ -249,6 +256,86 @@ class SeparateTransactionTest {
                 }));
         assertThat(written()).isZero();
         assertThat(lock.release()).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+
+    @Test
+    void aCheckThatTimesOutLeavesNothing() throws Exception {
+        LockHandle lock = mine.acquire(REQUEST);
+        assertThatExceptionOfType(LockStoreException.class)
+                .isThrownBy(() -> inTransaction(() -> {
+                    timesOut.set(true);
+                    return write();
+                }));
+        timesOut.set(false);
+        assertThat(written()).isZero();
+        assertThat(locksPool.getHikariPoolMXBean().getActiveConnections()).isZero();
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+
+    @Test
+    void aSavepointIsNotChecked() throws Exception {
+        TransactionTemplate nested = new TransactionTemplate(manager);
+        nested.setPropagationBehavior(TransactionDefinition.PROPAGATION_NESTED);
+        try (LockHandle lock = mine.acquire(REQUEST)) {
+            counting.reset();
+            inTransaction(() -> {
+                nested.executeWithoutResult(inner -> write());
+                assertThat(counting.sql()).isEmpty();
+                return lock.name();
+            });
+            assertThat(counting.sql()).hasSize(1);
+        }
+        assertThat(written()).isEqualTo(1);
+        assertThat(locksPool.getHikariPoolMXBean().getActiveConnections()).isZero();
+        assertThat(isFree()).isTrue();
+    }
+
+    @Test
+    void anInnerTransactionIsCheckedByItself() throws Exception {
+        TransactionTemplate inner = new TransactionTemplate(manager);
+        inner.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
+        LockHandle lock = mine.acquire(REQUEST);
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> inTransaction(() -> {
+                    inner.executeWithoutResult(status -> write());
+                    assertThat(written()).isEqualTo(1);
+                    return takeAway().orElseThrow();
+                }));
+        assertThat(locksPool.getHikariPoolMXBean().getActiveConnections()).isZero();
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.LOST);
+    }
+
+    @Test
+    void afterTheCommitTheRowIsNotLocked() throws Exception {
+        // Does not throw at the end, because the transaction has committed while the lock was held.
+        try (LockHandle lock = mine.acquire(REQUEST)) {
+            inTransaction(() -> {
+                TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+                    @Override
+                    public void afterCommit() {
+                        assertThat(locksPool.getHikariPoolMXBean().getActiveConnections())
+                                .isZero();
+                        assertThat(takeAway()).isPresent();
+                    }
+                });
+                return write();
+            });
+        }
+        assertThat(written()).isEqualTo(1);
+    }
+
+    @Test
+    void aShareIsCheckedToo() throws Exception {
+        LockHandle share = mine.acquire(REQUEST.shared());
+        inTransaction(this::write);
+        assertThat(written()).isEqualTo(1);
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> inTransaction(() -> {
+                    database.execute("delete from lock_holder");
+                    return jdbc.update("update stock set n = 2 where id = 1");
+                }));
+        assertThat(written()).isEqualTo(1);
+        assertThat(share.release()).isEqualTo(ReleaseOutcome.LOST);
     }
 
     @Test

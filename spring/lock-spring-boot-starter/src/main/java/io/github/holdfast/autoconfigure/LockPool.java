@@ -42,7 +42,20 @@ final class LockPool implements AutoCloseable {
         this.dataSource = dataSource;
     }
 
+    /**
+     * Returns the pool.
+     *
+     * @throws LockSetupException if its database is not known: the application has no data source, or several and no primary one
+     */
     HikariDataSource dataSource() {
+        if (dataSource.getJdbcUrl() == null
+                && dataSource.getDataSource() == null
+                && dataSource.getDataSourceClassName() == null
+                && dataSource.getDataSourceJNDI() == null) {
+            throw new LockSetupException(
+                    PREFIX + ".* is set, but there is no data source to copy, or several and no primary one",
+                    URL_OR_BEAN);
+        }
         return dataSource;
     }
 
@@ -51,18 +64,7 @@ final class LockPool implements AutoCloseable {
         dataSource.close();
     }
 
-    /**
-     * Creates the pool.
-     *
-     * @param application the data source of the application; null if there is none, or several and none is primary
-     * @throws LockSetupException if the connection of the pool is not known
-     */
     static LockPool create(HoldfastProperties.Datasource properties, @Nullable DataSource application) {
-        if (application == null && properties.url() == null) {
-            throw new LockSetupException(
-                    PREFIX + ".* is set, but there is no data source to copy, or several and no primary one",
-                    URL_OR_BEAN);
-        }
         HikariDataSource pool = copyOf(application, properties);
         pool.setPoolName("holdfast");
         if (properties.url() != null) {

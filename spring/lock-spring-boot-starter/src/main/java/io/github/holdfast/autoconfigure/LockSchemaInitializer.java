@@ -51,7 +51,7 @@ final class LockSchemaInitializer implements InitializingBean {
     @Override
     public void afterPropertiesSet() {
         DataSource dataSource = connections.orElse(() -> application);
-        if (has(EntityManagerFactory.class)) {
+        if (isApart || has(EntityManagerFactory.class)) {
             if (dataSource != null) {
                 connect(dataSource);
                 prepareForUnitOutOfSight(dataSource);
@@ -61,16 +61,27 @@ final class LockSchemaInitializer implements InitializingBean {
         }
     }
 
-    /** A unit that a method builds itself, and declares as a finished factory, may validate tables that nothing has prepared. */
+    /**
+     * A unit that a method builds itself, and declares as a finished factory, may validate tables that nothing has prepared. Its database is
+     * a guess, so a failure is left to what follows.
+     */
     private void prepareForUnitOutOfSight(DataSource dataSource) {
-        if (isApart || has(AbstractEntityManagerFactoryBean.class)) {
+        if (isApart
+                || has(AbstractEntityManagerFactoryBean.class)
+                || BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, DataSource.class, true, false).length
+                        > 1) {
             return;
         }
         TablePlan likely = properties.management() != null
                 ? TablePlan.chosen(properties.management())
                 : TablePlan.ofUnknownUnit(beans.getBean(Environment.class), beans.getBeanClassLoader());
         if (likely.management() == SchemaManagement.LIQUIBASE || likely.management() == SchemaManagement.SQL) {
-            prepare(likely, LockSchema.on(dataSource), dataSource, null);
+            try {
+                prepare(likely, LockSchema.on(dataSource), dataSource, null);
+            } catch (RuntimeException failed) {
+                LOG.debug(
+                        "The tables for a persistence unit that was built out of sight could not be prepared", failed);
+            }
         }
     }
 

@@ -8,6 +8,7 @@ import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.AnyNestedCondition;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -15,6 +16,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandi
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.core.env.Environment;
 import org.springframework.transaction.PlatformTransactionManager;
@@ -25,7 +27,7 @@ import org.springframework.transaction.PlatformTransactionManager;
  */
 @AutoConfiguration(after = {HibernateJpaAutoConfiguration.class, LockJpaAutoConfiguration.class})
 @ConditionalOnBooleanProperty(name = "holdfast.enabled", matchIfMissing = true)
-@ConditionalOnBean(EntityManagerFactory.class)
+@Conditional(LockServiceAutoConfiguration.HasUnit.class)
 @EnableConfigurationProperties(HoldfastProperties.class)
 final class LockServiceAutoConfiguration {
 
@@ -84,5 +86,19 @@ final class LockServiceAutoConfiguration {
     @Lazy(false)
     LockShutdown holdfastShutdown(ConfigurableListableBeanFactory beans, HoldfastProperties properties) {
         return new LockShutdown(beans, properties.shutdown());
+    }
+
+    /** Matches if there is a persistence unit for the locks. */
+    static final class HasUnit extends AnyNestedCondition {
+
+        HasUnit() {
+            super(ConfigurationPhase.REGISTER_BEAN);
+        }
+
+        @ConditionalOnBean(EntityManagerFactory.class)
+        static final class OfApplication {}
+
+        @ConditionalOnBooleanProperty(name = OwnUnit.PROPERTY)
+        static final class Own {}
     }
 }

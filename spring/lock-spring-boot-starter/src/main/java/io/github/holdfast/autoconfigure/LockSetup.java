@@ -20,6 +20,7 @@ import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.core.env.Environment;
 import org.springframework.orm.jpa.JpaTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.util.StringUtils;
 
 /** Builds the service from the application's properties and beans. Its errors name the property or bean at fault. */
 final class LockSetup {
@@ -121,15 +122,31 @@ final class LockSetup {
     /** Lets the application's transactions be checked, whose persistence unit is not that of the locks. */
     LockSetup separateTransactionManager(ObjectProvider<PlatformTransactionManager> managers) {
         PlatformTransactionManager manager = managers.getIfUnique();
+        boolean sharesPool = connections.kind() == LockConnections.Kind.APPLICATION;
         if (manager == null) {
+            warnOfUnchecked("there is no transaction manager, or several and no primary one");
+            return this;
+        }
+        if (sharesPool) {
+            refuseJta(manager);
             LOG.warn(
-                    "There is no transaction manager, or several and no primary one: transactions commit without a check"
-                            + " that their locks are still held. A LockServiceBuilderCustomizer can name one with"
-                            + " separateTransactionManager(...)");
-        } else {
+                    "The commits of transactions under locks take a second connection from the application's pool: many at a"
+                            + " time would wait for each other. Give the locks a pool of their own with"
+                            + " holdfast.datasource.maximum-pool-size");
+        }
+        try {
             builder.separateTransactionManager(manager);
+        } catch (IllegalArgumentException | IllegalStateException unsuitable) {
+            warnOfUnchecked(String.valueOf(unsuitable.getMessage()));
         }
         return this;
+    }
+
+    private static void warnOfUnchecked(String reason) {
+        LOG.warn(
+                "Transactions commit without a check that their locks are still held, because {}. A LockServiceBuilderCustomizer can"
+                        + " name a manager with separateTransactionManager(...)",
+                StringUtils.uncapitalize(reason));
     }
 
     /** Gives lock operations connections of their own, if there are any. */

@@ -19,9 +19,10 @@ final class PersistenceUnits {
     static final String PROPERTY = "holdfast.jpa.persistence-unit";
 
     private static final String OWN_UNIT = """
-            Give the locks a persistence unit of their own:
+            Give the locks a persistence unit and connections of their own:
 
                 %s=true
+                holdfast.datasource.maximum-pool-size=<3, and one for each thread that commits under locks at the same time>
 
             """.formatted(OwnUnit.PROPERTY);
 
@@ -164,7 +165,8 @@ final class PersistenceUnits {
                 OWN_UNIT
                         + "If the DataSource bean cannot be used outside of JTA transactions, name the database of the locks:\n\n"
                         + OWN_DATABASE
-                        + "\n\nTo use no JTA at all:\n\n    spring.jta.enabled=false",
+                        + "\n\nIf another unit has resource-local transactions, and the locks protect those:\n\n    "
+                        + PROPERTY + "=<its name>\n\nTo use no JTA at all:\n\n    spring.jta.enabled=false",
                 cause);
     }
 }

@@ -89,6 +89,17 @@ class FailureTest {
     }
 
     @Test
+    void ownUnitOnConnectionsOfJta(CapturedOutput output) {
+        assertThat(reportOf(
+                        Application.of(JtaUnit.class)
+                                .with("holdfast.jpa.own-unit=true", "spring.liquibase.enabled=false")
+                                .with("holdfast.schema.management=sql", "spring.jpa.hibernate.ddl-auto=none"),
+                        output))
+                .contains("Locks need resource-local transactions, but the transaction manager is a")
+                .contains("    holdfast.datasource.url=<JDBC URL>\n");
+    }
+
+    @Test
     void unitWithTenants(CapturedOutput output) {
         assertThat(reportOf(Application.of(OwnUnitTest.Tenants.class), output))
                 .contains("The persistence unit 'default' has a schema or database for each tenant")

@@ -29,6 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.boot.autoconfigure.AutoConfigurationPackage;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration;
 import org.springframework.boot.hibernate.autoconfigure.HibernatePropertiesCustomizer;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
@@ -97,6 +98,29 @@ class OwnUnitTest {
         }
     }
 
+    /** Such as one with JdbcTemplate alone. */
+    @Test
+    void anApplicationWithoutAUnitHasTheLocks() throws Exception {
+        try (ConfigurableApplicationContext context = Application.of(WithoutUnit.class)
+                .with("spring.liquibase.enabled=false", "spring.data.jpa.repositories.enabled=false")
+                .with("holdfast.jpa.own-unit=true", "holdfast.schema.management=sql")
+                .with("holdfast.datasource.maximum-pool-size=4")
+                .run()) {
+            JdbcTemplate jdbc = new JdbcTemplate(context.getBean(DataSource.class));
+            jdbc.execute("create table orders (id bigint not null primary key)");
+            TransactionTemplate transaction =
+                    new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
+            assertThatExceptionOfType(LockLostException.class)
+                    .isThrownBy(() -> transaction.executeWithoutResult(status -> {
+                        LockHandle lost = acquired(context.getBean(LockService.class));
+                        jdbc.update("insert into orders values (2)");
+                        context.getBean(LockAdmin.class).forceRelease(lost.name(), "to see the commit fail");
+                    }));
+            assertThat(jdbc.queryForObject("select count(*) from orders", Long.class))
+                    .isZero();
+        }
+    }
+
     private static void assertThatCommitsAreChecked(ConfigurableApplicationContext context, Count orders)
             throws InterruptedException {
         LockService locks = context.getBean(LockService.class);
@@ -147,6 +171,9 @@ class OwnUnitTest {
             };
         }
     }
+
+    @EnableAutoConfiguration(exclude = HibernateJpaAutoConfiguration.class)
+    static class WithoutUnit {}
 
     private static final class OfThread implements CurrentTenantIdentifierResolver<String> {
 

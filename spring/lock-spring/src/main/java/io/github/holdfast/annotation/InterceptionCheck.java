@@ -91,10 +91,12 @@ final class InterceptionCheck
         }
     }
 
+    /** Without those that callers use too, and that Spring finds by itself. Ahead-of-time processing makes them explicit. */
     private static Set<String> callbacks(RootBeanDefinition definition) {
         return Stream.of(definition.getInitMethodNames(), definition.getDestroyMethodNames())
                 .filter(Objects::nonNull)
                 .flatMap(Arrays::stream)
+                .filter(name -> !name.equals("close") && !name.equals("shutdown"))
                 .collect(Collectors.toSet());
     }
 

@@ -28,9 +28,9 @@ final class LockedAnnotations {
         if (!ofMethod.isEmpty()) {
             return ofMethod;
         }
-        List<A> ofClass = ofClass(type, specific);
+        List<A> ofClass = ofClass(type, specific, targetClass);
         // The bean's class may inherit the method from a class that does not implement the interface.
-        return ofClass.isEmpty() && !specific.equals(method) ? ofMethodOrClass(type, method) : ofClass;
+        return ofClass.isEmpty() && !specific.equals(method) ? ofMethodOrClass(type, method, targetClass) : ofClass;
     }
 
     /**
@@ -40,16 +40,16 @@ final class LockedAnnotations {
         return Proxy.isProxyClass(targetClass) ? method : AopUtils.getMostSpecificMethod(method, targetClass);
     }
 
-    private static <A extends Annotation> List<A> ofMethodOrClass(Class<A> type, Method method) {
+    private static <A extends Annotation> List<A> ofMethodOrClass(Class<A> type, Method method, Class<?> targetClass) {
         List<A> ofMethod = nearest(type, method);
-        return ofMethod.isEmpty() ? ofClass(type, method) : ofMethod;
+        return ofMethod.isEmpty() ? ofClass(type, method, targetClass) : ofMethod;
     }
 
-    private static <A extends Annotation> List<A> ofClass(Class<A> type, Method method) {
+    private static <A extends Annotation> List<A> ofClass(Class<A> type, Method method, Class<?> targetClass) {
         boolean isForProxies = !Modifier.isStatic(method.getModifiers())
                 && !Modifier.isPrivate(method.getModifiers())
                 && !ReflectionUtils.isObjectMethod(method)
-                && !MethodChecks.isCalledOnTheBeanItself(method, method.getDeclaringClass());
+                && !MethodChecks.isCalledOnTheBeanItself(method, targetClass);
         return isForProxies ? nearest(type, method.getDeclaringClass()) : List.of();
     }
 

@@ -27,7 +27,7 @@ final class ScheduledLockInterceptor implements MethodInterceptor {
     private final Supplier<LockService> locks;
     private final Map<MethodClassKey, ScheduledTask> tasks = new ConcurrentHashMap<>();
     private final Map<String, MethodClassKey> names = new ConcurrentHashMap<>();
-    private final Map<MethodClassKey, TaskLock> taskLocks = new ConcurrentHashMap<>();
+    private final Map<ScheduledTask, TaskLock> taskLocks = new ConcurrentHashMap<>();
 
     /**
      * Creates an interceptor without any methods yet.
@@ -59,11 +59,11 @@ final class ScheduledLockInterceptor implements MethodInterceptor {
         }
         ScheduledTask before = tasks.put(key, task);
         // A bean that is created again, as in the refresh scope, may have other values.
-        if (before != null && !before.request().equals(task.request())) {
+        if (before != null) {
+            taskLocks.remove(before);
             if (!before.request().name().equals(task.request().name())) {
                 names.remove(before.request().name(), key);
             }
-            taskLocks.remove(key);
         }
     }
 
@@ -81,7 +81,7 @@ final class ScheduledLockInterceptor implements MethodInterceptor {
             return invocation.proceed();
         }
         TaskLock lock = taskLocks.computeIfAbsent(
-                key, first -> Requirement.answered(locks.get().task(task.request())));
+                task, first -> Requirement.answered(locks.get().task(task.request())));
         AtomicReference<@Nullable Object> result = new AtomicReference<>(skipped(method));
         TaskOutcome outcome = lock.runIfDue(held -> {
             Object returned = proceed(invocation);

@@ -29,13 +29,21 @@ final class UsedLockService implements Supplier<LockService>, DisposableBean {
     public LockService get() {
         LockService used = found;
         if (used == null) {
-            if (isClosed) {
-                throw new IllegalStateException("The application context is closed: nothing can be locked any more");
-            }
+            checkOpen();
             used = services.getObject();
+            if (isClosed) {
+                used.close();
+            }
+            checkOpen();
             found = used;
         }
         return used;
+    }
+
+    private void checkOpen() {
+        if (isClosed) {
+            throw new IllegalStateException("The application context is closed: nothing can be locked any more");
+        }
     }
 
     @Override

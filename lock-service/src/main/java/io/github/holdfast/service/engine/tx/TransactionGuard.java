@@ -95,11 +95,18 @@ public final class TransactionGuard implements TransactionExecutionListener {
 
     @Override
     public void afterBegin(TransactionExecution transaction, @Nullable Throwable beginFailure) {
-        if (beginFailure == null && TransactionSynchronizationManager.isSynchronizationActive()) {
+        if (beginFailure == null
+                && TransactionSynchronizationManager.isSynchronizationActive()
+                && !isInnerOfSeparate(transaction)) {
             TransactionScope scope = begin(transaction.isReadOnly() ? TransactionScope.Kind.READ_ONLY : ofManager());
             scope.begin(held.get(), guard.loadedEntities());
             rowLocks.get().forEach(scope::add);
         }
+    }
+
+    /** Whether it is a savepoint. The outer transaction's commit is checked. */
+    private boolean isInnerOfSeparate(TransactionExecution transaction) {
+        return transaction.isNested() && !guard.isInstalled();
     }
 
     private TransactionScope.Kind ofManager() {
@@ -108,6 +115,9 @@ public final class TransactionGuard implements TransactionExecutionListener {
 
     @Override
     public void beforeCommit(TransactionExecution transaction) {
+        if (isInnerOfSeparate(transaction)) {
+            return;
+        }
         scope().ifPresent(scope -> {
             // Includes locks that were acquired in an inner transaction, or outside, and are still held.
             held.get().forEach(scope::add);
@@ -274,7 +284,8 @@ public final class TransactionGuard implements TransactionExecutionListener {
     public void check(Granted hold) {
         if (!isInGuardedTransaction()) {
             throw new IllegalStateException(
-                    "This thread is not in a read-write transaction of the lock service's transaction manager");
+                    "This thread is not in a read-write transaction of the locks' persistence unit that the lock service's transaction"
+                            + " manager began");
         }
         TransactionScope scope = scopeOrForeign();
         scope.add(hold);
@@ -339,6 +350,10 @@ public final class TransactionGuard implements TransactionExecutionListener {
     public void checkFence(LockRequest request) {
         if (!request.isFenceRequired()) {
             return;
+        }
+        if (!guard.isInstalled() && manager != null) {
+            throw new IllegalStateException("Lock '" + request.name() + "' requires a fence, but "
+                    + TransactionScope.Kind.SEPARATE.whyUnfenced());
         }
         if (!guard.isInstalled()) {
             throw new IllegalStateException(

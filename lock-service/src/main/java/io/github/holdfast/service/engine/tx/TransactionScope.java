@@ -30,8 +30,8 @@ public final class TransactionScope implements TransactionSynchronization {
 
         /** The manager reported the begin, and also reports the commit, but is not of the locks' persistence unit. */
         SEPARATE(
-                "the current transaction is not one of the locks' persistence unit: the check before its commit has a connection of its own,"
-                        + " which may break before the commit"),
+                "the lock service's transaction manager is not of the locks' persistence unit: the check before a commit has a"
+                        + " connection of its own, which may break before the commit"),
 
         /** It writes nothing. */
         READ_ONLY(
@@ -44,6 +44,11 @@ public final class TransactionScope implements TransactionSynchronization {
 
         Kind(String whyUnfenced) {
             this.whyUnfenced = whyUnfenced;
+        }
+
+        /** Why transactions of this kind are not fenced. */
+        String whyUnfenced() {
+            return whyUnfenced;
         }
     }
 
@@ -58,8 +63,11 @@ public final class TransactionScope implements TransactionSynchronization {
     /** Revived holds under which it did not begin. */
     private final Set<Granted> late = new HashSet<>();
 
-    /** Keeps rows locked while the transaction commits on another connection; null before that, or if it needs none. */
+    /** Keeps rows locked while the transaction commits on another connection; null before that and afterwards. */
     private @Nullable SeparateGuard separate;
+
+    private List<Granted> checkedSeparately = List.of();
+    private boolean hasGuardBroken;
 
     private boolean hasBegun;
 
@@ -172,16 +180,34 @@ public final class TransactionScope implements TransactionSynchronization {
             check(fenced, guard::check);
             checked.addAll(fenced);
         } else if (isChecked() && !fenced.isEmpty()) {
-            check(fenced, this::lockSeparately);
+            checkSeparately(fenced);
         }
         if (isChecked()) {
             rowHolds.stream().filter(hold -> !hold.isLockedBy(this)).forEach(OfRow::checkForCommit);
         }
     }
 
-    private List<Grant> lockSeparately(Collection<Grant> grants) {
-        separate = guard.checkSeparately(grants);
-        return separate.gone();
+    private void checkSeparately(List<Granted> fenced) {
+        // An inner transaction that shares this scope may have checked before.
+        endSeparate();
+        check(fenced, grants -> {
+            separate = guard.checkSeparately(grants);
+            return separate.gone();
+        });
+        checkedSeparately = fenced;
+    }
+
+    private void endSeparate() {
+        if (separate != null) {
+            hasGuardBroken = !separate.end();
+            separate = null;
+        }
+    }
+
+    /** Ends the guard before what other callbacks do after the commit, which may take long. */
+    @Override
+    public void afterCommit() {
+        endSeparate();
     }
 
     /**
@@ -257,19 +283,24 @@ public final class TransactionScope implements TransactionSynchronization {
 
     @Override
     public void afterCompletion(int status) {
-        if (separate != null && !separate.end() && status != STATUS_ROLLED_BACK) {
-            TransactionWarnings.unguarded(holds.iterator().next().name());
-        }
+        endSeparate();
         // Even if the status is a rollback: managers report a failed commit as rolled back.
+        if (hasGuardBroken && !checkedSeparately.isEmpty()) {
+            TransactionWarnings.unguarded(checkedSeparately.get(0).name());
+        }
         Set<Granted> failed = status == STATUS_COMMITTED ? Set.of() : checked;
         boolean isAnswered = failed.stream().anyMatch(this::isLockedOutside) && guard.rollBackFailedCommit();
         for (Granted hold : holds) {
             if (failed.contains(hold) && !(isAnswered && isLockedOutside(hold))) {
                 hold.holdTransactions().undecided();
             }
-            hold.completed(this, status == STATUS_COMMITTED && checked.contains(hold));
+            hold.completed(this, status == STATUS_COMMITTED && wasChecked(hold));
         }
         rowHolds.forEach(hold -> hold.completed(this));
+    }
+
+    private boolean wasChecked(Granted hold) {
+        return checked.contains(hold) || (!hasGuardBroken && checkedSeparately.contains(hold));
     }
 
     /**
