@@ -61,11 +61,8 @@ final class LockJpaAutoConfiguration {
     @ConditionalOnBooleanProperty(name = OwnUnit.PROPERTY)
     @DependsOnDatabaseInitialization
     OwnUnit holdfastUnit(
-            LockSchemaInitializer schema,
-            LockConnections connections,
-            ObjectProvider<DataSource> dataSource,
-            ConfigurableListableBeanFactory beans) {
-        return OwnUnit.on(connections.orElse(dataSource::getIfUnique), schema::prepare, beans.getBeanClassLoader());
+            LockSchemaInitializer schema, LockConnections connections, ConfigurableListableBeanFactory beans) {
+        return OwnUnit.on(connections.orElse(() -> null), schema::prepare, beans.getBeanClassLoader());
     }
 
     @Bean

@@ -50,14 +50,14 @@ final class LockSchemaInitializer implements InitializingBean {
 
     @Override
     public void afterPropertiesSet() {
-        DataSource dataSource = connections.orElse(() -> application);
         if (isApart || has(EntityManagerFactory.class)) {
+            DataSource dataSource = connections.orElse(() -> application);
             if (dataSource != null) {
                 connect(dataSource);
                 prepareForUnitOutOfSight(dataSource);
             }
         } else if (properties.management() != null) {
-            withoutUnit(TablePlan.chosen(properties.management()), dataSource);
+            withoutUnit(TablePlan.chosen(properties.management()), connections.orElse(() -> application));
         }
     }
 

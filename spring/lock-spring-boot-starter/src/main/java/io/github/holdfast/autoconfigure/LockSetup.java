@@ -122,17 +122,9 @@ final class LockSetup {
     /** Lets the application's transactions be checked, whose persistence unit is not that of the locks. */
     LockSetup separateTransactionManager(ObjectProvider<PlatformTransactionManager> managers) {
         PlatformTransactionManager manager = managers.getIfUnique();
-        boolean sharesPool = connections.kind() == LockConnections.Kind.APPLICATION;
         if (manager == null) {
             warnOfUnchecked("there is no transaction manager, or several and no primary one");
             return this;
-        }
-        if (sharesPool) {
-            refuseJta(manager);
-            LOG.warn(
-                    "The commits of transactions under locks take a second connection from the application's pool: many at a"
-                            + " time would wait for each other. Give the locks a pool of their own with"
-                            + " holdfast.datasource.maximum-pool-size");
         }
         try {
             builder.separateTransactionManager(manager);

@@ -30,19 +30,24 @@ final class OwnUnit implements AutoCloseable {
      * Builds the unit.
      *
      * @param prepare prepares the tables, before Hibernate uses them
-     * @throws LockSetupException if there is no data source
+     * @param dataSource the connections of the locks; null if they have none of their own. Those of the application would be left in the
+     *     schema of a tenant, or take part in a JTA transaction, and commits that are checked would wait for each other
+     * @throws LockSetupException if they have none
      */
     static OwnUnit on(@Nullable DataSource dataSource, Consumer<LockTables> prepare, @Nullable ClassLoader classes) {
         if (dataSource == null) {
-            throw new LockSetupException(
-                    PROPERTY + " is set, but there is no data source, or several and no primary one", """
-                    Name the database of the locks:
+            throw new LockSetupException(PROPERTY + " is set, and the locks have no connections of their own", """
+                    Give them a copy of the application's pool, which no tenant and no JTA transaction changes:
+
+                        holdfast.datasource.maximum-pool-size=<3, and one for each thread that commits under locks at the same time>
+
+                    If the DataSource bean is one of JTA, or chooses a database by tenant, name the database of the locks, too:
 
                         holdfast.datasource.url=<JDBC URL>
                         holdfast.datasource.username=<user>
                         holdfast.datasource.password=<password>
 
-                    or annotate a DataSource bean with @LockDataSource.""");
+                    Or annotate a DataSource bean with @LockDataSource.""");
         }
         LocalContainerEntityManagerFactoryBean unit = new LocalContainerEntityManagerFactoryBean();
         unit.setPersistenceUnitName("holdfast");

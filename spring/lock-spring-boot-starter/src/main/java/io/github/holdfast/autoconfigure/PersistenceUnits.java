@@ -153,8 +153,7 @@ final class PersistenceUnits {
                     "The persistence unit '" + nameOf(unit)
                             + "' has a schema or database for each tenant, and all tenants share the locks",
                     OWN_UNIT
-                            + "The tables are then in the DataSource bean's own schema. If that bean chooses a database by tenant, name the database of the"
-                            + " locks:\n\n"
+                            + "If the DataSource bean chooses a database by tenant, name the database of the locks, too:\n\n"
                             + OWN_DATABASE);
         }
     }
@@ -163,7 +162,7 @@ final class PersistenceUnits {
         return new LockSetupException(
                 "Locks need resource-local transactions, but " + what,
                 OWN_UNIT
-                        + "If the DataSource bean cannot be used outside of JTA transactions, name the database of the locks:\n\n"
+                        + "If the DataSource bean is one of JTA, name the database of the locks, too:\n\n"
                         + OWN_DATABASE
                         + "\n\nIf another unit has resource-local transactions, and the locks protect those:\n\n    "
                         + PROPERTY + "=<its name>\n\nTo use no JTA at all:\n\n    spring.jta.enabled=false",

@@ -89,17 +89,6 @@ class FailureTest {
     }
 
     @Test
-    void ownUnitOnConnectionsOfJta(CapturedOutput output) {
-        assertThat(reportOf(
-                        Application.of(JtaUnit.class)
-                                .with("holdfast.jpa.own-unit=true", "spring.liquibase.enabled=false")
-                                .with("holdfast.schema.management=sql", "spring.jpa.hibernate.ddl-auto=none"),
-                        output))
-                .contains("Locks need resource-local transactions, but the transaction manager is a")
-                .contains("    holdfast.datasource.url=<JDBC URL>\n");
-    }
-
-    @Test
     void unitWithTenants(CapturedOutput output) {
         assertThat(reportOf(Application.of(OwnUnitTest.Tenants.class), output))
                 .contains("The persistence unit 'default' has a schema or database for each tenant")
@@ -135,13 +124,10 @@ class FailureTest {
     }
 
     @Test
-    void ownUnitWithoutADatabase(CapturedOutput output) {
-        assertThat(reportOf(
-                        Application.of(TwoDataSources.class)
-                                .with("holdfast.jpa.own-unit=true", "spring.liquibase.enabled=false"),
-                        output))
-                .contains("holdfast.jpa.own-unit is set, but there is no data source, or several and no primary one")
-                .contains("    holdfast.datasource.url=<JDBC URL>\n", "@LockDataSource");
+    void ownUnitWithoutConnections(CapturedOutput output) {
+        assertThat(reportOf(Application.of(Shop.class).with("holdfast.jpa.own-unit=true"), output))
+                .contains("holdfast.jpa.own-unit is set, and the locks have no connections of their own")
+                .contains("    holdfast.datasource.maximum-pool-size=", "    holdfast.datasource.url=<JDBC URL>\n");
     }
 
     @ParameterizedTest

@@ -59,6 +59,7 @@ class OwnUnitTest {
                 .with("spring.datasource.url=" + url + ";DB_CLOSE_DELAY=-1")
                 .with("spring.jpa.hibernate.ddl-auto=none", "spring.liquibase.enabled=false")
                 .with("holdfast.jpa.own-unit=true", "holdfast.schema.management=sql")
+                .with("holdfast.datasource.maximum-pool-size=5")
                 .run()) {
             JdbcTemplate jdbc = new JdbcTemplate(context.getBean(DataSource.class));
             for (String tenant : new String[] {"north", "south"}) {
