@@ -416,6 +416,22 @@ class HistoryCheckerTest {
     }
 
     @Test
+    void aHandleWhoseReleaseHadNoAnswerIsReleased() {
+        recording
+                .acquired(1, 1, 0, 1, 5)
+                .add(1, Action.REENTER, Phase.OK, 1, 2, facts -> facts.token(1))
+                .add(
+                        1,
+                        Action.RELEASE,
+                        Phase.UNKNOWN,
+                        2,
+                        3,
+                        facts -> facts.token(1).holds(1))
+                .released(1, 1, 4, 0);
+        assertExempted(Map.of());
+    }
+
+    @Test
     void aHoldThatIsCountedTwice() {
         recording.acquired(1, 1, 0, 1, 5).released(1, 1, 2, 1);
         assertBroken(Promise.COUNTS_RETURN_TO_ZERO);

@@ -17,6 +17,9 @@ record HoldCounts(Verdict verdict) {
             boolean isEntered = operation.is(Action.ACQUIRE, Phase.OK) || operation.is(Action.REENTER, Phase.OK);
             if (isEntered) {
                 counts.merge(grant, 1L, Long::sum);
+            } else if (operation.is(Action.RELEASE, Phase.UNKNOWN)) {
+                // Its handle is released, whatever the row shows.
+                counts.merge(grant, -1L, Long::sum);
             } else if (operation.is(Action.RELEASE, Phase.OK)) {
                 long left = counts.merge(grant, -1L, Long::sum);
                 if (left != operation.facts().holds()) {
