@@ -43,7 +43,7 @@ class TenantSchemas {
                 @Override
                 public Connection getConnection() throws SQLException {
                     Connection connection = super.getConnection();
-                    // The pool sets it back when the connection is returned.
+                    // The connection stays in this schema, so nothing else may use this pool without setting one.
                     connection.setSchema(tenant.toUpperCase(Locale.ROOT));
                     return connection;
                 }

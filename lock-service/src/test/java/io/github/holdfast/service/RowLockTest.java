@@ -105,11 +105,7 @@ class RowLockTest {
         services = Services.on(database);
         rows = TestRows.of(database);
         Services.emptyTables(database);
-        if (database.queryForLong("select count(*) from information_schema.tables where lower(table_name) = 'stock'")
-                == 0) {
-            database.execute("create table stock (id int primary key, n bigint not null)");
-        }
-        database.execute("delete from stock", "insert into stock values (1, 0)");
+        Services.resetStock(database);
         pool = services.patientPoolOver(new DelegatingDataSource(database.dataSource()) {
             @Override
             public Connection getConnection(String user, String password) throws SQLException {

@@ -80,11 +80,7 @@ class SeparateTransactionTest {
         this.database = database;
         services = Services.on(database);
         Services.emptyTables(database);
-        if (database.queryForLong("select count(*) from information_schema.tables where lower(table_name) = 'stock'")
-                == 0) {
-            database.execute("create table stock (id int primary key, n bigint not null)");
-        }
-        database.execute("delete from stock", "insert into stock values (1, 0)");
+        Services.resetStock(database);
         HikariDataSource applications = services.patientPoolOver(database.dataSource());
         jdbc = new JdbcTemplate(applications);
         manager = new DataSourceTransactionManager(applications) {

@@ -55,6 +55,15 @@ public final class Services implements TestServices {
                 "delete from lock_waiter");
     }
 
+    /** Gives the application's own table {@code stock} its only row, which shows 0. Creates the table if it is missing. */
+    static void resetStock(Database database) {
+        if (database.queryForLong("select count(*) from information_schema.tables where lower(table_name) = 'stock'")
+                == 0) {
+            database.execute("create table stock (id int primary key, n bigint not null)");
+        }
+        database.execute("delete from stock", "insert into stock values (1, 0)");
+    }
+
     /** The threads of all services in this JVM. */
     public static Set<Thread> threads() {
         return Thread.getAllStackTraces().keySet().stream()

@@ -96,11 +96,7 @@ class TransactionTest {
         this.database = database;
         services = Services.on(database);
         Services.emptyTables(database);
-        if (database.queryForLong("select count(*) from information_schema.tables where lower(table_name) = 'stock'")
-                == 0) {
-            database.execute("create table stock (id int primary key, n bigint not null)");
-        }
-        database.execute("delete from stock", "insert into stock values (1, 0)");
+        Services.resetStock(database);
         counting = new CountingDataSource(database.dataSource());
         pool = services.patientPoolOver(counting);
         // As Spring's HibernateJpaVendorAdapter sets it: without, transactions cannot have an isolation level of their

@@ -9,7 +9,7 @@ import io.github.holdfast.service.LockServiceBuilder;
 import jakarta.persistence.EntityManagerFactory;
 import java.util.Collection;
 import java.util.List;
-import java.util.Objects;
+import java.util.Optional;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
@@ -91,15 +91,16 @@ final class LockSetup {
                             + " that their locks are still held");
             return this;
         }
-        boolean isMainOfUnit = ofUnit.stream().anyMatch(manager -> manager == main);
+        Optional<JpaTransactionManager> mainOfUnit =
+                ofUnit.stream().filter(manager -> manager == main).findFirst();
         if (ofUnit.size() > 1) {
             LOG.warn(
                     "There are {} JpaTransactionManagers of the locks' persistence unit: Holdfast checks locks before"
                             + " the commits of {}. A LockServiceBuilderCustomizer can name another one",
                     ofUnit.size(),
-                    isMainOfUnit ? "the primary one only" : "the first one only, because none is primary");
+                    mainOfUnit.isPresent() ? "the primary one only" : "the first one only, because none is primary");
         }
-        builder.transactionManager(isMainOfUnit ? Objects.requireNonNull(main) : ofUnit.get(0));
+        builder.transactionManager(mainOfUnit.orElse(ofUnit.get(0)));
         return this;
     }
 

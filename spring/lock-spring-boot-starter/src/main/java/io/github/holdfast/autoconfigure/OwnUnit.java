@@ -20,6 +20,16 @@ final class OwnUnit implements AutoCloseable {
 
     static final String PROPERTY = "holdfast.jpa.own-unit";
 
+    /** What an application sets for connections of their own, as a line and as lines of advice. */
+    static final String POOL_SIZE =
+            "    holdfast.datasource.maximum-pool-size=<3, and one for each thread that commits under locks at the same time>";
+
+    static final String DATABASE = """
+                holdfast.datasource.url=<JDBC URL>
+                holdfast.datasource.username=<user>
+                holdfast.datasource.password=<password>\
+            """;
+
     private final LocalContainerEntityManagerFactoryBean unit;
 
     private OwnUnit(LocalContainerEntityManagerFactoryBean unit) {
@@ -36,18 +46,18 @@ final class OwnUnit implements AutoCloseable {
      */
     static OwnUnit on(@Nullable DataSource dataSource, Consumer<LockTables> prepare, @Nullable ClassLoader classes) {
         if (dataSource == null) {
-            throw new LockSetupException(PROPERTY + " is set, and the locks have no connections of their own", """
+            throw new LockSetupException(
+                    PROPERTY + " is set, and the locks have no connections of their own",
+                    """
                     Give them a copy of the application's pool, which no tenant and no JTA transaction changes:
 
-                        holdfast.datasource.maximum-pool-size=<3, and one for each thread that commits under locks at the same time>
+                    %s
 
                     If the DataSource bean is one of JTA, or chooses a database by tenant, name the database of the locks, too:
 
-                        holdfast.datasource.url=<JDBC URL>
-                        holdfast.datasource.username=<user>
-                        holdfast.datasource.password=<password>
+                    %s
 
-                    Or annotate a DataSource bean with @LockDataSource.""");
+                    Or annotate a DataSource bean with @LockDataSource.""".formatted(POOL_SIZE, DATABASE));
         }
         LocalContainerEntityManagerFactoryBean unit = new LocalContainerEntityManagerFactoryBean();
         unit.setPersistenceUnitName("holdfast");

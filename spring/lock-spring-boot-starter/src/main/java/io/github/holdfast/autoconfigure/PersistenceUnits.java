@@ -22,14 +22,9 @@ final class PersistenceUnits {
             Give the locks a persistence unit and connections of their own:
 
                 %s=true
-                holdfast.datasource.maximum-pool-size=<3, and one for each thread that commits under locks at the same time>
+            %s
 
-            """.formatted(OwnUnit.PROPERTY);
-
-    private static final String OWN_DATABASE = """
-                holdfast.datasource.url=<JDBC URL>
-                holdfast.datasource.username=<user>
-                holdfast.datasource.password=<password>""".indent(4).stripTrailing();
+            """.formatted(OwnUnit.PROPERTY, OwnUnit.POOL_SIZE);
 
     private final ListableBeanFactory beans;
     private final @Nullable String chosen;
@@ -154,7 +149,7 @@ final class PersistenceUnits {
                             + "' has a schema or database for each tenant, and all tenants share the locks",
                     OWN_UNIT
                             + "If the DataSource bean chooses a database by tenant, name the database of the locks, too:\n\n"
-                            + OWN_DATABASE);
+                            + OwnUnit.DATABASE);
         }
     }
 
@@ -163,7 +158,7 @@ final class PersistenceUnits {
                 "Locks need resource-local transactions, but " + what,
                 OWN_UNIT
                         + "If the DataSource bean is one of JTA, name the database of the locks, too:\n\n"
-                        + OWN_DATABASE
+                        + OwnUnit.DATABASE
                         + "\n\nIf another unit has resource-local transactions, and the locks protect those:\n\n    "
                         + PROPERTY + "=<its name>\n\nTo use no JTA at all:\n\n    spring.jta.enabled=false",
                 cause);
