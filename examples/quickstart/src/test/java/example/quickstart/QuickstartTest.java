@@ -2,7 +2,7 @@ package example.quickstart;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.holdfast.test.JavaProcess;
+import io.github.holdfast.test.process.JavaProcess;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

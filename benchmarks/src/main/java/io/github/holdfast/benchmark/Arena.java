@@ -2,6 +2,13 @@ package io.github.holdfast.benchmark;
 
 import com.sun.management.ThreadMXBean;
 import com.zaxxer.hikari.HikariConfig;
+import io.github.holdfast.benchmark.contestant.Contestant;
+import io.github.holdfast.benchmark.contestant.Databases;
+import io.github.holdfast.benchmark.contestant.Exclusion;
+import io.github.holdfast.benchmark.contestant.HibernateUpdates;
+import io.github.holdfast.benchmark.contestant.Kind;
+import io.github.holdfast.benchmark.contestant.Latencies;
+import io.github.holdfast.benchmark.contestant.Load;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.Proxy;
 import io.github.holdfast.test.TestDatabase;

@@ -1,5 +1,8 @@
 package io.github.holdfast.benchmark;
 
+import io.github.holdfast.benchmark.contestant.Exclusion;
+import io.github.holdfast.benchmark.contestant.Kind;
+import io.github.holdfast.benchmark.contestant.Latencies;
 import io.github.holdfast.test.Database;
 import java.io.IOException;
 import java.nio.file.Files;

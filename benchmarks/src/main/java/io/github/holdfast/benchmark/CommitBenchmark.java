@@ -1,5 +1,6 @@
 package io.github.holdfast.benchmark;
 
+import io.github.holdfast.benchmark.contestant.Databases;
 import io.github.holdfast.test.TestDatabase;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,6 +1,8 @@
 package io.github.holdfast.benchmark;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.benchmark.contestant.Contestant;
+import io.github.holdfast.benchmark.contestant.HoldfastLocks;
 import jakarta.persistence.EntityManagerFactory;
 import java.lang.reflect.Method;
 import java.util.stream.Stream;

@@ -2,9 +2,15 @@ package io.github.holdfast.benchmark;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.benchmark.contestant.Contestant;
+import io.github.holdfast.benchmark.contestant.Databases;
+import io.github.holdfast.benchmark.contestant.Exclusion;
+import io.github.holdfast.benchmark.contestant.Floor;
+import io.github.holdfast.benchmark.contestant.Latencies;
+import io.github.holdfast.benchmark.contestant.Load;
 import io.github.holdfast.test.Database;
-import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.TestDatabase;
+import io.github.holdfast.test.process.JavaProcess;
 import java.io.File;
 import java.nio.file.Path;
 import java.sql.DriverManager;

@@ -1,5 +1,9 @@
 package io.github.holdfast.benchmark;
 
+import io.github.holdfast.benchmark.contestant.Contestant;
+import io.github.holdfast.benchmark.contestant.Latencies;
+import io.github.holdfast.benchmark.contestant.Load;
+import io.github.holdfast.benchmark.contestant.ReadWrite;
 import io.github.holdfast.lock.LockMode;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,5 +1,7 @@
 package io.github.holdfast.benchmark;
 
+import io.github.holdfast.benchmark.contestant.Databases;
+import io.github.holdfast.benchmark.contestant.Kind;
 import io.github.holdfast.test.TestDatabase;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -2,6 +2,8 @@ package io.github.holdfast.benchmark;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.benchmark.contestant.Contestant;
+import io.github.holdfast.benchmark.contestant.Kind;
 import io.github.holdfast.test.TestDatabase;
 
 /** A contestant with its own pool, as in an application. */

@@ -1,9 +1,13 @@
 package io.github.holdfast.benchmark;
 
 import com.zaxxer.hikari.HikariConfig;
+import io.github.holdfast.benchmark.contestant.Exclusion;
+import io.github.holdfast.benchmark.contestant.Kind;
+import io.github.holdfast.benchmark.contestant.Latencies;
+import io.github.holdfast.benchmark.contestant.Load;
 import io.github.holdfast.test.Database;
-import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.TestDatabase;
+import io.github.holdfast.test.process.JavaProcess;
 import java.nio.file.Path;
 import java.time.Duration;
 

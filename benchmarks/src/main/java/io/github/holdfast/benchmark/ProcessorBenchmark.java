@@ -1,5 +1,8 @@
 package io.github.holdfast.benchmark;
 
+import io.github.holdfast.benchmark.contestant.Contestant;
+import io.github.holdfast.benchmark.contestant.Databases;
+import io.github.holdfast.benchmark.contestant.Kind;
 import io.github.holdfast.test.TestDatabase;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;

@@ -1,6 +1,8 @@
 package io.github.holdfast.benchmark;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.benchmark.contestant.Databases;
+import io.github.holdfast.benchmark.contestant.HoldfastLocks;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.service.LockService;

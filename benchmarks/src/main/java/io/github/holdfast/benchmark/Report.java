@@ -1,5 +1,7 @@
 package io.github.holdfast.benchmark;
 
+import io.github.holdfast.benchmark.contestant.Kind;
+import io.github.holdfast.benchmark.contestant.Latencies;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

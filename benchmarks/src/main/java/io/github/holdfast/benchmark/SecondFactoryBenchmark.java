@@ -1,11 +1,13 @@
 package io.github.holdfast.benchmark;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.benchmark.contestant.Databases;
+import io.github.holdfast.benchmark.contestant.HoldfastLocks;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Database;
-import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.TestDatabase;
+import io.github.holdfast.test.process.JavaProcess;
 import jakarta.persistence.EntityManagerFactory;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;

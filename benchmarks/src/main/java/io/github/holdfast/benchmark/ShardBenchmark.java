@@ -2,6 +2,9 @@ package io.github.holdfast.benchmark;
 
 import com.sun.management.OperatingSystemMXBean;
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.benchmark.contestant.Databases;
+import io.github.holdfast.benchmark.contestant.HoldfastLocks;
+import io.github.holdfast.benchmark.contestant.Latencies;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.Locks;
 import io.github.holdfast.service.LockService;

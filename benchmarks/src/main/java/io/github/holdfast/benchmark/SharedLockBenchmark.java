@@ -1,5 +1,12 @@
 package io.github.holdfast.benchmark;
 
+import io.github.holdfast.benchmark.contestant.CuratorReadWrite;
+import io.github.holdfast.benchmark.contestant.Databases;
+import io.github.holdfast.benchmark.contestant.HoldfastReadWrite;
+import io.github.holdfast.benchmark.contestant.Latencies;
+import io.github.holdfast.benchmark.contestant.ReadWrite;
+import io.github.holdfast.benchmark.contestant.ReadWriteServices;
+import io.github.holdfast.benchmark.contestant.RedissonReadWrite;
 import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.test.TestDatabase;
 import java.time.Duration;

@@ -1,6 +1,6 @@
 package io.github.holdfast.benchmark;
 
-import io.github.holdfast.test.JavaProcess;
+import io.github.holdfast.test.process.JavaProcess;
 import java.io.File;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,5 +1,8 @@
 package io.github.holdfast.benchmark;
 
+import io.github.holdfast.benchmark.contestant.Contestant;
+import io.github.holdfast.benchmark.contestant.Kind;
+import io.github.holdfast.benchmark.contestant.Latencies;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

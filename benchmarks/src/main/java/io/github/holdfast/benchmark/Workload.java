@@ -1,5 +1,6 @@
 package io.github.holdfast.benchmark;
 
+import io.github.holdfast.benchmark.contestant.Load;
 import java.time.Duration;
 import java.util.List;
 

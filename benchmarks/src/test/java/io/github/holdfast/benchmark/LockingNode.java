@@ -1,6 +1,7 @@
 package io.github.holdfast.benchmark;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.holdfast.benchmark.contestant.HoldfastLocks;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Database;
 import jakarta.persistence.EntityManagerFactory;

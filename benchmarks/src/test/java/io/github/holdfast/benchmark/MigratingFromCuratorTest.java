@@ -4,12 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
+import io.github.holdfast.benchmark.contestant.CuratorReadWrite;
+import io.github.holdfast.benchmark.contestant.HoldfastLocks;
 import io.github.holdfast.election.LeaderElection;
 import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.test.Database;
-import io.github.holdfast.test.JavaSources;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
+import io.github.holdfast.test.sources.JavaSources;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

@@ -2,10 +2,11 @@ package io.github.holdfast.benchmark;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.holdfast.benchmark.contestant.HoldfastLocks;
 import io.github.holdfast.test.Database;
-import io.github.holdfast.test.JavaSources;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
+import io.github.holdfast.test.sources.JavaSources;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Nested;

@@ -3,12 +3,14 @@ package io.github.holdfast.benchmark;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.github.holdfast.benchmark.contestant.HoldfastLocks;
+import io.github.holdfast.benchmark.contestant.RedisServer;
 import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.test.Database;
-import io.github.holdfast.test.JavaSources;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
 import io.github.holdfast.test.Unavailable;
+import io.github.holdfast.test.sources.JavaSources;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Tag;

@@ -1,6 +1,6 @@
 package io.github.holdfast.benchmark;
 
-import io.github.holdfast.test.JavaSources;
+import io.github.holdfast.test.sources.JavaSources;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;

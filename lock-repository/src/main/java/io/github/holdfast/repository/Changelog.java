@@ -1,9 +1,9 @@
 package io.github.holdfast.repository;
 
-/** Where the Liquibase changelog of the tables is on the class path. */
-final class Changelog {
+/** Where the Liquibase changelog of the tables is on the class path. Not for applications. */
+public final class Changelog {
 
-    static final String PATH = "db/changelog/holdfast/changelog.xml";
+    public static final String PATH = "db/changelog/holdfast/changelog.xml";
 
     private Changelog() {}
 }

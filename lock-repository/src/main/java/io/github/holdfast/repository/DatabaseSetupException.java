@@ -90,7 +90,7 @@ public final class DatabaseSetupException extends IllegalStateException {
 
     private final Problem problem;
 
-    DatabaseSetupException(Problem problem, String message, @Nullable Throwable cause) {
+    public DatabaseSetupException(Problem problem, String message, @Nullable Throwable cause) {
         super(message, cause);
         this.problem = problem;
     }

@@ -12,8 +12,8 @@ import java.util.Optional;
 import org.hibernate.dialect.Dialect;
 import org.hibernate.dialect.H2Dialect;
 
-/** H2. Error codes: https://h2database.com/javadoc/org/h2/api/ErrorCode.html. */
-final class H2LockDialect extends LockDialect {
+/** H2. Error codes: https://h2database.com/javadoc/org/h2/api/ErrorCode.html. Not for applications. */
+public final class H2LockDialect extends LockDialect {
 
     private static final String STATEMENT_START = "cast((select EXECUTING_STATEMENT_START from"
             + " INFORMATION_SCHEMA.SESSIONS where SESSION_ID=session_id()) as timestamp(6) with time zone)";
@@ -155,7 +155,7 @@ final class H2LockDialect extends LockDialect {
      * restores nothing, because this transaction wrote nothing.
      */
     @Override
-    boolean commitsRowLocks() {
+    public boolean commitsRowLocks() {
         return true;
     }
 }

@@ -16,9 +16,11 @@ import org.springframework.util.ClassUtils;
 /**
  * Sessions with options, on Hibernate 6.6 and 7. The methods that both have are deprecated in 7, whose new ones are missing in 6.6. The
  * rest of this module uses what both have.
+ *
+ * <p>Not for applications.
  */
 @SuppressWarnings("deprecation")
-final class HibernateSessions {
+public final class HibernateSessions {
 
     /** By a class that 7 alone has: the version of 6.6 is that of its jar, which may be merged into another. */
     private static final boolean IS_HIBERNATE_6 = !ClassUtils.isPresent(
@@ -30,7 +32,7 @@ final class HibernateSessions {
     private HibernateSessions() {}
 
     /** Whether the library is Hibernate 6. */
-    static boolean isHibernate6() {
+    public static boolean isHibernate6() {
         return IS_HIBERNATE_6;
     }
 
@@ -39,17 +41,17 @@ final class HibernateSessions {
      * session, from a request that the threads of a service do not have. The factory has no narrower type on purpose: Hibernate 7 has
      * moved the type of options that {@code SessionFactoryImplementor} returns.
      */
-    static SessionBuilder of(SessionFactory factory) {
+    public static SessionBuilder of(SessionFactory factory) {
         return factory.withOptions().interceptor(NO_INTERCEPTOR);
     }
 
     /** Returns the options of a session on the connection and in the transaction of another one, also without an interceptor. */
-    static SharedSessionBuilder sharing(Session session) {
+    public static SharedSessionBuilder sharing(Session session) {
         return session.sessionWithOptions().connection().interceptor(NO_INTERCEPTOR);
     }
 
     /** Returns the options of a session on this connection. */
-    static SessionBuilder on(SessionFactory factory, Connection connection) {
+    public static SessionBuilder on(SessionFactory factory, Connection connection) {
         return of(factory).connection(connection);
     }
 
@@ -58,12 +60,12 @@ final class HibernateSessions {
      *
      * @param inspector null for none
      */
-    static SessionBuilder inspecting(SessionBuilder session, @Nullable StatementInspector inspector) {
+    public static SessionBuilder inspecting(SessionBuilder session, @Nullable StatementInspector inspector) {
         return session.statementInspector(inspector);
     }
 
     /** Lets the session take a connection when it needs one, and keep it until the session is closed. */
-    static SessionBuilder keepingConnection(SessionBuilder session) {
+    public static SessionBuilder keepingConnection(SessionBuilder session) {
         return session.connectionHandlingMode(PhysicalConnectionHandlingMode.DELAYED_ACQUISITION_AND_HOLD);
     }
 
@@ -72,7 +74,7 @@ final class HibernateSessions {
      *
      * @return a session for queries, which must be closed
      */
-    static SharedSessionContract beside(Session session) {
+    public static SharedSessionContract beside(Session session) {
         return IS_HIBERNATE_6 ? besideOn6(session) : Since7.beside(session);
     }
 

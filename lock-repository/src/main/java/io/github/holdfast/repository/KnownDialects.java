@@ -13,8 +13,8 @@ import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Holdfast's own dialects, and those on the class path after them. */
-final class KnownDialects {
+/** Holdfast's own dialects, and those on the class path after them. Not for applications. */
+public final class KnownDialects {
 
     private static final Logger LOG = LoggerFactory.getLogger(KnownDialects.class);
 
@@ -54,7 +54,7 @@ final class KnownDialects {
      *
      * @throws UnsupportedDatabaseException if Holdfast does not support the database
      */
-    static LockDialect of(SessionFactoryImplementor factory) {
+    public static LockDialect of(SessionFactoryImplementor factory) {
         Dialect dialect = factory.getJdbcServices().getDialect();
         MultiClockDatabase.refuse(dialect.getClass().getName());
         return of(dialect)
@@ -64,7 +64,7 @@ final class KnownDialects {
     }
 
     /** Returns the dialect of a connected database; empty if Holdfast does not support the database. */
-    static Optional<LockDialect> of(DatabaseMetaData metaData) throws SQLException {
+    public static Optional<LockDialect> of(DatabaseMetaData metaData) throws SQLException {
         for (LockDialect known : ALL) {
             if (known.isOf(metaData)) {
                 return Optional.of(known);
@@ -74,7 +74,7 @@ final class KnownDialects {
     }
 
     /** Returns the locations of the scripts that create the tables. */
-    static Stream<String> schemaScripts() {
+    public static Stream<String> schemaScripts() {
         return ALL.stream().map(LockDialect::schemaScript);
     }
 

@@ -196,7 +196,7 @@ public abstract class LockDialect {
      * @return the risks, each with what causes it
      * @throws SQLException if the database failed
      */
-    Map<DatabaseRisk, String> risks(Connection connection, List<String> tables) throws SQLException {
+    public Map<DatabaseRisk, String> risks(Connection connection, List<String> tables) throws SQLException {
         return Map.of();
     }
 
@@ -244,33 +244,34 @@ public abstract class LockDialect {
     }
 
     /** How a release wakes waiters on other nodes. */
-    enum WakeUp {
+    public enum WakeUp {
         /** Waiters poll. */
         NONE,
 
-        /** By {@code notify}: {@link PostgresWakeUpChannel}. */
+        /** By {@code notify}, in PostgreSQL. */
         NOTIFICATIONS,
 
-        /** By the end of a query: {@link MysqlWakeUpChannel}. */
+        /** By the end of a query that sleeps, in MySQL and MariaDB. */
         BELL
     }
 
-    WakeUp wakeUp() {
+    /** Returns how a release wakes waiters on other nodes; by default they poll. */
+    public WakeUp wakeUp() {
         return WakeUp.NONE;
     }
 
     /** Whether a commit can be cancelled while it waits, as for a synchronous standby. */
-    boolean isCommitCancellable() {
+    public boolean isCommitCancellable() {
         return false;
     }
 
     /** Whether a pooler that changes sessions between transactions would lose the statements that the driver prepares. */
-    boolean isPoolerChecked() {
+    public boolean isPoolerChecked() {
         return false;
     }
 
     /** Whether the driver knows the current database of a connection without a statement. */
-    boolean knowsPlaces() {
+    public boolean knowsPlaces() {
         return false;
     }
 
@@ -278,22 +279,22 @@ public abstract class LockDialect {
      * Returns the system column with the number of the table that a row is in, unique in its database; empty if there is none. A
      * statement that compares it writes to that table or to none, whatever schema the connection is in.
      */
-    Optional<String> tableIdColumn() {
+    public Optional<String> tableIdColumn() {
         return Optional.empty();
     }
 
     /** Whether an insert locks the rows, or the gaps between rows, that its subqueries read. */
-    boolean locksWhatAnInsertReads() {
+    public boolean locksWhatAnInsertReads() {
         return false;
     }
 
     /** Whether a transaction that has only locked rows must end by a commit. */
-    boolean commitsRowLocks() {
+    public boolean commitsRowLocks() {
         return false;
     }
 
     /** How many transactions should lock one row for reading at the same time. */
-    int mostGuardsOfRow() {
+    public int mostGuardsOfRow() {
         return Integer.MAX_VALUE;
     }
 }

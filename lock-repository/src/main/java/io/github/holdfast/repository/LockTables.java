@@ -104,7 +104,7 @@ public final class LockTables {
         return SchemaScript.of(dialect, names).text();
     }
 
-    MappedNames names() {
+    public MappedNames names() {
         return names;
     }
 
@@ -118,7 +118,7 @@ public final class LockTables {
         return dataSource(factory);
     }
 
-    static Optional<DataSource> dataSource(SessionFactoryImplementor factory) {
+    public static Optional<DataSource> dataSource(SessionFactoryImplementor factory) {
         if (factory.getSessionFactoryOptions().isMultiTenancyEnabled()) {
             return Optional.empty();
         }

@@ -14,8 +14,10 @@ import java.util.stream.Stream;
 /**
  * What a persistence unit calls the tables of the locks and their columns: the names of the scripts, changed by its naming strategy, its
  * default schema and catalog, and its quoting. Each name is as in SQL.
+ *
+ * <p>Not for applications.
  */
-final class MappedNames {
+public final class MappedNames {
 
     /** The names of the scripts. Known without JPA, which an application with a lock for Liquibase may lack. */
     static final MappedNames PLAIN = new MappedNames(Stream.of(
@@ -55,12 +57,12 @@ final class MappedNames {
     }
 
     /** Returns the tables' names in SQL. */
-    List<String> inSql() {
+    public List<String> inSql() {
         return tables.values().stream().map(Names::table).toList();
     }
 
     /** Returns a table's name in SQL, with its schema if the mapping has one. */
-    String table(String plain) {
+    public String table(String plain) {
         return names(plain).table();
     }
 

@@ -13,8 +13,10 @@ import org.jspecify.annotations.Nullable;
  * <p>Sources: https://docs.pingcap.com/tidb/stable/tidb-architecture/, https://www.cockroachlabs.com/docs/stable/architecture/sql-layer,
  * https://docs.yugabyte.com/preview/architecture/query-layer/, https://vitess.io/docs/concepts/vtgate/,
  * https://en.oceanbase.com/docs/common-oceanbase-database-10000000001970964.
+ *
+ * <p>Not for applications.
  */
-enum MultiClockDatabase {
+public enum MultiClockDatabase {
     COCKROACH_DB("CockroachDB", "Cockroach"),
     OCEAN_BASE("OceanBase", "OceanBase"),
     TIDB("TiDB", "TiDB"),
@@ -52,7 +54,7 @@ enum MultiClockDatabase {
      *     it says nothing
      * @throws UnsupportedDatabaseException with the reason, and what to do
      */
-    static void refuse(@Nullable String text) {
+    public static void refuse(@Nullable String text) {
         for (MultiClockDatabase database : values()) {
             if (text != null && text.contains(database.mark)) {
                 throw new UnsupportedDatabaseException("Holdfast does not support " + database.label

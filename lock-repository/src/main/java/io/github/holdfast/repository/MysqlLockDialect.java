@@ -17,8 +17,10 @@ import org.hibernate.dialect.MySQLDialect;
 /**
  * MySQL, and what it has in common with MariaDB. Error codes: https://dev.mysql.com/doc/mysql-errors/8.0/en/server-error-reference.html,
  * https://mariadb.com/kb/en/mariadb-error-code-reference/.
+ *
+ * <p>Not for applications.
  */
-class MysqlLockDialect extends LockDialect {
+public sealed class MysqlLockDialect extends LockDialect permits MariaDbLockDialect {
 
     private static final String ELAPSED =
             "(mod(timestampdiff(microsecond,now(6),sysdate(6))+87300000000,1800000000)-900000000)";
@@ -121,8 +123,8 @@ class MysqlLockDialect extends LockDialect {
     }
 
     /**
-     * The clock becomes the statement's start. That is too early if the statement waits for the row (see {@link
-     * LockRepository#grantFromNow}). The expression for the exact clock would be a third of the SQL text. The server parses that text
+     * The clock becomes the statement's start. That is too early if the statement waits for the row (see {@code
+     * LockRepository.grantFromNow}). The expression for the exact clock would be a third of the SQL text. The server parses that text
      * each time, and so does the driver without {@code cachePrepStmts}.
      */
     @Override
@@ -193,7 +195,7 @@ class MysqlLockDialect extends LockDialect {
     }
 
     @Override
-    Map<DatabaseRisk, String> risks(Connection connection, List<String> tables) throws SQLException {
+    public Map<DatabaseRisk, String> risks(Connection connection, List<String> tables) throws SQLException {
         return MysqlRisks.of(connection);
     }
 
@@ -232,18 +234,18 @@ class MysqlLockDialect extends LockDialect {
     }
 
     @Override
-    WakeUp wakeUp() {
+    public WakeUp wakeUp() {
         return WakeUp.BELL;
     }
 
     @Override
-    boolean knowsPlaces() {
+    public boolean knowsPlaces() {
         return true;
     }
 
     /** At REPEATABLE READ (https://dev.mysql.com/doc/refman/8.0/en/innodb-locks-set.html); new shares would wait for it. */
     @Override
-    boolean locksWhatAnInsertReads() {
+    public boolean locksWhatAnInsertReads() {
         return true;
     }
 }

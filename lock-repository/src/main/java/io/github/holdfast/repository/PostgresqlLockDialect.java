@@ -89,7 +89,7 @@ final class PostgresqlLockDialect extends LockDialect {
     }
 
     @Override
-    Map<DatabaseRisk, String> risks(Connection connection, List<String> tables) throws SQLException {
+    public Map<DatabaseRisk, String> risks(Connection connection, List<String> tables) throws SQLException {
         return PostgresRisks.of(connection, tables);
     }
 
@@ -103,7 +103,7 @@ final class PostgresqlLockDialect extends LockDialect {
 
     /** See https://www.postgresql.org/docs/current/ddl-system-columns.html. */
     @Override
-    Optional<String> tableIdColumn() {
+    public Optional<String> tableIdColumn() {
         return Optional.of("tableoid");
     }
 
@@ -129,17 +129,17 @@ final class PostgresqlLockDialect extends LockDialect {
     }
 
     @Override
-    WakeUp wakeUp() {
+    public WakeUp wakeUp() {
         return WakeUp.NOTIFICATIONS;
     }
 
     @Override
-    boolean isCommitCancellable() {
+    public boolean isCommitCancellable() {
         return true;
     }
 
     @Override
-    boolean isPoolerChecked() {
+    public boolean isPoolerChecked() {
         return true;
     }
 
@@ -149,7 +149,7 @@ final class PostgresqlLockDialect extends LockDialect {
      * has what four cost, compared with fewer and more.
      */
     @Override
-    int mostGuardsOfRow() {
+    public int mostGuardsOfRow() {
         return 4;
     }
 }

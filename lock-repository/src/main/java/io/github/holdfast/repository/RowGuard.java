@@ -24,7 +24,7 @@ public enum RowGuard {
     /** Locks up to {@link #BATCH} rows in one statement, shared where the database supports it. */
     LOCKS_ALL {
         @Override
-        Set<Grant> standing(SharedSessionContract session, Collection<Grant> grants) {
+        public Set<Grant> standing(SharedSessionContract session, Collection<Grant> grants) {
             Map<Grant.Kind, List<Grant>> byKind = sorted(grants)
                     .collect(Collectors.groupingBy(
                             Grant::kind, () -> new EnumMap<>(Grant.Kind.class), Collectors.toList()));
@@ -45,7 +45,7 @@ public enum RowGuard {
      */
     LOCKS_EACH {
         @Override
-        Set<Grant> standing(SharedSessionContract session, Collection<Grant> grants) {
+        public Set<Grant> standing(SharedSessionContract session, Collection<Grant> grants) {
             return sorted(grants)
                     .flatMap(grant -> locked(session, List.of(grant)).stream())
                     .collect(Collectors.toSet());
@@ -61,7 +61,7 @@ public enum RowGuard {
      */
     CHANGES_EACH {
         @Override
-        Set<Grant> standing(SharedSessionContract session, Collection<Grant> grants) {
+        public Set<Grant> standing(SharedSessionContract session, Collection<Grant> grants) {
             return sorted(grants).filter(grant -> isChanged(session, grant)).collect(Collectors.toSet());
         }
     };
@@ -80,7 +80,7 @@ public enum RowGuard {
      *
      * @param session a session in the transaction
      */
-    abstract Set<Grant> standing(SharedSessionContract session, Collection<Grant> grants);
+    public abstract Set<Grant> standing(SharedSessionContract session, Collection<Grant> grants);
 
     /**
      * Sorts the grants, so that all transactions lock rows in the same order. Holders with the same chosen owner may have several

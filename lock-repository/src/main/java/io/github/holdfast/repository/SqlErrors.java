@@ -24,8 +24,10 @@ import org.springframework.transaction.TransactionTimedOutException;
  * Classifies database errors by SQLState and vendor code of the {@link SQLException} in the cause chain. The exception types of
  * Hibernate and Spring are not enough, because both leave some of these codes untranslated.
  * What the standard leaves to the databases, their {@link LockDialect} says.
+ *
+ * <p>Not for applications.
  */
-final class SqlErrors {
+public final class SqlErrors {
 
     /** Duplicate key, because another transaction created the row; serialization failure. */
     private static final Set<String> CONFLICT_STATES = Set.of("40001", "23505");
@@ -48,18 +50,18 @@ final class SqlErrors {
     }
 
     /** Returns the classification of a database's errors. */
-    static SqlErrors of(LockDialect dialect) {
+    public static SqlErrors of(LockDialect dialect) {
         return new SqlErrors(dialect);
     }
 
     /** Whether the error comes from the database, or from the transaction's timeout, and not from our own code. */
-    static boolean isFromDatabase(Throwable thrown) {
+    public static boolean isFromDatabase(Throwable thrown) {
         return thrown instanceof TransactionTimedOutException
                 || sqlException(thrown).isPresent();
     }
 
     /** Classifies an error of a statement. The statement was not executed, or its transaction will not be committed. */
-    Failure ofStatement(Throwable thrown) {
+    public Failure ofStatement(Throwable thrown) {
         if (thrown instanceof TransactionTimedOutException) {
             return Failure.BUSY;
         }
@@ -67,7 +69,7 @@ final class SqlErrors {
     }
 
     /** Whether it is an internal error of the database, so that the same statement will succeed at once. */
-    boolean isInternal(StoreException thrown) {
+    public boolean isInternal(StoreException thrown) {
         return thrown.failure() == Failure.CONFLICT
                 && sqlException(thrown).filter(this::isInternal).isPresent();
     }
@@ -78,7 +80,7 @@ final class SqlErrors {
     }
 
     /** Classifies an error at the begin of a transaction. There was no connection. */
-    static Failure ofBegin(Throwable thrown) {
+    public static Failure ofBegin(Throwable thrown) {
         return sqlException(thrown).filter(SqlErrors::isExhausted).isPresent()
                 ? Failure.EXHAUSTED
                 : Failure.UNAVAILABLE;
@@ -92,7 +94,7 @@ final class SqlErrors {
     }
 
     /** Whether the user lacks a right for the statement. */
-    boolean isMissingRight(Throwable thrown) {
+    public boolean isMissingRight(Throwable thrown) {
         return anySqlException(thrown, error -> answer(() -> dialect.isMissingRight(error), false));
     }
 
@@ -102,12 +104,12 @@ final class SqlErrors {
     }
 
     /** Whether the database's character set lacks a character of the statement. */
-    boolean isCharacterMissing(Throwable thrown) {
+    public boolean isCharacterMissing(Throwable thrown) {
         return anySqlException(thrown, error -> answer(() -> dialect.isCharacterMissing(error), false));
     }
 
     /** Returns why a connection cannot write, after an error that says that it cannot. */
-    Problem readOnly(Connection connection) {
+    public Problem readOnly(Connection connection) {
         try {
             return dialect.isReplica(connection) ? Problem.REPLICA : Problem.READ_ONLY;
         } catch (SQLException unknown) {
@@ -116,7 +118,7 @@ final class SqlErrors {
     }
 
     /** Returns the database's own words about a failure: those of the error that was thrown first. */
-    static String words(Throwable thrown) {
+    public static String words(Throwable thrown) {
         String words = NestedExceptionUtils.getMostSpecificCause(thrown).getMessage();
         String found = words == null || words.isBlank() ? String.valueOf(thrown.getMessage()) : words;
         // H2 adds the whole statement.
@@ -127,7 +129,7 @@ final class SqlErrors {
      * Classifies an error of a commit. Only a conflict proves that the server rolled back. Any other error leaves the outcome in
      * doubt.
      */
-    Failure ofCommit(Throwable thrown) {
+    public Failure ofCommit(Throwable thrown) {
         boolean mayHaveCommitted =
                 sqlException(thrown).filter(this::isCommitOpen).isPresent();
         return ofStatement(thrown).isConflict() && !mayHaveCommitted ? Failure.CONFLICT : Failure.UNKNOWN;
@@ -137,7 +139,7 @@ final class SqlErrors {
      * Classifies an error of a statement that commits by itself. Only the server's own answer proves that the statement had no
      * effect.
      */
-    Failure ofAutocommit(Throwable thrown) {
+    public Failure ofAutocommit(Throwable thrown) {
         boolean isAnswer = sqlException(thrown)
                 .filter(error -> !hasNoCode(error) && !isCommitOpen(error))
                 .isPresent();
@@ -145,16 +147,16 @@ final class SqlErrors {
         return isAnswer && !failure.isOfConnection() ? failure : Failure.UNKNOWN;
     }
 
+    /** Whether a statement names a column that its table does not have, by the SQLState of PostgreSQL. */
+    public static boolean isColumnMissing(SQLException error) {
+        return "42703".equals(error.getSQLState());
+    }
+
     /**
      * Whether the driver reports that it has cancelled the statement. MySQL's driver reports that for every statement that ends
      * after its timeout, even a successful one.
      */
-    /** Whether a statement names a column that its table does not have, by the SQLState of PostgreSQL. */
-    static boolean isColumnMissing(SQLException error) {
-        return "42703".equals(error.getSQLState());
-    }
-
-    static boolean isCancelledByDriver(SQLException error) {
+    public static boolean isCancelledByDriver(SQLException error) {
         return error instanceof SQLTimeoutException && hasNoCode(error);
     }
 
@@ -230,7 +232,7 @@ final class SqlErrors {
     }
 
     /** Whether the error comes from the driver or a pool, without an answer of the server. */
-    static boolean hasNoCode(SQLException error) {
+    public static boolean hasNoCode(SQLException error) {
         return error.getSQLState() == null && error.getErrorCode() == 0;
     }
 

@@ -58,7 +58,7 @@ public final class StoreException extends RuntimeException {
             this.message = message;
         }
 
-        String message() {
+        public String message() {
             return message;
         }
 
@@ -90,13 +90,13 @@ public final class StoreException extends RuntimeException {
 
     private final Failure failure;
 
-    StoreException(Failure failure, String message, @Nullable Throwable cause) {
+    public StoreException(Failure failure, String message, @Nullable Throwable cause) {
         super(message, cause);
         this.failure = failure;
     }
 
     /** Returns the exception for a kind of failure, with its message. */
-    static StoreException of(Failure failure, Throwable cause) {
+    public static StoreException of(Failure failure, Throwable cause) {
         return new StoreException(failure, failure.message(), cause);
     }
 

@@ -42,7 +42,7 @@ public final class StoreFunctions implements FunctionContributor {
     }
 
     /** Returns the type of the clock's results, and of the instants in Holdfast's entities, whatever type the application prefers. */
-    static BasicType<Instant> instant(TypeConfiguration types) {
+    public static BasicType<Instant> instant(TypeConfiguration types) {
         return types.getBasicTypeRegistry()
                 .resolve(InstantJavaType.INSTANCE, types.getJdbcTypeRegistry().getDescriptor(SqlTypes.TIMESTAMP_UTC));
     }

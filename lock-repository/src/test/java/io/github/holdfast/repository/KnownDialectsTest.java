@@ -2,6 +2,7 @@ package io.github.holdfast.repository;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.holdfast.repository.store.FaultyDialect;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 import org.hibernate.dialect.CockroachDialect;

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.holdfast.repository.DatabaseSetupException.Problem;
+import io.github.holdfast.repository.store.LockStore;
+import io.github.holdfast.repository.store.PersistenceUnit;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
 import io.github.holdfast.test.TestDatabase;

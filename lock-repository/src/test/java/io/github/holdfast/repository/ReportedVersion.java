@@ -8,7 +8,7 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /** Connections to a real server, whose driver reports the version of another one that speaks the same protocol. */
-final class ReportedVersion {
+public final class ReportedVersion {
 
     private final String version;
 
@@ -16,7 +16,7 @@ final class ReportedVersion {
         this.version = version;
     }
 
-    static DataSource of(DataSource real, String version) {
+    public static DataSource of(DataSource real, String version) {
         return new ReportedVersion(version).reporting(DataSource.class, real);
     }
 

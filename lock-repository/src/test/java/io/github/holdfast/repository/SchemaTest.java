@@ -10,6 +10,7 @@ import io.github.holdfast.entity.LockAudit;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.repository.DatabaseSetupException.Problem;
+import io.github.holdfast.repository.store.LateTable;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
 import io.github.holdfast.test.TestDatabase;
@@ -44,7 +45,7 @@ import org.springframework.jdbc.datasource.SingleConnectionDataSource;
 
 /** The tables, made in each of the ways that Holdfast offers. */
 @OnEachDatabase
-class SchemaTest {
+public class SchemaTest {
 
     private Database database;
 

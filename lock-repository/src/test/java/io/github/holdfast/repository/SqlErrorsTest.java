@@ -3,6 +3,7 @@ package io.github.holdfast.repository;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.holdfast.repository.StoreException.Failure;
+import io.github.holdfast.repository.store.FaultyDialect;
 import java.sql.BatchUpdateException;
 import java.sql.SQLException;
 import java.sql.SQLNonTransientConnectionException;
@@ -19,7 +20,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.orm.jpa.JpaSystemException;
 import org.springframework.transaction.TransactionTimedOutException;
 
-/** The errors that need a cluster, a crash or a full server; {@link ErrorClassificationTest} provokes the others. */
+/** The errors that need a cluster, a crash or a full server; {@code ErrorClassificationTest} provokes the others. */
 class SqlErrorsTest {
 
     private static SqlErrors errorsOf(String database) {

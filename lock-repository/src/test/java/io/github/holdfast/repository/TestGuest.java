@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Another user of the database, with few rights on the tables of the locks. */
-final class TestGuest implements AutoCloseable {
+public final class TestGuest implements AutoCloseable {
 
     private static final String NAME = "guest";
 
@@ -17,7 +17,7 @@ final class TestGuest implements AutoCloseable {
         this.database = database;
     }
 
-    static TestGuest of(Database database, String rights, String... withoutTables) {
+    public static TestGuest of(Database database, String rights, String... withoutTables) {
         List<String> statements = new ArrayList<>();
         statements.add(
                 switch (database.kind()) {
@@ -32,11 +32,11 @@ final class TestGuest implements AutoCloseable {
         return new TestGuest(database);
     }
 
-    void revoke(String right) {
+    public void revoke(String right) {
         database.administer("revoke " + right + " on distributed_lock from guest");
     }
 
-    void connect(HikariConfig pool) {
+    public void connect(HikariConfig pool) {
         // On H2 only the administrator may connect with settings in the URL.
         pool.setJdbcUrl(database.url().replaceFirst(";.*", ""));
         pool.setUsername(NAME);

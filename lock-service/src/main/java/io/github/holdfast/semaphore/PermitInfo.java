@@ -1,7 +1,7 @@
 package io.github.holdfast.semaphore;
 
 import io.github.holdfast.entity.LockHolder;
-import io.github.holdfast.repository.HolderRows.HolderSnapshot;
+import io.github.holdfast.repository.rows.HolderRows.HolderSnapshot;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;

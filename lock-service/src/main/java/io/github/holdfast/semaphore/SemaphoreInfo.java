@@ -1,6 +1,6 @@
 package io.github.holdfast.semaphore;
 
-import io.github.holdfast.repository.HolderRows;
+import io.github.holdfast.repository.rows.HolderRows;
 
 /**
  * A semaphore, read from the database in one statement.

@@ -3,7 +3,7 @@ package io.github.holdfast.service;
 import io.github.holdfast.election.Elections;
 import io.github.holdfast.election.LeaderInfo;
 import io.github.holdfast.lock.LockInfo;
-import io.github.holdfast.repository.LockSnapshot;
+import io.github.holdfast.repository.rows.LockSnapshot;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;

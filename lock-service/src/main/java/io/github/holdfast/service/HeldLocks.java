@@ -2,11 +2,11 @@ package io.github.holdfast.service;
 
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockStoreException;
-import io.github.holdfast.repository.HolderRows.HolderSnapshot;
-import io.github.holdfast.repository.LockSearchRepository;
-import io.github.holdfast.repository.LockSnapshot;
-import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.rows.HolderRows.HolderSnapshot;
+import io.github.holdfast.repository.rows.LockSearchRepository;
+import io.github.holdfast.repository.rows.LockSnapshot;
+import io.github.holdfast.repository.store.LockStore;
 import io.github.holdfast.service.engine.LockEngine;
 import java.time.Duration;
 import java.util.ArrayList;

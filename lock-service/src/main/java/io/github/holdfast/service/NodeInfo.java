@@ -1,6 +1,6 @@
 package io.github.holdfast.service;
 
-import io.github.holdfast.repository.LockNodeRepository;
+import io.github.holdfast.repository.rows.LockNodeRepository;
 import java.time.Duration;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;

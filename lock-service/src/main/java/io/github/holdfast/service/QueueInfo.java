@@ -2,7 +2,7 @@ package io.github.holdfast.service;
 
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockMode;
-import io.github.holdfast.repository.LockNodeRepository.Queued;
+import io.github.holdfast.repository.rows.LockNodeRepository.Queued;
 import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.List;

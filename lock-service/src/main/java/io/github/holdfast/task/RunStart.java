@@ -2,8 +2,8 @@ package io.github.holdfast.task;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockRun;
-import io.github.holdfast.repository.LockRunRepository;
-import io.github.holdfast.repository.LockSnapshot;
+import io.github.holdfast.repository.rows.LockRunRepository;
+import io.github.holdfast.repository.rows.LockSnapshot;
 import io.github.holdfast.service.engine.acquire.GrantStep;
 import java.time.Instant;
 import java.util.Objects;

@@ -3,7 +3,7 @@ package io.github.holdfast.service;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
-import io.github.holdfast.repository.PersistenceUnit;
+import io.github.holdfast.repository.store.PersistenceUnit;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import java.util.Map;

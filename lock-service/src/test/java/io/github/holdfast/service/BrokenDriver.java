@@ -1,9 +1,9 @@
 package io.github.holdfast.service;
 
-import static io.github.holdfast.repository.JdbcProxies.invoke;
-import static io.github.holdfast.repository.JdbcProxies.proxy;
+import static io.github.holdfast.repository.jdbc.JdbcProxies.invoke;
+import static io.github.holdfast.repository.jdbc.JdbcProxies.proxy;
 
-import io.github.holdfast.repository.JdbcProxies;
+import io.github.holdfast.repository.jdbc.JdbcProxies;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.util.concurrent.atomic.AtomicReference;

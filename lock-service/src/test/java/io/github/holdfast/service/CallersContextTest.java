@@ -11,7 +11,7 @@ import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.ReleaseOutcome;
-import io.github.holdfast.repository.PersistenceUnit;
+import io.github.holdfast.repository.store.PersistenceUnit;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
 import jakarta.persistence.Entity;

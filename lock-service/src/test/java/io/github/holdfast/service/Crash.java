@@ -11,7 +11,7 @@ import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.service.LateCommits.Fate;
-import io.github.holdfast.test.FaultyDataSource.Fault;
+import io.github.holdfast.test.jdbc.FaultyDataSource.Fault;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.PersistenceException;
 import java.time.Duration;

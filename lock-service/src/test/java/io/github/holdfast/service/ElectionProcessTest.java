@@ -11,9 +11,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.test.Database;
-import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.OnEachDatabase;
 import io.github.holdfast.test.Proxy;
+import io.github.holdfast.test.process.JavaProcess;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

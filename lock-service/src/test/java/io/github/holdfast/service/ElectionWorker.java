@@ -10,7 +10,7 @@ import io.github.holdfast.election.LeaderElection;
 import io.github.holdfast.election.Leadership;
 import io.github.holdfast.election.RevocationCause;
 import io.github.holdfast.lock.LockLostException;
-import io.github.holdfast.test.JavaProcess;
+import io.github.holdfast.test.process.JavaProcess;
 import jakarta.persistence.PersistenceException;
 import java.time.Duration;
 import java.util.concurrent.BlockingQueue;

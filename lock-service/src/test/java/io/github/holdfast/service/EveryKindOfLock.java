@@ -15,7 +15,7 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.DatabaseRisk;
 import io.github.holdfast.repository.LockSchema;
-import io.github.holdfast.repository.PersistenceUnit;
+import io.github.holdfast.repository.store.PersistenceUnit;
 import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.task.TaskLock;
 import io.github.holdfast.task.TaskOutcome;

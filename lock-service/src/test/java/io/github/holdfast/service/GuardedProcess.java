@@ -7,7 +7,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.service.GuardedWork.Figures;
 import io.github.holdfast.test.Database;
-import io.github.holdfast.test.JavaProcess;
+import io.github.holdfast.test.process.JavaProcess;
 import java.time.Duration;
 
 /** A {@link GuardedWorker} as its parent sees it: it works, is stopped between a read and the write, frozen there, and goes on. */

@@ -8,7 +8,7 @@ import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.service.GuardedWork.Figures;
 import io.github.holdfast.service.engine.wait.Pauses;
-import io.github.holdfast.test.JavaProcess;
+import io.github.holdfast.test.process.JavaProcess;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.PersistenceException;
 import java.util.concurrent.ExecutorService;

@@ -4,10 +4,10 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockState;
-import io.github.holdfast.repository.InMemoryDatabase;
-import io.github.holdfast.repository.InMemoryFaults;
-import io.github.holdfast.repository.InMemoryLockStore;
-import io.github.holdfast.repository.TestTables;
+import io.github.holdfast.repository.memory.InMemoryDatabase;
+import io.github.holdfast.repository.memory.InMemoryFaults;
+import io.github.holdfast.repository.memory.InMemoryLockStore;
+import io.github.holdfast.repository.store.TestTables;
 import io.github.holdfast.service.engine.FakeTicker;
 import java.time.Duration;
 import java.time.Instant;

@@ -2,8 +2,8 @@ package io.github.holdfast.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.holdfast.test.FaultyDataSource;
-import io.github.holdfast.test.FaultyDataSource.Fault;
+import io.github.holdfast.test.jdbc.FaultyDataSource;
+import io.github.holdfast.test.jdbc.FaultyDataSource.Fault;
 import java.sql.SQLException;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;

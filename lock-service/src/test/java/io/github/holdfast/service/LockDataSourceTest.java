@@ -21,12 +21,12 @@ import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.LockSchema;
-import io.github.holdfast.repository.PersistenceUnit;
+import io.github.holdfast.repository.store.PersistenceUnit;
 import io.github.holdfast.service.WatchedDataSource.Then;
 import io.github.holdfast.test.Database;
-import io.github.holdfast.test.FaultyDataSource;
-import io.github.holdfast.test.FaultyDataSource.Fault;
 import io.github.holdfast.test.OnEachDatabase;
+import io.github.holdfast.test.jdbc.FaultyDataSource;
+import io.github.holdfast.test.jdbc.FaultyDataSource.Fault;
 import jakarta.persistence.EntityManagerFactory;
 import java.sql.Connection;
 import java.time.Duration;
@@ -281,7 +281,7 @@ class LockDataSourceTest {
         WatchedDataSource watched = new WatchedDataSource(lockPool(config -> {}));
         LockService mine = services.build(poolOfTwo(), alone(watched));
         watched.failNext("close", Then.GOES_ON);
-        try (CapturedLog log = CapturedLog.of(Class.forName("io.github.holdfast.repository.AutocommitExecutor"));
+        try (CapturedLog log = CapturedLog.of(Class.forName("io.github.holdfast.repository.jdbc.AutocommitExecutor"));
                 LockHandle lock = mine.acquire(LEASED)) {
             assertThat(log.lines()).hasSize(1);
             assertThat(watched.hasFailed()).isTrue();

@@ -36,8 +36,25 @@ import io.github.holdfast.entity.LockNode;
 import io.github.holdfast.entity.LockRun;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.repository.DatabaseRisk;
+import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.LockDialect;
-import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.ReadableDuration;
+import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.rows.HolderRows;
+import io.github.holdfast.repository.rows.LockNodeRepository;
+import io.github.holdfast.repository.rows.LockPageRepository;
+import io.github.holdfast.repository.rows.LockRows;
+import io.github.holdfast.repository.rows.LockRunRepository;
+import io.github.holdfast.repository.rows.LockSearchRepository;
+import io.github.holdfast.repository.rows.LockSnapshot;
+import io.github.holdfast.repository.rows.RowTransaction;
+import io.github.holdfast.repository.rows.TransactionalLockRows;
+import io.github.holdfast.repository.rows.WaiterRows;
+import io.github.holdfast.repository.store.CommitGuard;
+import io.github.holdfast.repository.store.LockStore;
+import io.github.holdfast.repository.store.SeparateGuard;
+import io.github.holdfast.repository.wakeup.WakeUpChannel;
 import io.github.holdfast.service.engine.LockEngine;
 import io.github.holdfast.service.engine.acquire.AcquireResult;
 import io.github.holdfast.service.engine.acquire.GrantStep;
@@ -45,7 +62,7 @@ import io.github.holdfast.service.engine.runtime.LogEvent;
 import io.github.holdfast.service.engine.runtime.ServiceSettings;
 import io.github.holdfast.service.engine.share.PermitRequest;
 import io.github.holdfast.task.TaskLock;
-import io.github.holdfast.test.ProjectDirectory;
+import io.github.holdfast.test.sources.ProjectDirectory;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import java.io.IOException;
@@ -56,7 +73,9 @@ import java.util.ArrayList;
 import java.util.Calendar;
 import java.util.Date;
 import java.util.List;
+import java.util.Set;
 import java.util.Timer;
+import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
@@ -85,6 +104,14 @@ class ModuleDirectionTest {
 
     /** The packages of lock-service. */
     private static final String[] OF_SERVICE = {LOCK, SERVICE, TASK, SEMAPHORE, ELECTION};
+
+    /** The packages of lock-repository, the lowest first. */
+    private static final List<String> OF_REPOSITORY = List.of(
+            "io.github.holdfast.repository",
+            "io.github.holdfast.repository.jdbc",
+            "io.github.holdfast.repository.rows",
+            "io.github.holdfast.repository.wakeup",
+            "io.github.holdfast.repository.store");
 
     private static final String[] BELOW_SERVICE = {REPOSITORY, ENTITY};
 
@@ -172,17 +199,6 @@ class ModuleDirectionTest {
     }
 
     @Test
-    void repositoriesOfSpringDataAreHiddenUnlessTheyArePorts() {
-        check(classes()
-                .that()
-                .areAssignableTo("org.springframework.data.repository.Repository")
-                .and(not(nameMatching(".*\\.Lock(Node|Run|Page|Search)Repository")))
-                .should()
-                .notBePublic()
-                .because("the service knows the port, not the queries behind it"));
-    }
-
-    @Test
     void serviceKnowsRepositoryAndEntityOnly() {
         check(classes()
                 .that()
@@ -266,12 +282,16 @@ class ModuleDirectionTest {
 
     @Test
     void roomsOfTheEngineAreComplete() {
-        assertThat(production.stream()
-                        .map(JavaClass::getPackageName)
-                        .filter(name -> name.startsWith(LockEngine.class.getPackageName() + "."))
-                        .distinct())
+        assertThat(packagesBelow(LockEngine.class.getPackageName() + "."))
                 .containsExactlyInAnyOrderElementsOf(
                         ROOMS.stream().map(ModuleDirectionTest::packageOf).toList());
+    }
+
+    private static Stream<String> packagesBelow(String prefix) {
+        return production.stream()
+                .map(JavaClass::getPackageName)
+                .filter(name -> name.startsWith(prefix))
+                .distinct();
     }
 
     private static String packageOf(String room) {
@@ -279,61 +299,128 @@ class ModuleDirectionTest {
     }
 
     @Test
-    void theRepositoryHasFewDoors() {
-        assertThat(doorsBeside(LockStore.class))
-                .as("what other modules need of the store; everything else is hidden")
-                .containsExactlyInAnyOrder(
-                        "CommitGuard",
-                        "DatabaseRisk",
-                        "DatabaseSetupException",
-                        "Grant",
-                        "HolderRows",
-                        "LockDialect",
-                        "LockPageRepository",
-                        "LockRows",
-                        "LockSchema",
-                        "LockSearchRepository",
-                        "LockSnapshot",
-                        "LockStore",
-                        "LockNodeRepository",
-                        "ReadableDuration",
-                        "LockTables",
-                        "LockTablesIntegrator",
-                        "RowGuard",
-                        "RowTransaction",
-                        "SeparateGuard",
-                        "LockRunRepository",
-                        "SqlClock",
-                        "StoreException",
-                        "StoreFunctions",
-                        "TransactionalLockRows",
-                        "UnsupportedDatabaseException",
-                        "WaiterRows",
-                        "WakeUpChannel");
+    void theServiceUsesFewTypesOfTheRepository() {
+        check(noClasses()
+                .that()
+                .resideOutsideOfPackage(REPOSITORY)
+                .should()
+                .dependOnClassesThat(are(resideInAPackage(REPOSITORY)
+                        .and(not(describe("arrays", JavaClass::isArray)))
+                        .and(not(belongToAnyOf(
+                                CommitGuard.class,
+                                DatabaseRisk.class,
+                                Grant.class,
+                                HolderRows.class,
+                                LockNodeRepository.class,
+                                LockPageRepository.class,
+                                LockRows.class,
+                                LockRunRepository.class,
+                                LockSearchRepository.class,
+                                LockSnapshot.class,
+                                LockStore.class,
+                                ReadableDuration.class,
+                                RowTransaction.class,
+                                SeparateGuard.class,
+                                StoreException.class,
+                                TransactionalLockRows.class,
+                                WaiterRows.class,
+                                WakeUpChannel.class)))))
+                .because("this is what the service needs of the store"));
     }
 
-    private static Stream<String> doorsBeside(Class<?> door) {
-        return production.stream()
-                .filter(type -> type.getPackageName().equals(door.getPackageName()))
-                .filter(type -> type.getModifiers().contains(JavaModifier.PUBLIC) && type.isTopLevelClass())
-                .map(JavaClass::getSimpleName);
+    @Test
+    void packagesOfTheRepositoryKnowOnlyThoseBefore() {
+        for (int i = 0; i < OF_REPOSITORY.size(); i++) {
+            check(classes()
+                    .that()
+                    .resideInAPackage(OF_REPOSITORY.get(i))
+                    .should()
+                    .onlyDependOnClassesThat(are(
+                            resideInAnyPackage(OF_REPOSITORY.subList(0, i + 1).toArray(String[]::new))
+                                    .or(resideInAPackage(ENTITY))
+                                    .or(resideOutsideOfPackage(OURS)))));
+        }
+        assertThat(packagesBelow("io.github.holdfast.repository")).containsExactlyInAnyOrderElementsOf(OF_REPOSITORY);
     }
 
     /** The classes of most modules are not on the class path of this test, so it reads their sources. */
     @Test
     void nobodyOutsideThisModuleImportsTheEngine() throws IOException {
         String engine = LockEngine.class.getPackageName();
-        List<Path> trespassers = new ArrayList<>();
-        try (Stream<Path> modules = Files.list(ProjectDirectory.resolve(""))) {
-            for (Path module : modules.filter(Files::isDirectory).toList()) {
-                if (!module.getFileName().toString().equals("lock-service")) {
-                    trespassers.addAll(naming(engine, module));
-                }
-            }
+        assertThat(naming(engine + ".", "lock-service"))
+                .as("sources of other modules that name the engine, and are not in it")
+                .allSatisfy(source -> assertThat(source).content().contains("package " + engine + ";"));
+    }
+
+    /** Java shows more than this: the packages of the repository use each other's types. */
+    @Test
+    void otherModulesKnowOfTheRepositoryWhatApplicationsName() throws IOException {
+        Pattern named = Pattern.compile("io\\.github\\.holdfast\\.repository\\.((?:[a-z]\\w*\\.)*[A-Z]\\w*)");
+        Set<String> types = new TreeSet<>();
+        for (Path source :
+                naming("io.github.holdfast.repository.", "lock-service", "lock-repository", "verification")) {
+            named.matcher(Files.readString(source))
+                    .results()
+                    .map(it -> it.group(1))
+                    .forEach(types::add);
         }
-        assertThat(trespassers)
-                .as("sources that name %s, which only this module may know", engine)
-                .isEmpty();
+        assertThat(types)
+                .containsExactly(
+                        "DatabaseRisk",
+                        "DatabaseSetupException",
+                        "LockDialect",
+                        "LockSchema",
+                        "LockTables",
+                        "ReadableDuration",
+                        "RowGuard",
+                        "SqlClock",
+                        "StoreException",
+                        "UnsupportedDatabaseException",
+                        "store.CommitGuard");
+    }
+
+    @Test
+    void packagesOfTheSpringModulesThatAreNotForApplicationsAreKnownThereOnly() throws IOException {
+        for (String hidden : List.of("annotation.method", "autoconfigure.election", "autoconfigure.liquibase")) {
+            String module = hidden.startsWith("annotation") ? "lock-spring/src" : "lock-spring-boot";
+            assertThat(naming("io.github.holdfast." + hidden, "target"))
+                    .as(hidden)
+                    .isNotEmpty()
+                    .filteredOn(source -> !source.toString().contains(module))
+                    .filteredOn(source -> !source.endsWith("ModuleDirectionTest.java"))
+                    .isEmpty();
+        }
+    }
+
+    /** The root of the repository is what applications name, and what its other packages need of it. */
+    @Test
+    void theRootOfTheRepositoryShowsFewTypes() {
+        assertThat(production.stream()
+                        .filter(type -> type.getPackageName().equals(OF_REPOSITORY.get(0)))
+                        .filter(type -> type.getModifiers().contains(JavaModifier.PUBLIC) && type.isTopLevelClass())
+                        .map(JavaClass::getSimpleName))
+                .containsExactlyInAnyOrder(
+                        "Changelog",
+                        "DatabaseRisk",
+                        "DatabaseSetupException",
+                        "Grant",
+                        "H2LockDialect",
+                        "HibernateSessions",
+                        "KnownDialects",
+                        "LockDialect",
+                        "LockSchema",
+                        "LockTables",
+                        "LockTablesIntegrator",
+                        "MappedNames",
+                        "MultiClockDatabase",
+                        "MysqlLockDialect",
+                        "ReadableDuration",
+                        "RowGuard",
+                        "SqlClock",
+                        "SqlErrors",
+                        "StoreException",
+                        "StoreFunctions",
+                        "UnsupportedDatabaseException");
     }
 
     /** Liquibase runs before there is a persistence unit, and applications without JPA may use its lock too. */
@@ -358,16 +445,26 @@ class ModuleDirectionTest {
                         "import io.github.holdfast.repository.ReadableDuration");
     }
 
-    /** The sources below this directory that name a package and are not in it themselves. */
-    private static List<Path> naming(String packageName, Path directory) throws IOException {
+    /** The sources that contain a text, but for those of some directories. */
+    private static List<Path> naming(String text, String... besides) throws IOException {
+        List<Path> found = new ArrayList<>();
+        try (Stream<Path> directories = Files.list(ProjectDirectory.resolve(""))) {
+            for (Path directory : directories.filter(Files::isDirectory).toList()) {
+                if (!List.of(besides).contains(directory.getFileName().toString())) {
+                    found.addAll(naming(text, directory));
+                }
+            }
+        }
+        return found;
+    }
+
+    private static List<Path> naming(String text, Path directory) throws IOException {
         try (Stream<Path> files = Files.walk(directory)) {
-            List<Path> sources = files.filter(file -> file.toString().endsWith(".java"))
-                    .filter(file -> !file.toString().contains("/target/"))
-                    .toList();
             List<Path> found = new ArrayList<>();
-            for (Path source : sources) {
-                String text = Files.readString(source);
-                if (text.contains(packageName + ".") && !text.contains("package " + packageName + ";")) {
+            for (Path source : files.filter(file -> file.toString().endsWith(".java"))
+                    .filter(file -> !file.toString().contains("/target/"))
+                    .toList()) {
+                if (Files.readString(source).contains(text)) {
                     found.add(source);
                 }
             }

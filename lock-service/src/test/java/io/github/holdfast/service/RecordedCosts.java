@@ -2,8 +2,8 @@ package io.github.holdfast.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.holdfast.test.ProjectDirectory;
 import io.github.holdfast.test.TestDatabase;
+import io.github.holdfast.test.sources.ProjectDirectory;
 import java.io.IOException;
 import java.io.Reader;
 import java.nio.file.Files;

@@ -2,8 +2,8 @@ package io.github.holdfast.service;
 
 import com.zaxxer.hikari.HikariConfig;
 import io.github.holdfast.test.Database;
-import io.github.holdfast.test.ProjectDirectory;
 import io.github.holdfast.test.TestDatabase;
+import io.github.holdfast.test.sources.ProjectDirectory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.List;

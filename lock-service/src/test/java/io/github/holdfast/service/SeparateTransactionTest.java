@@ -1,7 +1,7 @@
 package io.github.holdfast.service;
 
-import static io.github.holdfast.repository.JdbcProxies.invoke;
-import static io.github.holdfast.repository.JdbcProxies.proxy;
+import static io.github.holdfast.repository.jdbc.JdbcProxies.invoke;
+import static io.github.holdfast.repository.jdbc.JdbcProxies.proxy;
 import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -18,12 +18,12 @@ import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
-import io.github.holdfast.repository.JdbcProxies;
-import io.github.holdfast.test.CountingDataSource;
+import io.github.holdfast.repository.jdbc.JdbcProxies;
 import io.github.holdfast.test.Database;
-import io.github.holdfast.test.FaultyDataSource;
-import io.github.holdfast.test.FaultyDataSource.Fault;
 import io.github.holdfast.test.OnEachDatabase;
+import io.github.holdfast.test.jdbc.CountingDataSource;
+import io.github.holdfast.test.jdbc.FaultyDataSource;
+import io.github.holdfast.test.jdbc.FaultyDataSource.Fault;
 import jakarta.persistence.EntityManagerFactory;
 import java.sql.Connection;
 import java.sql.SQLException;

@@ -12,7 +12,7 @@ import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.test.Database;
-import io.github.holdfast.test.PausingDataSource;
+import io.github.holdfast.test.jdbc.PausingDataSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;

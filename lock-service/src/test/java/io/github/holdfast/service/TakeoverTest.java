@@ -10,13 +10,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockNodeRepository;
-import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.TransactionalLockRows;
+import io.github.holdfast.repository.rows.LockNodeRepository;
+import io.github.holdfast.repository.rows.TransactionalLockRows;
+import io.github.holdfast.repository.store.LockStore;
 import io.github.holdfast.test.Database;
-import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.OnEachDatabase;
 import io.github.holdfast.test.TestDatabase;
+import io.github.holdfast.test.process.JavaProcess;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.time.Duration;

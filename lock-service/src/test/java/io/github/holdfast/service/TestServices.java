@@ -1,7 +1,7 @@
 package io.github.holdfast.service;
 
 import io.github.holdfast.lock.LockHandle;
-import io.github.holdfast.repository.TestTables;
+import io.github.holdfast.repository.store.TestTables;
 import java.time.Duration;
 import java.util.function.UnaryOperator;
 

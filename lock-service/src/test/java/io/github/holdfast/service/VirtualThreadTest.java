@@ -7,8 +7,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.JavaHome;
-import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.OnEachDatabase;
+import io.github.holdfast.test.process.JavaProcess;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;

@@ -12,10 +12,10 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.FakeTime;
-import io.github.holdfast.test.JavaProcess;
-import io.github.holdfast.test.JavaProcessBuilder;
 import io.github.holdfast.test.OnEachDatabase;
 import io.github.holdfast.test.TestDatabase;
+import io.github.holdfast.test.process.JavaProcess;
+import io.github.holdfast.test.process.JavaProcessBuilder;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -2,7 +2,7 @@ package io.github.holdfast.liquibase;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
-import io.github.holdfast.test.JavaProcess;
+import io.github.holdfast.test.process.JavaProcess;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import org.slf4j.LoggerFactory;

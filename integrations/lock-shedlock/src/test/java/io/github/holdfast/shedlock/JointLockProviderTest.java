@@ -7,8 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.test.Database;
-import io.github.holdfast.test.FaultyDataSource;
 import io.github.holdfast.test.OnEachDatabase;
+import io.github.holdfast.test.jdbc.FaultyDataSource;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

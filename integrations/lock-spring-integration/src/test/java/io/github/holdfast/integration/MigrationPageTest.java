@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.test.Database;
-import io.github.holdfast.test.JavaSources;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
+import io.github.holdfast.test.sources.JavaSources;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Path;

@@ -13,7 +13,7 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
-import io.github.holdfast.test.ProjectDirectory;
+import io.github.holdfast.test.sources.ProjectDirectory;
 import java.nio.file.Files;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -6,7 +6,7 @@ import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
 import io.github.holdfast.test.Database;
-import io.github.holdfast.test.FaultyDataSource;
+import io.github.holdfast.test.jdbc.FaultyDataSource;
 import jakarta.persistence.EntityManagerFactory;
 import java.util.function.UnaryOperator;
 import javax.sql.DataSource;

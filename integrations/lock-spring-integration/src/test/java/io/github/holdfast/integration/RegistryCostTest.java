@@ -2,10 +2,10 @@ package io.github.holdfast.integration;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
-import io.github.holdfast.test.ProjectDirectory;
+import io.github.holdfast.test.jdbc.CountingDataSource;
+import io.github.holdfast.test.sources.ProjectDirectory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -2,11 +2,11 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.DatabaseRisk;
-import io.github.holdfast.repository.LockSnapshot;
-import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.ReadableDuration;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.StoreException.Failure;
+import io.github.holdfast.repository.rows.LockSnapshot;
+import io.github.holdfast.repository.store.LockStore;
 import io.github.holdfast.service.engine.runtime.Deadline;
 import io.github.holdfast.service.engine.runtime.LogEvent;
 import io.github.holdfast.service.engine.runtime.Ticker;

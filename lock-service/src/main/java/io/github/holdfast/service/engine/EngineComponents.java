@@ -2,9 +2,9 @@ package io.github.holdfast.service.engine;
 
 import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.lock.ReleaseOutcome;
-import io.github.holdfast.repository.CommitGuard;
-import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.WakeUpChannel;
+import io.github.holdfast.repository.store.CommitGuard;
+import io.github.holdfast.repository.store.LockStore;
+import io.github.holdfast.repository.wakeup.WakeUpChannel;
 import io.github.holdfast.service.engine.acquire.HoldContext;
 import io.github.holdfast.service.engine.hold.ExpiryMonitor;
 import io.github.holdfast.service.engine.hold.HoldCollaborators;

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
-import io.github.holdfast.test.ProjectDirectory;
 import io.github.holdfast.test.TestDatabase;
+import io.github.holdfast.test.sources.ProjectDirectory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.holdfast.test.Database;
-import io.github.holdfast.test.ProjectDirectory;
 import io.github.holdfast.test.TestDatabase;
+import io.github.holdfast.test.sources.ProjectDirectory;
 import java.lang.reflect.InvocationTargetException;
 import java.net.URL;
 import java.net.URLClassLoader;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.within;
 
-import io.github.holdfast.test.ProjectDirectory;
+import io.github.holdfast.test.sources.ProjectDirectory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;

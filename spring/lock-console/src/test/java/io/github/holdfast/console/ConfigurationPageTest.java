@@ -3,7 +3,7 @@ package io.github.holdfast.console;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.holdfast.test.DocumentedProperties;
+import io.github.holdfast.test.sources.DocumentedProperties;
 import org.junit.jupiter.api.Test;
 import org.springframework.core.io.ClassPathResource;
 

@@ -1,5 +1,7 @@
 package io.github.holdfast.autoconfigure;
 
+import io.github.holdfast.autoconfigure.liquibase.BackgroundLiquibase;
+import io.github.holdfast.autoconfigure.liquibase.LockLiquibase;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.repository.LockTables;
 import io.github.holdfast.repository.UnsupportedDatabaseException;

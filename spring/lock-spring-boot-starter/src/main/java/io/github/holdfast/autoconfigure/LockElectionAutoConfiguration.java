@@ -1,5 +1,7 @@
 package io.github.holdfast.autoconfigure;
 
+import io.github.holdfast.autoconfigure.election.ElectionBeans;
+import io.github.holdfast.autoconfigure.election.ElectionStarter;
 import io.github.holdfast.election.ElectionRequest;
 import io.github.holdfast.election.LeaderElection;
 import io.github.holdfast.service.LockService;

@@ -2,8 +2,8 @@ package io.github.holdfast.autoconfigure;
 
 import io.github.holdfast.lock.LockListener;
 import io.github.holdfast.lock.LockStoreException;
-import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.DatabaseRisk;
+import io.github.holdfast.repository.store.CommitGuard;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
 import jakarta.persistence.EntityManagerFactory;

@@ -22,7 +22,7 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 /** A Spring Boot application of this JVM, on a database of its own unless told otherwise, whose schema Hibernate only validates. */
-final class Application {
+public final class Application {
 
     private final Class<?> configuration;
     private final Map<String, Object> properties = new TreeMap<>(Map.of(
@@ -39,12 +39,12 @@ final class Application {
         this.configuration = configuration;
     }
 
-    static Application of(Class<?> configuration) {
+    public static Application of(Class<?> configuration) {
         return new Application(configuration);
     }
 
     /** With another property, {@code name=value}. */
-    Application with(String... pairs) {
+    public Application with(String... pairs) {
         for (String pair : pairs) {
             int equals = pair.indexOf('=');
             properties.put(pair.substring(0, equals), pair.substring(equals + 1));
@@ -68,7 +68,7 @@ final class Application {
         return this;
     }
 
-    ConfigurableApplicationContext run() {
+    public ConfigurableApplicationContext run() {
         SpringApplication application = new SpringApplicationBuilder(
                         new DefaultResourceLoader(classLoader), configuration)
                 .web(WebApplicationType.NONE)

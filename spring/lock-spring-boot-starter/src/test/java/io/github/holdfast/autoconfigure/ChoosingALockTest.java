@@ -2,8 +2,8 @@ package io.github.holdfast.autoconfigure;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.holdfast.test.JavaProcess;
-import io.github.holdfast.test.JavaSources;
+import io.github.holdfast.test.process.JavaProcess;
+import io.github.holdfast.test.sources.JavaSources;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

@@ -9,7 +9,7 @@ import com.example.shop.Shop;
 import io.github.holdfast.annotation.Locked;
 import io.github.holdfast.annotation.ScheduledLock;
 import io.github.holdfast.repository.LockSchema;
-import io.github.holdfast.test.JavaSources;
+import io.github.holdfast.test.sources.JavaSources;
 import jakarta.transaction.Status;
 import jakarta.transaction.TransactionManager;
 import jakarta.transaction.UserTransaction;

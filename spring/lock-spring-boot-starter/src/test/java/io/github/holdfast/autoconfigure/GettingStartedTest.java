@@ -2,7 +2,7 @@ package io.github.holdfast.autoconfigure;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.holdfast.test.JavaSources;
+import io.github.holdfast.test.sources.JavaSources;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Path;

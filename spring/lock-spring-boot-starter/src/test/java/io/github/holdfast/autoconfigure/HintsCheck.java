@@ -1,6 +1,6 @@
 package io.github.holdfast.autoconfigure;
 
-import io.github.holdfast.test.RecordedReflection;
+import io.github.holdfast.test.sources.RecordedReflection;
 import java.io.IOException;
 import java.lang.reflect.Method;
 import java.nio.file.Files;

@@ -1,8 +1,8 @@
 package io.github.holdfast.autoconfigure;
 
-import io.github.holdfast.test.JavaProcess;
-import io.github.holdfast.test.JavaProcessBuilder;
-import io.github.holdfast.test.JavaSources;
+import io.github.holdfast.test.process.JavaProcess;
+import io.github.holdfast.test.process.JavaProcessBuilder;
+import io.github.holdfast.test.sources.JavaSources;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;

@@ -3,10 +3,10 @@ package io.github.holdfast.autoconfigure;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.holdfast.test.JavaHome;
-import io.github.holdfast.test.JavaProcess;
-import io.github.holdfast.test.JavaProcessBuilder;
-import io.github.holdfast.test.JavaSources;
-import io.github.holdfast.test.ProjectDirectory;
+import io.github.holdfast.test.process.JavaProcess;
+import io.github.holdfast.test.process.JavaProcessBuilder;
+import io.github.holdfast.test.sources.JavaSources;
+import io.github.holdfast.test.sources.ProjectDirectory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,6 +1,8 @@
 package io.github.holdfast.annotation;
 
 import io.github.holdfast.annotation.Locked.OnContention;
+import io.github.holdfast.annotation.method.MethodChecks;
+import io.github.holdfast.annotation.method.NullableResult;
 import io.github.holdfast.lock.LockNotAcquiredException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;

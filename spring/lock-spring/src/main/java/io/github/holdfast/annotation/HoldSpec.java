@@ -1,5 +1,6 @@
 package io.github.holdfast.annotation;
 
+import io.github.holdfast.annotation.method.MethodChecks;
 import java.time.Duration;
 import java.util.function.BiFunction;
 import java.util.function.UnaryOperator;

@@ -1,5 +1,7 @@
 package io.github.holdfast.annotation;
 
+import io.github.holdfast.annotation.method.LockedAnnotations;
+import io.github.holdfast.annotation.method.MethodChecks;
 import io.github.holdfast.election.LeaderElection;
 import java.lang.reflect.Method;
 import java.util.Map;

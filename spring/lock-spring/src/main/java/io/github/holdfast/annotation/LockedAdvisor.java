@@ -1,5 +1,7 @@
 package io.github.holdfast.annotation;
 
+import io.github.holdfast.annotation.method.LockedAnnotations;
+import io.github.holdfast.annotation.method.PresentAnnotations;
 import java.lang.annotation.Annotation;
 import java.lang.reflect.Method;
 import java.util.List;

@@ -1,6 +1,7 @@
 package io.github.holdfast.annotation;
 
 import io.github.holdfast.annotation.Requirement.Acquisition;
+import io.github.holdfast.annotation.method.MethodChecks;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockHandles;
 import io.github.holdfast.lock.LockNotAcquiredException;

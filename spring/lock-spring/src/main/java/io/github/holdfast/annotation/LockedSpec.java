@@ -1,5 +1,6 @@
 package io.github.holdfast.annotation;
 
+import io.github.holdfast.annotation.method.MethodChecks;
 import io.github.holdfast.lock.LockMode;
 import io.github.holdfast.lock.LockRequest;
 

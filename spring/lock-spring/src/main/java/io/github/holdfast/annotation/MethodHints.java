@@ -1,5 +1,6 @@
 package io.github.holdfast.annotation;
 
+import io.github.holdfast.annotation.method.LockedAnnotations;
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
 import java.lang.reflect.Parameter;

@@ -1,5 +1,6 @@
 package io.github.holdfast.annotation;
 
+import io.github.holdfast.annotation.method.MethodChecks;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.task.TaskLock;
 import io.github.holdfast.task.TaskOutcome;

@@ -1,5 +1,6 @@
 package io.github.holdfast.annotation;
 
+import io.github.holdfast.annotation.method.PresentAnnotations;
 import io.github.holdfast.service.LockService;
 import java.util.Collection;
 import java.util.Objects;

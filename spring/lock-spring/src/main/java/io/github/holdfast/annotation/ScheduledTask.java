@@ -1,5 +1,7 @@
 package io.github.holdfast.annotation;
 
+import io.github.holdfast.annotation.method.DeferredWork;
+import io.github.holdfast.annotation.method.MethodChecks;
 import io.github.holdfast.task.TaskRequest;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;

@@ -3,7 +3,9 @@ package io.github.holdfast.annotation;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.github.holdfast.test.CompiledClasses;
+import io.github.holdfast.annotation.method.LockedAnnotations;
+import io.github.holdfast.annotation.method.PresentAnnotations;
+import io.github.holdfast.test.sources.CompiledClasses;
 import java.lang.annotation.Annotation;
 import java.lang.annotation.Repeatable;
 import java.lang.annotation.Retention;

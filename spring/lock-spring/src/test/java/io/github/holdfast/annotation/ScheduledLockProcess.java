@@ -1,7 +1,7 @@
 package io.github.holdfast.annotation;
 
 import io.github.holdfast.test.Database;
-import io.github.holdfast.test.JavaProcess;
+import io.github.holdfast.test.process.JavaProcess;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;

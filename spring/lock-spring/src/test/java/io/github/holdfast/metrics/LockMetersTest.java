@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.entry;
 import io.github.holdfast.lock.LockLost;
 import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.lock.ReleaseOutcome;
-import io.github.holdfast.test.ProjectDirectory;
+import io.github.holdfast.test.sources.ProjectDirectory;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;

@@ -4,7 +4,7 @@ import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
-import io.github.holdfast.test.FaultyDataSource;
+import io.github.holdfast.test.jdbc.FaultyDataSource;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import java.sql.Connection;

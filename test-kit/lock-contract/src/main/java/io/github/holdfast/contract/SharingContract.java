@@ -16,7 +16,7 @@ import io.github.holdfast.lock.LockUpgradeException;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.semaphore.SemaphoreRequest;
 import io.github.holdfast.service.LockService;
-import io.github.holdfast.test.FaultyDataSource;
+import io.github.holdfast.test.jdbc.FaultyDataSource;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

@@ -1,5 +1,6 @@
 package io.github.holdfast.test;
 
+import io.github.holdfast.test.process.JavaProcess;
 import java.time.Duration;
 import java.time.ZoneId;
 

@@ -1,5 +1,6 @@
 package io.github.holdfast.test;
 
+import io.github.holdfast.test.download.Cache;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,5 +1,9 @@
 package io.github.holdfast.test;
 
+import io.github.holdfast.test.download.Cache;
+import io.github.holdfast.test.process.Janitor;
+import io.github.holdfast.test.process.Ports;
+import io.github.holdfast.test.process.Signal;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -1,5 +1,6 @@
 package io.github.holdfast.test;
 
+import io.github.holdfast.test.process.JavaProcess;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,5 +1,8 @@
 package io.github.holdfast.test;
 
+import io.github.holdfast.test.process.Janitor;
+import io.github.holdfast.test.process.JavaProcess;
+import io.github.holdfast.test.process.Ports;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.regex.Pattern;

@@ -1,5 +1,6 @@
 package io.github.holdfast.test;
 
+import io.github.holdfast.test.process.Janitor;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import org.h2.engine.Constants;

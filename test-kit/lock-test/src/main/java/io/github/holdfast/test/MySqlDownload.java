@@ -1,5 +1,9 @@
 package io.github.holdfast.test;
 
+import io.github.holdfast.test.download.Bytes;
+import io.github.holdfast.test.download.Cache;
+import io.github.holdfast.test.download.RemoteBytes;
+import io.github.holdfast.test.download.Zip;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;

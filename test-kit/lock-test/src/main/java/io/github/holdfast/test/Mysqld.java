@@ -1,5 +1,8 @@
 package io.github.holdfast.test;
 
+import io.github.holdfast.test.download.Cache;
+import io.github.holdfast.test.process.Janitor;
+import io.github.holdfast.test.process.Ports;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;

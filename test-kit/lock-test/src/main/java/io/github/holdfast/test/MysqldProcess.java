@@ -1,5 +1,6 @@
 package io.github.holdfast.test;
 
+import io.github.holdfast.test.process.Janitor;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -1,5 +1,7 @@
 package io.github.holdfast.test;
 
+import io.github.holdfast.test.process.Janitor;
+import io.github.holdfast.test.process.Ports;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import io.github.holdfast.test.process.JavaProcess;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDateTime;

@@ -2,6 +2,7 @@ package io.github.holdfast.test;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.holdfast.test.sources.ProjectDirectory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

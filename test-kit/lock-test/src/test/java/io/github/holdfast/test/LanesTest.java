@@ -2,6 +2,8 @@ package io.github.holdfast.test;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.holdfast.test.sources.DocumentTable;
+import io.github.holdfast.test.sources.ProjectDirectory;
 import java.io.IOException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;

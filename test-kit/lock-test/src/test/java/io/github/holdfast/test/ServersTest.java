@@ -2,6 +2,7 @@ package io.github.holdfast.test;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.holdfast.test.process.JavaProcess;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.holdfast.annotation.Locked;
 import io.github.holdfast.console.LockConsole;
 import io.github.holdfast.contract.LockContract;
-import io.github.holdfast.repository.LockStore;
+import io.github.holdfast.repository.store.LockStore;
 import io.github.holdfast.service.LockService;
 import java.io.IOException;
 import java.net.URL;
@@ -20,8 +20,8 @@ class LinkageTest {
     /** What is called only with Hibernate 7 and Spring Data 4. */
     private static final List<String> ONLY_ON_7 = List.of(
             "io/github/holdfast/repository/HibernateSessions$Since7",
-            "io/github/holdfast/repository/StoreTransactions$SpringData4",
-            "io/github/holdfast/annotation/NullableResult$Since7");
+            "io/github/holdfast/repository/jdbc/StoreTransactions$SpringData4",
+            "io/github/holdfast/annotation/method/NullableResult$Since7");
 
     @ParameterizedTest
     @ValueSource(classes = {LockStore.class, LockService.class, Locked.class, LockContract.class, LockConsole.class})

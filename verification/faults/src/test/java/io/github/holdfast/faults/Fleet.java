@@ -1,8 +1,8 @@
 package io.github.holdfast.faults;
 
-import io.github.holdfast.test.JavaProcess;
-import io.github.holdfast.test.JavaProcessBuilder;
 import io.github.holdfast.test.Proxy;
+import io.github.holdfast.test.process.JavaProcess;
+import io.github.holdfast.test.process.JavaProcessBuilder;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,8 +1,8 @@
 package io.github.holdfast.faults;
 
-import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.TestDatabase;
 import io.github.holdfast.test.Unavailable;
+import io.github.holdfast.test.process.JavaProcess;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;

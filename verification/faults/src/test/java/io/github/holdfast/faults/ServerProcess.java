@@ -1,8 +1,8 @@
 package io.github.holdfast.faults;
 
-import io.github.holdfast.test.JavaProcess;
 import io.github.holdfast.test.RestartableDatabase;
 import io.github.holdfast.test.TestDatabase;
+import io.github.holdfast.test.process.JavaProcess;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import org.opentest4j.TestAbortedException;

@@ -4,7 +4,7 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
-import io.github.holdfast.test.JavaProcess;
+import io.github.holdfast.test.process.JavaProcess;
 import jakarta.persistence.EntityManagerFactory;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -9,7 +9,7 @@ import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.lock.WaiterInfo;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.StoreException.Failure;
-import io.github.holdfast.repository.WaiterRows.WaitMode;
+import io.github.holdfast.repository.rows.WaiterRows.WaitMode;
 import io.github.holdfast.service.engine.acquire.AttemptResult.Granted;
 import io.github.holdfast.service.engine.acquire.AttemptResult.LostRace;
 import io.github.holdfast.service.engine.acquire.AttemptResult.Obstacle;

@@ -1,9 +1,9 @@
 package io.github.holdfast.service.engine.acquire;
 
 import io.github.holdfast.entity.LockHolder;
-import io.github.holdfast.repository.HolderRows.HolderSnapshot;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.StoreException.Failure;
+import io.github.holdfast.repository.rows.HolderRows.HolderSnapshot;
 import io.github.holdfast.service.engine.acquire.AttemptResult.DeadHoldersRemoved;
 import io.github.holdfast.service.engine.acquire.AttemptResult.HolderNodeExpired;
 import io.github.holdfast.service.engine.acquire.AttemptResult.Obstacle;

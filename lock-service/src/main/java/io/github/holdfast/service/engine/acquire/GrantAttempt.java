@@ -2,11 +2,11 @@ package io.github.holdfast.service.engine.acquire;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.LockRequest;
-import io.github.holdfast.repository.LockRows;
-import io.github.holdfast.repository.LockSnapshot;
-import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
-import io.github.holdfast.repository.TransactionalLockRows;
+import io.github.holdfast.repository.rows.LockRows;
+import io.github.holdfast.repository.rows.LockSnapshot;
+import io.github.holdfast.repository.rows.TransactionalLockRows;
+import io.github.holdfast.repository.store.LockStore;
 import io.github.holdfast.service.engine.acquire.AttemptResult.Granted;
 import io.github.holdfast.service.engine.acquire.AttemptResult.HolderNodeExpired;
 import io.github.holdfast.service.engine.acquire.AttemptResult.LeftByDeadHolder;

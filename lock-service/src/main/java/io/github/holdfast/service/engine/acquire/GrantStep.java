@@ -1,7 +1,7 @@
 package io.github.holdfast.service.engine.acquire;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockSnapshot;
+import io.github.holdfast.repository.rows.LockSnapshot;
 
 /**
  * An additional decision and write in the transaction that grants a lock. The grant is a compare-and-set of the row that was

@@ -1,9 +1,9 @@
 package io.github.holdfast.service.engine.acquire;
 
-import io.github.holdfast.repository.HolderRows.HolderSnapshot;
-import io.github.holdfast.repository.LockSnapshot;
-import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.rows.HolderRows.HolderSnapshot;
+import io.github.holdfast.repository.rows.LockSnapshot;
+import io.github.holdfast.repository.store.LockStore;
 import io.github.holdfast.service.engine.acquire.AttemptResult.LostRace;
 import io.github.holdfast.service.engine.acquire.AttemptResult.Obstacle;
 import io.github.holdfast.service.engine.acquire.AttemptResult.SharedByOthers;

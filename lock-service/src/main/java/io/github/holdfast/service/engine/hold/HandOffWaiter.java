@@ -1,7 +1,7 @@
 package io.github.holdfast.service.engine.hold;
 
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.LockRows;
+import io.github.holdfast.repository.rows.LockRows;
 import io.github.holdfast.service.engine.row.NewGrant;
 import io.github.holdfast.service.engine.runtime.Deadline;
 import io.github.holdfast.service.engine.runtime.ServicePhase;

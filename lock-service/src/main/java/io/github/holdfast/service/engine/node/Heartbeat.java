@@ -1,10 +1,10 @@
 package io.github.holdfast.service.engine.node;
 
 import io.github.holdfast.lock.LossCause;
-import io.github.holdfast.repository.LockNodeRepository;
-import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.ReadableDuration;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.rows.LockNodeRepository;
+import io.github.holdfast.repository.store.LockStore;
 import io.github.holdfast.service.engine.node.Node.Timing;
 import io.github.holdfast.service.engine.runtime.Deadline;
 import io.github.holdfast.service.engine.runtime.ListenerDispatcher;

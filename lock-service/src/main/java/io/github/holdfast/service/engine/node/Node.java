@@ -1,8 +1,8 @@
 package io.github.holdfast.service.engine.node;
 
 import io.github.holdfast.lock.LossCause;
-import io.github.holdfast.repository.LockNodeRepository;
 import io.github.holdfast.repository.ReadableDuration;
+import io.github.holdfast.repository.rows.LockNodeRepository;
 import io.github.holdfast.service.engine.runtime.ServiceSettings;
 import io.github.holdfast.service.engine.runtime.Ticker;
 import java.security.SecureRandom;

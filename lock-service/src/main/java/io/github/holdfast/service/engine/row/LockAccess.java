@@ -1,9 +1,9 @@
 package io.github.holdfast.service.engine.row;
 
-import io.github.holdfast.repository.LockRows;
-import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
-import io.github.holdfast.repository.TransactionalLockRows;
+import io.github.holdfast.repository.rows.LockRows;
+import io.github.holdfast.repository.rows.TransactionalLockRows;
+import io.github.holdfast.repository.store.LockStore;
 import io.github.holdfast.service.engine.runtime.Deadline;
 import io.github.holdfast.service.engine.runtime.Ticker;
 import io.github.holdfast.service.engine.wait.LocalQueue;

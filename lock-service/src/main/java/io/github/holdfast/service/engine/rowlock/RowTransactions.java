@@ -1,8 +1,8 @@
 package io.github.holdfast.service.engine.rowlock;
 
-import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.RowTransaction;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.rows.RowTransaction;
+import io.github.holdfast.repository.store.LockStore;
 import io.github.holdfast.service.engine.hold.HoldRegistry;
 import io.github.holdfast.service.engine.runtime.ServiceSettings.Writers;
 import java.util.Optional;

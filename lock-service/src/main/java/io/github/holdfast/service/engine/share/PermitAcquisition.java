@@ -1,8 +1,8 @@
 package io.github.holdfast.service.engine.share;
 
-import io.github.holdfast.repository.HolderRows.HolderSnapshot;
-import io.github.holdfast.repository.HolderRows.Usage;
-import io.github.holdfast.repository.WaiterRows.WaitMode;
+import io.github.holdfast.repository.rows.HolderRows.HolderSnapshot;
+import io.github.holdfast.repository.rows.HolderRows.Usage;
+import io.github.holdfast.repository.rows.WaiterRows.WaitMode;
 import io.github.holdfast.service.engine.acquire.AttemptResult;
 import io.github.holdfast.service.engine.acquire.AttemptResult.Granted;
 import io.github.holdfast.service.engine.acquire.AttemptResult.LimitTooLow;

@@ -2,8 +2,8 @@ package io.github.holdfast.service.engine.share;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.lock.LockRequest;
-import io.github.holdfast.repository.LockSnapshot;
-import io.github.holdfast.repository.WaiterRows.WaitMode;
+import io.github.holdfast.repository.rows.LockSnapshot;
+import io.github.holdfast.repository.rows.WaiterRows.WaitMode;
 import io.github.holdfast.service.engine.acquire.AttemptResult;
 import io.github.holdfast.service.engine.acquire.AttemptResult.Granted;
 import io.github.holdfast.service.engine.acquire.AttemptResult.HolderNodeExpired;

@@ -3,7 +3,7 @@ package io.github.holdfast.service.engine.tx;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockStoreException;
-import io.github.holdfast.repository.CommitGuard;
+import io.github.holdfast.repository.store.CommitGuard;
 import io.github.holdfast.service.engine.runtime.ListenerDispatcher;
 import io.github.holdfast.service.engine.tx.GuardedHold.Granted;
 import io.github.holdfast.service.engine.tx.GuardedHold.OfRow;

@@ -2,10 +2,10 @@ package io.github.holdfast.service.engine.tx;
 
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockStoreException;
-import io.github.holdfast.repository.CommitGuard;
 import io.github.holdfast.repository.Grant;
-import io.github.holdfast.repository.SeparateGuard;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.store.CommitGuard;
+import io.github.holdfast.repository.store.SeparateGuard;
 import io.github.holdfast.service.engine.tx.GuardedHold.Granted;
 import io.github.holdfast.service.engine.tx.GuardedHold.OfRow;
 import java.util.Collection;

@@ -1,7 +1,7 @@
 package io.github.holdfast.service.engine.wait;
 
-import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
+import io.github.holdfast.repository.store.LockStore;
 import io.github.holdfast.service.engine.node.Heartbeat;
 import io.github.holdfast.service.engine.node.Node;
 import io.github.holdfast.service.engine.runtime.Ticker;

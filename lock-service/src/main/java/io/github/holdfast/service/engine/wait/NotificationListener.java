@@ -1,7 +1,7 @@
 package io.github.holdfast.service.engine.wait;
 
 import io.github.holdfast.repository.StoreException;
-import io.github.holdfast.repository.WakeUpChannel;
+import io.github.holdfast.repository.wakeup.WakeUpChannel;
 import io.github.holdfast.service.engine.runtime.DaemonThreads;
 import io.github.holdfast.service.engine.runtime.LogEvent;
 import java.time.Duration;

@@ -2,9 +2,9 @@ package io.github.holdfast.service.engine.wait;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
-import io.github.holdfast.repository.LockStore;
-import io.github.holdfast.repository.WaiterRows.WaitMode;
-import io.github.holdfast.repository.WakeUpChannel;
+import io.github.holdfast.repository.rows.WaiterRows.WaitMode;
+import io.github.holdfast.repository.store.LockStore;
+import io.github.holdfast.repository.wakeup.WakeUpChannel;
 import io.github.holdfast.service.engine.node.Heartbeat;
 import io.github.holdfast.service.engine.node.Node;
 import io.github.holdfast.service.engine.runtime.Background;

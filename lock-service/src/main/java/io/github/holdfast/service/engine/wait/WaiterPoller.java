@@ -1,8 +1,8 @@
 package io.github.holdfast.service.engine.wait;
 
-import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
-import io.github.holdfast.repository.WaiterRows;
+import io.github.holdfast.repository.rows.WaiterRows;
+import io.github.holdfast.repository.store.LockStore;
 import io.github.holdfast.service.engine.runtime.Deadline;
 import io.github.holdfast.service.engine.runtime.LogEvent;
 import io.github.holdfast.service.engine.runtime.Ticker;

@@ -1,10 +1,10 @@
 package io.github.holdfast.service.engine.wait;
 
-import io.github.holdfast.repository.LockStore;
 import io.github.holdfast.repository.StoreException;
-import io.github.holdfast.repository.WaiterRows;
-import io.github.holdfast.repository.WaiterRows.Ticket;
-import io.github.holdfast.repository.WaiterRows.WaitMode;
+import io.github.holdfast.repository.rows.WaiterRows;
+import io.github.holdfast.repository.rows.WaiterRows.Ticket;
+import io.github.holdfast.repository.rows.WaiterRows.WaitMode;
+import io.github.holdfast.repository.store.LockStore;
 import io.github.holdfast.service.engine.node.Heartbeat;
 import io.github.holdfast.service.engine.node.Node;
 import io.github.holdfast.service.engine.runtime.Background;

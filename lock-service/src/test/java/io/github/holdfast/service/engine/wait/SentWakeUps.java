@@ -1,8 +1,8 @@
 package io.github.holdfast.service.engine.wait;
 
-import io.github.holdfast.test.CountingDataSource;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
+import io.github.holdfast.test.jdbc.CountingDataSource;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;

@@ -1,7 +1,7 @@
 package io.github.holdfast.service.engine.wait;
 
 import io.github.holdfast.lock.LockRequest;
-import io.github.holdfast.repository.WaiterRows;
+import io.github.holdfast.repository.rows.WaiterRows;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;

@@ -3,7 +3,7 @@ package io.github.holdfast.faults.mutations;
 import com.github.difflib.UnifiedDiffUtils;
 import com.github.difflib.patch.Patch;
 import com.github.difflib.patch.PatchFailedException;
-import io.github.holdfast.test.ProjectDirectory;
+import io.github.holdfast.test.sources.ProjectDirectory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -1,0 +1,5 @@
+/** Fetches files, and keeps them. */
+@NullMarked
+package io.github.holdfast.test.download;
+
+import org.jspecify.annotations.NullMarked;
