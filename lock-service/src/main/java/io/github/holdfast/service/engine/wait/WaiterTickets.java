@@ -240,7 +240,11 @@ public final class WaiterTickets {
             if (left == null) {
                 return false;
             }
-            removeSoon(left);
+            if (thread.isClosed()) {
+                remove(left);
+            } else {
+                thread.execute(() -> remove(left));
+            }
             return true;
         }
 
@@ -278,14 +282,6 @@ public final class WaiterTickets {
                 removeLater(left, times - 1);
                 store.waiters(LIMIT).remove(left);
             }));
-        }
-    }
-
-    private void removeSoon(Ticket left) {
-        if (thread.isClosed()) {
-            remove(left);
-        } else {
-            thread.execute(() -> remove(left));
         }
     }
 
