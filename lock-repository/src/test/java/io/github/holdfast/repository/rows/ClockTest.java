@@ -194,11 +194,11 @@ class ClockTest {
             case POSTGRESQL -> List.of("?options=-c%20TimeZone=America/St_Johns", "?binaryTransfer=false");
             case MARIADB ->
                 List.of(
-                        "?connectionTimeZone=SERVER",
-                        "?connectionTimeZone=-03:30",
-                        "?connectionTimeZone=-03:30&forceConnectionTimeZoneToSession=true",
-                        "?preserveInstants=true",
-                        "?useServerPrepStmts=true");
+                        "&connectionTimeZone=SERVER",
+                        "&connectionTimeZone=-03:30",
+                        "&connectionTimeZone=-03:30&forceConnectionTimeZoneToSession=true",
+                        "&preserveInstants=true",
+                        "&useServerPrepStmts=true");
             case MYSQL ->
                 List.of(
                         "&connectionTimeZone=SERVER",

@@ -25,9 +25,18 @@ final class JdbcServer extends DatabaseServer {
         this.administrator = administrator;
         this.user = user;
         this.version = Sql.onConnection(dataSource(url), connection -> {
+            requireDriver(connection.getMetaData().getDriverVersion());
             Matcher matcher = VERSION.matcher(connection.getMetaData().getDatabaseProductVersion());
             return matcher.find() ? matcher.group() : "unknown";
         });
+    }
+
+    /** Checks that the driver which the build asks for has taken the place of the usual one. */
+    private static void requireDriver(String version) {
+        String wanted = System.getProperty("holdfast.test.driver", "");
+        if (!version.contains(wanted)) {
+            throw new IllegalStateException("the driver is " + version + ", not " + wanted);
+        }
     }
 
     /** Returns a server that this JVM has started. Also creates the ordinary user who will own the databases. */
