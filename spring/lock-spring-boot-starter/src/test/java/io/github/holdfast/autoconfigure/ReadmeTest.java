@@ -31,11 +31,11 @@ class ReadmeTest {
         section = readme.substring(readme.indexOf("\n## Spring Boot\n"), readme.indexOf("\n## Without Spring Boot\n"));
         List<String> code = JavaSources.blocksOf("../README.md");
         assertThat(code)
-                .as("two classes, and the code of the example quickstart")
+                .as("two methods, and the code of the example quickstart")
                 .hasSize(3);
         application = new NewApplication(directory, "example.Shop")
-                .source("Stock", "package example;\n\n" + code.get(0))
-                .source("NightlyCount", "package example;\n\n" + code.get(1))
+                .source("Stock", STOCK.formatted(code.get(0)))
+                .source("NightlyCount", NIGHTLY_COUNT.formatted(code.get(1)))
                 .source("Item", ITEM)
                 .source("ItemRepository", REPOSITORY)
                 .source("Shop", SHOP)
@@ -102,6 +102,50 @@ class ReadmeTest {
 
     /** Newer JDKs put the thread's number before its name. */
     private static final String SOLD = "2 left, sold by Thread\\[(#\\d+,)?task-1.*";
+
+    private static final String STOCK = """
+            package example;
+
+            import io.github.holdfast.annotation.Locked;
+            import org.springframework.stereotype.Service;
+            import org.springframework.transaction.annotation.Transactional;
+
+            @Service
+            public class Stock {
+
+                private final ItemRepository items;
+
+                Stock(ItemRepository items) {
+                    this.items = items;
+                }
+
+            %s
+            }
+            """;
+
+    private static final String NIGHTLY_COUNT = """
+            package example;
+
+            import io.github.holdfast.annotation.ScheduledLock;
+            import org.slf4j.Logger;
+            import org.slf4j.LoggerFactory;
+            import org.springframework.scheduling.annotation.Scheduled;
+            import org.springframework.stereotype.Component;
+
+            @Component
+            public class NightlyCount {
+
+                private static final Logger log = LoggerFactory.getLogger(NightlyCount.class);
+
+                private final ItemRepository items;
+
+                NightlyCount(ItemRepository items) {
+                    this.items = items;
+                }
+
+            %s
+            }
+            """;
 
     private static final String ITEM = """
             package example;
