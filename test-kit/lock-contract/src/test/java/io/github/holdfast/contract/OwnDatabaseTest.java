@@ -106,7 +106,7 @@ class OwnDatabaseTest {
     void theDocumentationShowsThatClassInLessThanTwentyLines() throws IOException {
         String source = Files.readString(SOURCE);
 
-        assertThat(Files.readString(ProjectDirectory.resolve("docs/testing.md")))
+        assertThat(Files.readString(ProjectDirectory.resolve("docs/other-databases.md")))
                 .contains("```java\n" + source + "```\n");
         assertThat(source.lines()).hasSizeLessThan(20);
     }

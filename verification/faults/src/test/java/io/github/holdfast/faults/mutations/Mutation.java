@@ -55,7 +55,7 @@ record Mutation(
             Matcher header = HEADER.matcher(text);
             String fileName = String.valueOf(patch.getFileName());
             if (!header.lookingAt() || !fileName.endsWith(SUFFIX)) {
-                throw new IllegalStateException(patch + " does not begin as docs/testing.md says");
+                throw new IllegalStateException(patch + " does not begin as verification/faults/README.md says");
             }
             return new Mutation(
                     fileName.substring(0, fileName.length() - SUFFIX.length()),

@@ -4,18 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Whether the patches of {@link MutationTest} still fit the sources, and the tests and the document them. */
+/** Whether the patches of {@link MutationTest} still fit the sources, and the tests them. */
 class MutationPatchTest {
-
-    private static final Path DOCUMENT = Mutation.PROJECT.resolve(Path.of("docs", "testing.md"));
 
     private static final Pattern TEST = Pattern.compile("(\\w+)(?:\\$(\\w+))?#(\\w+)");
 
@@ -60,20 +56,5 @@ class MutationPatchTest {
             assertThat(databases.group(1) == null ? DEFAULT : databases.group(1))
                     .containsIgnoringCase(mutation.database());
         }
-    }
-
-    @Test
-    void theDocumentListsThemAll() throws IOException {
-        String section =
-                Files.readString(DOCUMENT).split("\n## Mutations\n", 2)[1].split("\n## ", 2)[0];
-        assertThat(section.lines().filter(line -> line.startsWith("| `")))
-                .containsExactlyElementsOf(Mutation.all().stream()
-                        .map(it -> "| `%s` | %s | `%s`%s |"
-                                .formatted(
-                                        it.name(),
-                                        it.broken(),
-                                        it.test(),
-                                        it.database().isEmpty() ? "" : " on `" + it.database() + "`"))
-                        .toList());
     }
 }
