@@ -25,17 +25,8 @@ class DocumentLinksTest {
         assertThat(pages.stream().flatMap(DocumentLinksTest::broken)).isEmpty();
     }
 
-    /** The documents at the root, in docs, and beside the modules. */
     private static List<MarkdownPage> pages() throws IOException {
-        try (Stream<Path> docs = Files.walk(ROOT.resolve("docs"));
-                Stream<Path> root = Files.list(ROOT)) {
-            return Stream.concat(docs, root.flatMap(entry -> Stream.of(entry, entry.resolve("README.md"))))
-                    .filter(file -> file.toString().endsWith(".md") && Files.exists(file))
-                    .filter(file -> !file.toString().contains("node_modules"))
-                    .sorted()
-                    .map(MarkdownPage::read)
-                    .toList();
-        }
+        return ProjectDirectory.files(".md").stream().map(MarkdownPage::read).toList();
     }
 
     private static Stream<String> broken(MarkdownPage page) {
