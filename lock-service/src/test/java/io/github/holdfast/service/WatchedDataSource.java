@@ -136,7 +136,8 @@ public final class WatchedDataSource extends DelegatingDataSource {
             if (method.getName().equals("equals")) {
                 return self == Objects.requireNonNull(arguments)[0];
             }
-            if (method.getName().equals("close")) {
+            boolean isClose = method.getName().equals("close");
+            if (isClose) {
                 close();
             }
             if (method.getName().equals("prepareStatement") && arguments != null) {
@@ -146,6 +147,10 @@ public final class WatchedDataSource extends DelegatingDataSource {
             isBroken |= fails && then == Then.IS_BROKEN;
             if (fails || (isBroken && !ALWAYS_POSSIBLE.contains(method.getName()))) {
                 throw failure();
+            }
+            if (isClose) {
+                // Not again: HikariCP would clear the list of statements of the connection's next user.
+                return null;
             }
             try {
                 return method.invoke(real, arguments);
