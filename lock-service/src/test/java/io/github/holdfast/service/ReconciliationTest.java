@@ -183,7 +183,7 @@ class ReconciliationTest {
             theirs.tryAcquire(request).orElseThrow().close();
             awaitBeat(nodeOf(keeper));
             // A read and the grant.
-            faults.arm(2, Fault.DELAYED);
+            faults.armThisThread(2, Fault.DELAYED);
             assertThatExceptionOfType(LockStoreException.class).isThrownBy(() -> mine.tryAcquire(request));
             assertThat(faults.fired()).isTrue();
             faults.disarm();
@@ -235,7 +235,7 @@ class ReconciliationTest {
         // An acquisition in the name of an owner that others may use too counts as failed when it is not answered.
         theirs.tryAcquire(request("unanswered")).orElseThrow().close();
         awaitBeat(nodeId);
-        faults.arm(2, Fault.ANSWER_LOST);
+        faults.armThisThread(2, Fault.ANSWER_LOST);
         assertThatExceptionOfType(LockStoreException.class)
                 .isThrownBy(() -> mine.tryAcquire(request("unanswered").owner("chosen")));
         faults.disarm();

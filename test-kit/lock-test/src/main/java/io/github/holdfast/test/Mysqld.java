@@ -59,6 +59,8 @@ final class Mysqld {
                 "--skip-name-resolve",
                 "--default-time-zone=" + zone,
                 "--max-connections=300",
+                // The default of ten seconds can be over before a client on a busy machine has logged in.
+                "--connect-timeout=60",
                 // Many servers on one machine would exhaust the kernel's aio contexts.
                 "--innodb-use-native-aio=0"));
         all.addAll(Durability.current().mysqldOptions());

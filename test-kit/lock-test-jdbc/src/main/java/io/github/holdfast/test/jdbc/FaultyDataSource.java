@@ -31,6 +31,10 @@ public final class FaultyDataSource extends InterceptedDataSource {
     private int steps;
     private int armedStep;
     private @Nullable Fault armed;
+
+    /** The thread that takes the counted steps; null if all threads do. */
+    private @Nullable Thread counted;
+
     private boolean fired;
     private boolean firedAtCommit;
     private boolean down;
@@ -75,6 +79,18 @@ public final class FaultyDataSource extends InterceptedDataSource {
         firedAtCommit = false;
         armedStep = step;
         armed = fault;
+        counted = null;
+    }
+
+    /**
+     * Does the same as {@link #arm}, but counts only the steps of the calling thread. A heartbeat, for example, takes none of them.
+     *
+     * @param step the number of the step
+     * @param fault the fault at that step
+     */
+    public synchronized void armThisThread(int step, Fault fault) {
+        arm(step, fault);
+        counted = Thread.currentThread();
     }
 
     /** Lets all further steps pass. Broken connections stay broken. */
@@ -156,6 +172,9 @@ public final class FaultyDataSource extends InterceptedDataSource {
 
     /** Counts a step and returns its fault, if any. */
     synchronized @Nullable Fault step(InterceptedConnection.Call call) {
+        if (counted != null && counted != Thread.currentThread()) {
+            return null;
+        }
         steps++;
         if (armed == null || steps != armedStep) {
             return null;
