@@ -383,7 +383,7 @@ class ModuleDirectionTest {
     void packagesOfTheSpringModulesThatAreNotForApplicationsAreKnownThereOnly() throws IOException {
         for (String hidden : List.of("annotation.method", "autoconfigure.election", "autoconfigure.liquibase")) {
             String module = hidden.startsWith("annotation") ? "lock-spring/src" : "lock-spring-boot";
-            assertThat(naming("io.github.holdfast." + hidden, "target"))
+            assertThat(naming("io.github.holdfast." + hidden))
                     .as(hidden)
                     .isNotEmpty()
                     .filteredOn(source -> !source.toString().contains(module))
@@ -445,31 +445,18 @@ class ModuleDirectionTest {
                         "import io.github.holdfast.repository.ReadableDuration");
     }
 
-    /** The sources that contain a text, but for those of some directories. */
+    /** The sources that contain a text, but for those of some directories at the top. */
     private static List<Path> naming(String text, String... besides) throws IOException {
+        Path root = ProjectDirectory.resolve("");
         List<Path> found = new ArrayList<>();
-        try (Stream<Path> directories = Files.list(ProjectDirectory.resolve(""))) {
-            for (Path directory : directories.filter(Files::isDirectory).toList()) {
-                if (!List.of(besides).contains(directory.getFileName().toString())) {
-                    found.addAll(naming(text, directory));
-                }
+        for (Path source : ProjectDirectory.files(".java")) {
+            String directory = root.relativize(source).getName(0).toString();
+            if (!List.of(besides).contains(directory)
+                    && Files.readString(source).contains(text)) {
+                found.add(source);
             }
         }
         return found;
-    }
-
-    private static List<Path> naming(String text, Path directory) throws IOException {
-        try (Stream<Path> files = Files.walk(directory)) {
-            List<Path> found = new ArrayList<>();
-            for (Path source : files.filter(file -> file.toString().endsWith(".java"))
-                    .filter(file -> !file.toString().contains("/target/"))
-                    .toList()) {
-                if (Files.readString(source).contains(text)) {
-                    found.add(source);
-                }
-            }
-            return found;
-        }
     }
 
     @Test
