@@ -19,7 +19,7 @@ import io.github.holdfast.service.engine.hold.LeaseHold;
 import io.github.holdfast.service.engine.hold.PendingAcquisitions.Pending;
 import io.github.holdfast.service.engine.row.InDoubtWrites;
 import io.github.holdfast.service.engine.row.LockAccess;
-import io.github.holdfast.service.engine.runtime.DaemonThreads;
+import io.github.holdfast.service.engine.runtime.Background;
 import io.github.holdfast.service.engine.runtime.Deadline;
 import io.github.holdfast.service.engine.runtime.LockLog;
 import io.github.holdfast.service.engine.runtime.ServiceSettings;
@@ -74,7 +74,7 @@ public final class LockEngine implements AutoCloseable {
      */
     public static void check(LockStore store, Duration clockTolerance, Set<DatabaseRisk> accepted) {
         AtomicInteger writer = new AtomicInteger();
-        Executor threads = task -> DaemonThreads.named("holdfast-start-" + writer.incrementAndGet())
+        Executor threads = task -> Background.threads("holdfast-start-" + writer.incrementAndGet())
                 .newThread(task)
                 .start();
         new DatabaseCheck(store, clockTolerance, accepted, threads, DatabaseCheck.Limits.USUAL).run();
@@ -252,7 +252,7 @@ public final class LockEngine implements AutoCloseable {
      * Returns a new thread that does scheduled work, and does not keep the JVM alive. It has started, so that no work waits for that.
      */
     public static ScheduledExecutorService scheduler(String threadName) {
-        ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1, DaemonThreads.named(threadName));
+        ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1, Background.threads(threadName));
         scheduler.prestartCoreThread();
         return scheduler;
     }

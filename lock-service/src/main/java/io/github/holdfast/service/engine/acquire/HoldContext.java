@@ -14,8 +14,8 @@ import io.github.holdfast.service.engine.runtime.ListenerDispatcher;
 import io.github.holdfast.service.engine.runtime.ProcessIdentity;
 import io.github.holdfast.service.engine.runtime.ServicePhase;
 import io.github.holdfast.service.engine.runtime.SuspensionDetector;
-import io.github.holdfast.service.engine.runtime.TakeoverPolicy;
 import io.github.holdfast.service.engine.tx.TransactionGuard;
+import java.time.Duration;
 import java.util.function.Consumer;
 
 /**
@@ -41,6 +41,14 @@ public record HoldContext(
         ProcessIdentity identity,
         ExpiryMonitor monitor,
         LeaseHold.Downgrader downgrader) {
+
+    /**
+     * When a lock is taken from its holder, and when it can be granted again.
+     *
+     * @param lockDelay how long a lock that a dead holder left cannot be acquired
+     * @param clockTolerance the time that must pass between the end of a lease and a takeover
+     */
+    public record TakeoverPolicy(Duration lockDelay, Duration clockTolerance) {}
 
     public LockAccess access() {
         return forHolds.access();

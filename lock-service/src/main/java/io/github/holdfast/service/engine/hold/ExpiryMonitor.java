@@ -3,7 +3,6 @@ package io.github.holdfast.service.engine.hold;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.node.Heartbeat;
 import io.github.holdfast.service.engine.runtime.Background;
-import io.github.holdfast.service.engine.runtime.DaemonThreads;
 import io.github.holdfast.service.engine.runtime.LockLog;
 import io.github.holdfast.service.engine.runtime.LogEvent;
 import io.github.holdfast.service.engine.runtime.SuspensionDetector;
@@ -99,7 +98,7 @@ public final class ExpiryMonitor implements AutoCloseable {
         synchronized (starting) {
             if (thread == null && !closed) {
                 wakeAt = due;
-                Thread watch = DaemonThreads.named("holdfast-expiry").newThread(this::run);
+                Thread watch = Background.threads("holdfast-expiry").newThread(this::run);
                 thread = watch;
                 watch.start();
             } else if (thread != null) {

@@ -4,7 +4,7 @@ import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.service.engine.row.HoldRow;
 import io.github.holdfast.service.engine.row.LockAccess;
-import io.github.holdfast.service.engine.row.Successor;
+import io.github.holdfast.service.engine.row.LockRow.Successor;
 import io.github.holdfast.service.engine.runtime.LockLog;
 import java.util.Optional;
 

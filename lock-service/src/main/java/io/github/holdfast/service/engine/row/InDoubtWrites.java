@@ -10,7 +10,6 @@ import io.github.holdfast.repository.rows.LockRows;
 import io.github.holdfast.repository.rows.LockSnapshot;
 import io.github.holdfast.repository.store.LockStore;
 import io.github.holdfast.service.engine.runtime.Background;
-import io.github.holdfast.service.engine.runtime.DaemonThreads;
 import io.github.holdfast.service.engine.runtime.LogEvent;
 import io.github.holdfast.service.engine.runtime.Ticker;
 import java.time.Duration;
@@ -112,7 +111,7 @@ public final class InDoubtWrites implements Background, AutoCloseable {
                 10,
                 TimeUnit.SECONDS,
                 new LinkedBlockingQueue<>(),
-                DaemonThreads.named("holdfast-release"));
+                Background.threads("holdfast-release"));
         releases.allowCoreThreadTimeOut(true);
         Future<?> unused = thread.scheduleWithFixedDelay(
                 this::settleDue, PAUSE.toMillis(), PAUSE.toMillis(), TimeUnit.MILLISECONDS);

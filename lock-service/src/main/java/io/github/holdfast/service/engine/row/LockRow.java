@@ -318,4 +318,19 @@ public final class LockRow implements HoldRow {
         }
         return before.map(written -> sent);
     }
+
+    /** A grant that a release writes in place of the release. */
+    public interface Successor {
+
+        /**
+         * Writes the grant.
+         *
+         * @param held the row as the holder last wrote it
+         * @return whether it is granted. Otherwise, the lock must be released
+         */
+        boolean write(LockEntity held);
+
+        /** Whether the grant may have been written, although no answer says so. */
+        boolean isInDoubt();
+    }
 }

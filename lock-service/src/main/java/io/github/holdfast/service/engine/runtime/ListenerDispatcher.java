@@ -32,7 +32,7 @@ public final class ListenerDispatcher implements AutoCloseable {
                 Stream.concat(Stream.of(new LockLog()), listeners.stream()).toList();
         areBeatsHeard = !listeners.isEmpty();
         thread = new ThreadPoolExecutor(
-                1, 1, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), DaemonThreads.named("holdfast-events"));
+                1, 1, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), Background.threads("holdfast-events"));
         thread.allowCoreThreadTimeOut(true);
     }
 

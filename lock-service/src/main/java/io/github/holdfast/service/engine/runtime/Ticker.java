@@ -49,7 +49,7 @@ public interface Ticker {
 
     /** Returns a new thread for work at intervals. It does not keep the JVM alive. A test returns one that it drives step by step. */
     default ScheduledExecutorService scheduler(String threadName) {
-        return new ScheduledThreadPoolExecutor(1, DaemonThreads.named(threadName));
+        return new ScheduledThreadPoolExecutor(1, Background.threads(threadName));
     }
 
     /**

@@ -2,7 +2,7 @@ package io.github.holdfast.service.engine.wait;
 
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.wakeup.WakeUpChannel;
-import io.github.holdfast.service.engine.runtime.DaemonThreads;
+import io.github.holdfast.service.engine.runtime.Background;
 import io.github.holdfast.service.engine.runtime.LogEvent;
 import java.time.Duration;
 import java.util.List;
@@ -54,7 +54,7 @@ final class NotificationListener implements WakeUpChannel.Receiver, AutoCloseabl
 
     private final WakeUpChannel channel;
     private final Audience audience;
-    private final Thread thread = DaemonThreads.named("holdfast-wake-up").newThread(this::run);
+    private final Thread thread = Background.threads("holdfast-wake-up").newThread(this::run);
     private final CountDownLatch closed = new CountDownLatch(1);
     private final AtomicBoolean isStarted = new AtomicBoolean();
     private volatile boolean isListening;

@@ -1,7 +1,7 @@
 package io.github.holdfast.service.engine.wait;
 
 import io.github.holdfast.repository.StoreException;
-import io.github.holdfast.service.engine.runtime.DaemonThreads;
+import io.github.holdfast.service.engine.runtime.Background;
 import io.github.holdfast.service.engine.runtime.LogEvent;
 import java.time.Duration;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -33,7 +33,7 @@ public final class WaiterThread implements AutoCloseable {
                 IDLE.toMillis(),
                 TimeUnit.MILLISECONDS,
                 new LinkedBlockingQueue<>(),
-                DaemonThreads.named(name),
+                Background.threads(name),
                 new ThreadPoolExecutor.DiscardPolicy());
         thread.allowCoreThreadTimeOut(true);
     }

@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** What the threads of a service, which live as long as it does, take from the one that happens to start them. */
-class DaemonThreadsTest {
+class BackgroundThreadsTest {
 
     private static final InheritableThreadLocal<String> TENANT = new InheritableThreadLocal<>();
 
@@ -19,7 +19,7 @@ class DaemonThreadsTest {
         FutureTask<String> tenant = new FutureTask<>(TENANT::get);
         TENANT.set("of the first request");
         try {
-            DaemonThreads.named("daemon").newThread(tenant).start();
+            Background.threads("daemon").newThread(tenant).start();
             assertThat(tenant.get(60, TimeUnit.SECONDS)).isNull();
         } finally {
             TENANT.remove();
@@ -33,7 +33,7 @@ class DaemonThreadsTest {
         ClassLoader before = Thread.currentThread().getContextClassLoader();
         try (URLClassLoader ofTheRequest = new URLClassLoader(new URL[0], before)) {
             Thread.currentThread().setContextClassLoader(ofTheRequest);
-            DaemonThreads.named("daemon").newThread(loader).start();
+            Background.threads("daemon").newThread(loader).start();
             assertThat(loader.get(60, TimeUnit.SECONDS)).isSameAs(LockService.class.getClassLoader());
         } finally {
             Thread.currentThread().setContextClassLoader(before);
@@ -42,7 +42,7 @@ class DaemonThreadsTest {
 
     @Test
     void theThreadsOfAServiceDoNotKeepTheProcessAlive() {
-        Thread thread = DaemonThreads.named("daemon").newThread(() -> {});
+        Thread thread = Background.threads("daemon").newThread(() -> {});
         assertThat(thread.isDaemon()).isTrue();
         assertThat(thread.getName()).isEqualTo("daemon");
     }
