@@ -145,7 +145,7 @@ final class PostgresqlLockDialect extends LockDialect {
 
     /**
      * Each transaction that locks a row beside others makes a MultiXact with all of them as its members. Too many of either make
-     * PostgreSQL vacuum all tables (https://www.postgresql.org/docs/current/routine-vacuuming.html#VACUUM-FOR-MULTIXACT-WRAPAROUND). ADR 32
+     * PostgreSQL vacuum all tables (https://www.postgresql.org/docs/current/routine-vacuuming.html#VACUUM-FOR-MULTIXACT-WRAPAROUND). ADR 31
      * has what four cost, compared with fewer and more.
      */
     @Override

@@ -1,6 +1,5 @@
 /**
- * A model of the shared locks and of the semaphores, whose holders have rows of their own. What it models is in ADR 0031 (a row for each
- * grant of permits) and 0032 (shared locks).
+ * A model of the shared locks and of the semaphores, whose holders have rows of their own. What it models is in ADR 0031.
  *
  * <p>It has one lock or one semaphore, and two or three services. A grant, a renewal and a heartbeat are executed in one step and
  * committed in a later one. In between, others see what was before, and writes of the same row wait. Statements and commits may

@@ -1,6 +1,6 @@
 /**
  * A model of the waiting for a lock between services: tickets, rings, and the queue of the fair requests. What it models is in ADR
- * 0009 (rings), 0028 (tickets), 0029 (the poller) and 0030 (the queue).
+ * 0009 (tickets, rings and the poller), 0015 (releases that do not read the next waiter) and 0030 (the queue).
  *
  * <p>It has one lock and two or three threads. A look, the insert of a ticket, a release and a ring are steps of their own. The
  * steps of a program are taken at once, a look of the poller only when time passes. So a state in which no program has anything to
