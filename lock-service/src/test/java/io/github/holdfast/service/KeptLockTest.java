@@ -168,9 +168,12 @@ class KeptLockTest {
     void aServiceThatOnlyTriesGetsAKeptLockToo() throws Exception {
         LockService theirs = theirs();
         awaitKeeping(mine);
+        // A recalled name is not kept again for a while, so each attempt has a name of its own.
+        AtomicLong names = new AtomicLong();
         await().atMost(SOON).until(() -> {
-            kept(mine, "job");
-            return theirs.tryAcquire(LockRequest.of("job"))
+            String name = "job " + names.incrementAndGet();
+            kept(mine, name);
+            return theirs.tryAcquire(LockRequest.of(name))
                     .map(LockHandle::release)
                     .isPresent();
         });
