@@ -21,19 +21,19 @@ record Documented(String section, Predicate<Cell> cells) {
     private static final List<Documented> ALL = List.of(
             // "transactions of other managers"
             new Documented(COMMIT, cell -> cell.commit() == Commit.OTHER_MANAGER),
-            // "transactions that begin after the handle was detached"
+            // "transactions that begin after `detach()`"
             new Documented(
                     COMMIT, cell -> cell.hold() == Hold.DETACHED_HANDLE && cell.commit() != Commit.ENTITY_TRANSACTION),
             // What is committed without Spring's knowledge.
             new Documented(COMMIT, cell -> cell.commit() == Commit.SECOND_MANAGER),
             new Documented(COMMIT, cell -> cell.commit() == Commit.BY_HAND),
             new Documented(COMMIT, cell -> cell.commit() == Commit.DDL),
-            // "a transaction that the database has ended without Spring noticing"
+            // "when the database ends the transaction without Spring noticing"
             new Documented(
                     ROW_LOCKS,
                     cell -> (cell.loss().equals(Loss.DDL) || cell.loss().equals(Loss.DEADLOCK))
                             && cell.commit() != Commit.REQUIRES_NEW),
-            // "A rollback to a savepoint unlocks", "another session can truncate or drop"
+            // "by a rollback to a savepoint", "if another session truncates or drops the table"
             new Documented(
                     ROW_LOCKS,
                     cell -> cell.hold() == Hold.CALLERS_ROW_LOCK
