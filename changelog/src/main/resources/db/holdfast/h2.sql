@@ -27,6 +27,7 @@ create table lock_node (
     bell        bigint,
     version     bigint                      not null,
     waits_until timestamp(6) with time zone,
+    lease_millis bigint not null default 0,
     constraint lock_node_pkey primary key (id)
 );
 

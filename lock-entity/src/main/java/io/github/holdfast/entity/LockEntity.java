@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Predicate;
 import org.hibernate.annotations.ColumnDefault;
 import org.hibernate.annotations.JdbcTypeCode;
 import org.hibernate.type.SqlTypes;
@@ -194,6 +195,30 @@ public class LockEntity {
             return LockAvailability.HOLDER_NODE_EXPIRED;
         }
         return isReentrantFor(claimant, claimantNode) && isValid(node, dbNow)
+                ? LockAvailability.HELD_BY_CLAIMANT
+                : LockAvailability.HELD_BY_OTHER;
+    }
+
+    /**
+     * Does the same as {@link #availability(String, String, LockNode, Instant, Duration)}, but the caller judges whether the holder's
+     * node is dead.
+     *
+     * @param isDead whether a node that has not been ended must be ended before the lock is taken
+     */
+    public LockAvailability availability(
+            String claimant,
+            @Nullable String claimantNode,
+            @Nullable LockNode node,
+            Instant dbNow,
+            Duration tolerance,
+            Predicate<LockNode> isDead) {
+        if (owner == null || nodeId == null || node == null || node.isEnded()) {
+            return availability(claimant, claimantNode, node, dbNow, tolerance);
+        }
+        if (isDead.test(node)) {
+            return LockAvailability.HOLDER_NODE_EXPIRED;
+        }
+        return isReentrantFor(claimant, claimantNode)
                 ? LockAvailability.HELD_BY_CLAIMANT
                 : LockAvailability.HELD_BY_OTHER;
     }

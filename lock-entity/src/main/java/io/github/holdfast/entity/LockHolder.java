@@ -13,6 +13,7 @@ import jakarta.persistence.Table;
 import java.io.Serializable;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.function.Predicate;
 import org.hibernate.annotations.ColumnDefault;
 import org.hibernate.annotations.JdbcTypeCode;
 import org.hibernate.type.SqlTypes;
@@ -130,6 +131,18 @@ public class LockHolder {
             return State.DEAD;
         }
         return nodeId != null && node != null && node.isOverdue(since) ? State.NODE_EXPIRED : State.ALIVE;
+    }
+
+    /**
+     * Does the same as {@link #state(LockNode, Instant, Duration)}, but the caller judges whether the holder's node is dead.
+     *
+     * @param isDead whether a node that has not been ended must be ended before the row is deleted
+     */
+    public State state(@Nullable LockNode node, Instant dbNow, Duration tolerance, Predicate<LockNode> isDead) {
+        if (nodeId == null || node == null || node.isEnded()) {
+            return state(node, dbNow, tolerance);
+        }
+        return isDead.test(node) ? State.NODE_EXPIRED : State.ALIVE;
     }
 
     /** Returns the name of the semaphore or the lock. */

@@ -10,8 +10,10 @@ import jakarta.persistence.ExcludeDefaultListeners;
 import jakarta.persistence.Id;
 import jakarta.persistence.Table;
 import jakarta.persistence.Version;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Objects;
+import org.hibernate.annotations.ColumnDefault;
 import org.hibernate.annotations.JdbcTypeCode;
 import org.hibernate.type.SqlTypes;
 import org.jspecify.annotations.Nullable;
@@ -69,6 +71,12 @@ public class LockNode {
     @JdbcTypeCode(SqlTypes.TIMESTAMP_UTC)
     private @Nullable Instant waitsUntil;
 
+    /** How long the node lives without a heartbeat; 0 if its service was of a version that did not write it. */
+    @Column(name = "lease_millis", nullable = false)
+    @Convert(disableConversion = true)
+    @ColumnDefault("0")
+    private long leaseMillis;
+
     /** For the persistence provider. It sets every field before other code sees the instance. */
     @SuppressWarnings("NullAway.Init")
     protected LockNode() {}
@@ -103,6 +111,11 @@ public class LockNode {
         return expiresAt;
     }
 
+    /** Returns how long the node lives without a heartbeat; zero if its service was of a version that did not write it. */
+    public Duration lease() {
+        return Duration.ofMillis(leaseMillis);
+    }
+
     /** Returns whether the node was ended. This never changes back. */
     public boolean isEnded() {
         return ended;
@@ -119,9 +132,10 @@ public class LockNode {
     }
 
     /**
-     * Returns whether the close of its own service ended the node. Its locks are then free at once. Otherwise it was ended because
-     * its lease was over, or by hand. An ended node stores the difference in {@link #waitsUntil()}, which then equals the start. A
-     * living node's value never equals the start.
+     * Returns whether the node was ended when its service had no locks any more: by that service, or by another one that has seen its
+     * version unchanged for a whole lease. Its locks are then free at once. Otherwise it was ended because its lease was over by the
+     * database's clock, or by hand. An ended node stores the difference in {@link #waitsUntil()}, which then equals the start. A living
+     * node's value never equals the start.
      */
     public boolean isStopped() {
         return ended && startedAt.equals(waitsUntil);

@@ -3,6 +3,7 @@ package io.github.holdfast.entity;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
+import java.time.Duration;
 import java.time.Instant;
 import org.junit.jupiter.api.Test;
 
@@ -21,6 +22,7 @@ class LockNodeTest {
         Columns.load(node, "description", "shop on host-1, pid 4711");
         Columns.load(node, "version", 12L);
         Columns.load(node, "waitsUntil", STARTED.plusSeconds(4));
+        Columns.load(node, "leaseMillis", 30_000L);
 
         assertThat(node.id()).isEqualTo("node-1");
         assertThat(node.startedAt()).isEqualTo(STARTED);
@@ -29,7 +31,8 @@ class LockNodeTest {
         assertThat(node.description()).isEqualTo("shop on host-1, pid 4711");
         assertThat(node.version()).isEqualTo(12);
         assertThat(node.waitsUntil()).isEqualTo(STARTED.plusSeconds(4));
-        assertThat(Columns.of(node)).hasSize(8);
+        assertThat(node.lease()).isEqualTo(Duration.ofSeconds(30));
+        assertThat(Columns.of(node)).hasSize(9);
     }
 
     @Test
@@ -38,6 +41,7 @@ class LockNodeTest {
         assertThat(node(true).description()).isNull();
         assertThat(node(true).version()).isZero();
         assertThat(node(true).waitsUntil()).isNull();
+        assertThat(node(true).lease()).isZero();
     }
 
     @Test

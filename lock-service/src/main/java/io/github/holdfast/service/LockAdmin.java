@@ -337,8 +337,8 @@ public final class LockAdmin {
      *
      * <p>The next grant waits until the holder must have noticed. If the lock was shared, others may go on sharing it. If the lock
      * has a lease, that is the end of the lease as it stands now. If the lock lives as long as its node, that is one
-     * {@linkplain LockServiceBuilder#nodeLease node lease} from now; for this, all services should have the same node
-     * lease. In both cases, the wait also includes the {@linkplain LockServiceBuilder#clockTolerance clock tolerance}. The
+     * {@linkplain LockServiceBuilder#nodeLease node lease} from now, the longer one of the holder's service and of this one.
+     * In both cases, the wait also includes the {@linkplain LockServiceBuilder#clockTolerance clock tolerance}. The
      * method adds a record for each holder to {@code lock_audit}. Not interruptible.
      *
      * <p>Six statements if the lock lives as long as its node, and three if it has a lease. For a shared lock, two, and then six or

@@ -137,12 +137,24 @@ abstract class SuspensionContract {
     }
 
     @Test
-    void aNodeThatDiedMeanwhileIsFoundOutByABeatAtOnce() throws Exception {
+    void aNodeThatWasEndedMeanwhileIsFoundOutByABeatAtOnce() throws Exception {
         LockHandle lock = held(LockRequest.of("node"));
-        suspend(ofSeconds(31));
+        services.passInDatabase(ofSeconds(31));
+        assertThat(theirs.tryAcquire(LockRequest.of("node"))).isPresent();
+        ticker.suspend(ofSeconds(31));
         soon().untilAsserted(() -> assertThat(losses).containsExactly(LossCause.EXPIRED));
         assertThat(lock.state()).isEqualTo(LockState.LOST);
-        assertThat(theirs.tryAcquire(LockRequest.of("node"))).isPresent();
+    }
+
+    @Test
+    void aNodeThatNoneHasEndedMeanwhileGoesOn() throws Exception {
+        LockHandle lock = held(LockRequest.of("node"));
+        suspend(ofSeconds(31));
+        soon().until(() -> mine.find("node").orElseThrow().expiresIn().compareTo(ofSeconds(25)) > 0);
+        assertThat(losses).isEmpty();
+        assertThat(lock.state()).isEqualTo(LockState.HELD);
+        assertThat(theirs.tryAcquire(LockRequest.of("node"))).isEmpty();
+        lock.close();
     }
 
     @Test

@@ -9,6 +9,7 @@ import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -73,6 +74,15 @@ public interface HolderRows {
          */
         public LockHolder.State state(Duration tolerance) {
             return holder.state(node, dbNow, tolerance);
+        }
+
+        /**
+         * Returns the state of the holder, where the caller judges whether its node is dead.
+         *
+         * @param isDead whether a node that has not been ended must be ended before the row is deleted
+         */
+        public LockHolder.State state(Duration tolerance, Predicate<LockNode> isDead) {
+            return holder.state(node, dbNow, tolerance, isDead);
         }
 
         /** Whether the holder has what was granted: it is not dead, and lost nothing by force. */

@@ -42,6 +42,15 @@ public interface LockNodeRepository extends Repository<LockNode, String> {
     }
 
     /**
+     * What observers of a living node read.
+     *
+     * @param version the counter of its heartbeats
+     * @param leaseMillis how long it lives without a heartbeat; 0 if the row does not say
+     * @param dbNow the database's clock in that statement
+     */
+    record Pulse(String id, long version, long leaseMillis, Instant dbNow) {}
+
+    /**
      * A waiter as one statement saw it.
      *
      * @param lockName what it waits for
@@ -129,7 +138,7 @@ public interface LockNodeRepository extends Repository<LockNode, String> {
      * @param description application, host and process, for people
      */
     default void register(String id, Duration lease, @Nullable String description) {
-        insert(id, Micros.of(lease), description);
+        insert(id, Micros.of(lease), lease.toMillis(), description);
     }
 
     /**
@@ -156,9 +165,14 @@ public interface LockNodeRepository extends Repository<LockNode, String> {
         return waitFor(id, Micros.of(lasts), bell) == 1;
     }
 
+    /** Reads the counters of all nodes that have not been ended. */
+    @Query(
+            "select new io.github.holdfast.repository.rows.LockNodeRepository$Pulse(n.id, n.version, n.leaseMillis, db_clock()) from HoldfastNode n where n.ended = false")
+    List<Pulse> living();
+
     /**
-     * Ends a node whose own service is closed, so that the locks held through it are free at once; {@link LockNode#isStopped} then
-     * returns true. Does nothing if another node has already ended it, or a copy of the process beats through it.
+     * Ends a node whose own service is closed, or has given it up, so that the locks held through it are free at once; {@link
+     * LockNode#isStopped} then returns true. Does nothing if another node has already ended it, or a copy of the process beats through it.
      *
      * @param version the version after the last confirmed heartbeat
      * @param next what a heartbeat without an answer may have written; otherwise the same
@@ -171,17 +185,18 @@ public interface LockNodeRepository extends Repository<LockNode, String> {
     int stop(@Param("id") String id, @Param("version") long version, @Param("next") long next);
 
     /**
-     * Ends a node that its service has given up. Its lease is over then, so that the locks held through it are free. Parameters as of
-     * {@link #stop(String, long, long)}.
+     * Ends a node whose heartbeats have stopped: its version has not changed for a whole lease, by the clock of the service that calls
+     * this. The locks held through it are free at once, whatever the clocks of the servers say.
+     *
+     * @param version what was observed
+     * @return 0 if the node has beaten since, another node has ended it, or it is absent
      */
     @Modifying
     @Query("""
-            update HoldfastNode n
-            set n.ended = true, n.version = n.version + 1,
-                n.expiresAt = case when n.expiresAt > db_clock() then db_clock() else n.expiresAt end
-            where n.id = :id and n.ended = false and
-            """ + MAY_BE_OWN)
-    int end(@Param("id") String id, @Param("version") long version, @Param("next") long next);
+            update HoldfastNode n set n.ended = true, n.waitsUntil = n.startedAt, n.version = n.version + 1
+            where n.id = :id and n.version = :version and n.ended = false
+            """)
+    int endSilent(@Param("id") String id, @Param("version") long version);
 
     /**
      * Increments a node's version. The node's next heartbeat then fails its compare-and-set, and the node checks its
@@ -194,26 +209,28 @@ public interface LockNodeRepository extends Repository<LockNode, String> {
     /** See {@link #register}. */
     @Modifying
     @Query("""
-            insert into HoldfastNode (id, startedAt, expiresAt, ended, description, version)
-            values (:id, db_clock(), db_clock_plus(:leaseMicros), false, :description, 0)
+            insert into HoldfastNode (id, startedAt, expiresAt, ended, description, version, leaseMillis)
+            values (:id, db_clock(), db_clock_plus(:leaseMicros), false, :description, 0, :leaseMillis)
             """)
     int insert(
             @Param("id") String id,
             @Param("leaseMicros") long leaseMicros,
+            @Param("leaseMillis") long leaseMillis,
             @Param("description") @Nullable String description);
 
     /**
-     * Extends a node's lease from the moment of the write, unless the lease is over or the node was ended.
+     * Extends a node's lease from the moment of the write, unless the node was ended. It does not compare the lease with the database's
+     * clock, which may have been set: the service itself knows how long its node lives.
      *
      * @param next the version that the row gets. All other writes add one, so the beats of two processes that are copies of one
      *     image can be told apart by versions that each of them chose at random
      * @param leaseMicros how long the node lives without another heartbeat; see {@link #micros}
-     * @return 0 if the node's lease is over, the node was ended, or its row has another version; then read the row again
+     * @return 0 if the node was ended, or its row has another version; then read the row again
      */
     @Modifying
     @Query("""
             update HoldfastNode n set n.expiresAt = db_clock_plus(:leaseMicros), n.version = :next
-            where n.id = :id and n.version = :version and n.ended = false and n.expiresAt > db_clock()
+            where n.id = :id and n.version = :version and n.ended = false
             """)
     int beat(
             @Param("id") String id,

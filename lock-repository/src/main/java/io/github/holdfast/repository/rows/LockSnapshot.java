@@ -5,6 +5,7 @@ import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockNode;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,12 +29,23 @@ public record LockSnapshot(LockEntity row, @Nullable LockNode node, Instant dbNo
     }
 
     /**
+     * Returns whether the lock is available to an owner, where the caller judges whether the holder's node is dead.
+     *
+     * @param isDead whether a node that has not been ended must be ended before the lock is taken
+     */
+    public LockAvailability availability(
+            String owner, @Nullable String nodeId, Duration tolerance, Predicate<LockNode> isDead) {
+        return row.availability(owner, nodeId, node, dbNow, tolerance, isDead);
+    }
+
+    /**
      * Whether this owner still holds the lock, and so may renew or re-enter it.
      *
      * @param nodeId the node that the lock is held through; null if it is held by a lease
      */
     public boolean isHeldBy(String owner, @Nullable String nodeId) {
-        return availability(owner, nodeId, Duration.ZERO) == LockAvailability.HELD_BY_CLAIMANT;
+        // The service of the node judges its node itself, by its own clock.
+        return availability(owner, nodeId, Duration.ZERO, ownNode -> false) == LockAvailability.HELD_BY_CLAIMANT;
     }
 
     /**

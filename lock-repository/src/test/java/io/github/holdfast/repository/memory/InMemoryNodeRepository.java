@@ -34,7 +34,15 @@ final class InMemoryNodeRepository implements LockNodeRepository {
     }
 
     @Override
-    public int insert(String id, long leaseMicros, @Nullable String description) {
+    public List<Pulse> living() {
+        return database.read(now -> database.nodes
+                .where(node -> !node.isEnded())
+                .map(node -> new Pulse(node.id(), node.version(), node.lease().toMillis(), now))
+                .toList());
+    }
+
+    @Override
+    public int insert(String id, long leaseMicros, long leaseMillis, @Nullable String description) {
         return database.write("register", now -> {
             if (database.node(id) != null) {
                 throw StoreException.of(Failure.CONFLICT, new IllegalStateException("The id is in use: " + id));
@@ -42,6 +50,7 @@ final class InMemoryNodeRepository implements LockNodeRepository {
             Instant end = now.plus(leaseMicros, ChronoUnit.MICROS);
             database.nodes.put(Row.like(new LockNode(id, now, end, false))
                     .with("description", description)
+                    .with("leaseMillis", leaseMillis)
                     .made());
             return 1;
         });
@@ -70,7 +79,7 @@ final class InMemoryNodeRepository implements LockNodeRepository {
         return change(
                 "beat",
                 id,
-                (node, now) -> node.version() == version && node.expiresAt().isAfter(now),
+                (node, now) -> node.version() == version,
                 (node, now) -> Row.like(node)
                         .with("expiresAt", now.plus(leaseMicros, ChronoUnit.MICROS))
                         .with("version", next)
@@ -124,14 +133,14 @@ final class InMemoryNodeRepository implements LockNodeRepository {
     }
 
     @Override
-    public int end(String id, long version, long next) {
+    public int endSilent(String id, long version) {
         return change(
-                "end",
+                "endSilent",
                 id,
-                (node, now) -> mayBeOwn(node, version, next),
+                (node, now) -> node.version() == version,
                 (node, now) -> Row.like(node)
                         .with("ended", true)
-                        .with("expiresAt", node.expiresAt().isAfter(now) ? now : node.expiresAt())
+                        .with("waitsUntil", node.startedAt())
                         .with("version", node.version() + 1)
                         .made());
     }

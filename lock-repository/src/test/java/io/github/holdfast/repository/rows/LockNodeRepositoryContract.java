@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.github.holdfast.entity.LockNode;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.StoreException.Failure;
+import io.github.holdfast.repository.rows.LockNodeRepository.Pulse;
 import io.github.holdfast.repository.store.StoreContract;
 import io.github.holdfast.repository.store.TestThreads;
 import java.time.Duration;
@@ -55,7 +56,7 @@ abstract class LockNodeRepositoryContract extends StoreContract {
     }
 
     final int end(String id) {
-        return call(nodes -> nodes.end(id, 0, 0));
+        return call(nodes -> nodes.stop(id, 0, 0));
     }
 
     final int alert(String id) {
@@ -207,10 +208,10 @@ abstract class LockNodeRepositoryContract extends StoreContract {
     }
 
     @Test
-    void aBeatDoesNotReviveANodeWhoseLeaseIsOver() {
+    void aBeatDoesNotAskTheDatabasesClock() {
         LockNode node = overdue("node");
-        assertThat(beat(node, 0)).isFalse();
-        assertUnchanged(node);
+        assertThat(beat(node, 0)).isTrue();
+        assertThat(read("node").isAlive()).isTrue();
     }
 
     @Test
@@ -263,16 +264,16 @@ abstract class LockNodeRepositoryContract extends StoreContract {
     }
 
     @Test
-    void aNodeIsEndedOnceAndItsLeaseWithIt() {
+    void aNodeIsStoppedOnceAndLeavesItsLocksAtOnce() {
         LockNode node = register("node", LEASE);
         assertThat(end("node")).isEqualTo(1);
         LockNode after = node("node");
         assertThat(after.isEnded()).isTrue();
+        assertThat(after.isStopped()).isTrue();
         assertThat(after.version()).isEqualTo(1);
-        assertThat(after.expiresAt()).isBeforeOrEqualTo(application.clock());
         assertThat(after)
                 .usingRecursiveComparison()
-                .ignoringFields("ended", "version", "expiresAt")
+                .ignoringFields("ended", "version", "waitsUntil")
                 .isEqualTo(node);
 
         assertThat(end("node")).isZero();
@@ -280,13 +281,40 @@ abstract class LockNodeRepositoryContract extends StoreContract {
     }
 
     @Test
-    void theEndOfANodeDoesNotExtendItsLease() {
-        register("node", LEASE);
-        application
-                .tables()
-                .update("HoldfastNode", Map.of("expiresAt", node("node").startedAt()));
-        assertThat(end("node")).isEqualTo(1);
-        assertThat(node("node").expiresAt()).isEqualTo(node("node").startedAt());
+    void anObserverEndsANodeOnlyAtTheVersionThatItHasSeen() {
+        LockNode node = register("node", LEASE);
+        assertThat(beat(node, 0)).isTrue();
+        assertThat(endSilent("node", 0)).as("it has beaten since").isZero();
+        assertThat(node("node").isEnded()).isFalse();
+
+        assertThat(endSilent("node", 1)).isEqualTo(1);
+        assertThat(node("node").isStopped()).as("its locks are free at once").isTrue();
+        assertThat(endSilent("node", 2)).as("a second time").isZero();
+        assertThat(beat(node, 1)).isFalse();
+    }
+
+    @Test
+    void anObserverReadsTheCountersOfAllNodesThatHaveNotEnded() {
+        LockNode node = register("node", LEASE);
+        assertThat(beat(node, 0)).isTrue();
+        overdue("overdue");
+        ended("ended");
+        Instant before = application.clock();
+        List<Pulse> living = call(LockNodeRepository::living);
+
+        assertThat(living).extracting(Pulse::id).containsExactlyInAnyOrder("node", "overdue");
+        assertThat(living).allMatch(pulse -> pulse.version() == (pulse.id().equals("node") ? 1 : 0));
+        assertThat(living)
+                .allMatch(pulse -> pulse.leaseMillis() == (pulse.id().equals("node") ? LEASE : SHORT_LEASE).toMillis());
+        assertThat(living).allMatch(pulse -> !pulse.dbNow().isBefore(before));
+    }
+
+    private int endSilent(String id, long version) {
+        return call(nodes -> nodes.endSilent(id, version));
+    }
+
+    private void endByHand(String id) {
+        application.tables().update("HoldfastNode", Map.of("ended", true), Map.of("id", id));
     }
 
     @Test
@@ -368,7 +396,7 @@ abstract class LockNodeRepositoryContract extends StoreContract {
     }
 
     @Test
-    void whoWasStoppedIsToldFromWhoWasEnded() {
+    void aStoppedNodeDiffersFromOneThatWasEndedByHand() {
         register("stopped", LEASE);
         register("ended", LEASE);
         register("ended, then stopped", LEASE);
@@ -377,11 +405,11 @@ abstract class LockNodeRepositoryContract extends StoreContract {
         assertThat(node("stopped").isStopped()).as("while it lives").isFalse();
 
         int stopped = call(nodes -> nodes.stop("stopped", 0, 0));
-        int ended = call(nodes -> nodes.end("ended", 0, 0));
-        int endedBefore = call(nodes -> nodes.end("ended, then stopped", 0, 0));
+        endByHand("ended");
+        endByHand("ended, then stopped");
         int stoppedThen = call(nodes -> nodes.stop("ended, then stopped", 0, 0));
 
-        assertThat(List.of(stopped, ended, endedBefore, stoppedThen)).containsExactly(1, 1, 1, 0);
+        assertThat(List.of(stopped, stoppedThen)).containsExactly(1, 0);
         assertThat(node("stopped").isEnded()).isTrue();
         assertThat(node("stopped").isStopped()).isTrue();
         assertThat(node("ended").isStopped()).isFalse();

@@ -91,7 +91,8 @@ class LockNodeRepositoryTest extends LockNodeRepositoryContract {
         assertOneStatement("update lock_node", nodes -> nodes.markWaiting("node", LEASE, 7L));
         assertOneStatement("update lock_node", nodes -> nodes.endIfOverdue("node", LEASE));
         assertOneStatement("update lock_node", nodes -> nodes.stop("node", 0, 0));
-        assertOneStatement("update lock_node", nodes -> nodes.end("node", 0, 0));
+        assertOneStatement("update lock_node", nodes -> nodes.endSilent("node", 0));
+        assertOneStatement("select ", LockNodeRepository::living);
     }
 
     private void assertOneStatement(String begin, Function<LockNodeRepository, ?> work) {

@@ -46,7 +46,7 @@ abstract class LockPageRepositoryContract extends StoreContract {
     }
 
     private void end(String id) {
-        int ended = application.call(locks -> application.store().nodes().end(id, 0, 0));
+        int ended = application.call(locks -> application.store().nodes().stop(id, 0, 0));
         assertThat(ended).isEqualTo(1);
     }
 

@@ -17,6 +17,7 @@ import io.github.holdfast.service.engine.hold.PendingAcquisitions.Pending;
 import io.github.holdfast.service.engine.hold.Reconciliation;
 import io.github.holdfast.service.engine.node.Heartbeat;
 import io.github.holdfast.service.engine.node.Node.Timing;
+import io.github.holdfast.service.engine.node.NodeObserver;
 import io.github.holdfast.service.engine.row.FreeRowCache;
 import io.github.holdfast.service.engine.row.InDoubtWrites;
 import io.github.holdfast.service.engine.row.LockAccess;
@@ -97,11 +98,13 @@ public final class EngineComponents implements AutoCloseable {
         JoinableShares shares = new JoinableShares();
         HoldRegistry holds = new HoldRegistry(phase, shares);
         InDoubtWrites inDoubtWrites = new InDoubtWrites(store, ticker);
+        NodeObserver observer = new NodeObserver(store, ticker, settings.nodeLease(), settings.clockTolerance());
         Heartbeat heartbeat = new Heartbeat(
                 store,
                 Timing.ofLease(settings.nodeLease()),
                 ticker,
                 new Reconciliation(store, holds, pending, inDoubtWrites),
+                observer,
                 listeners,
                 identity.process());
         LocalQueue queue = new LocalQueue(ticker);
@@ -128,7 +131,7 @@ public final class EngineComponents implements AutoCloseable {
                 pending,
                 kept,
                 shares::close,
-                new TakeoverPolicy(settings.lockDelay(), settings.clockTolerance()),
+                new TakeoverPolicy(settings.lockDelay(), settings.clockTolerance(), observer),
                 identity,
                 monitor,
                 (hold, handle) -> new Downgrade(context(), shares, hold).of(handle));

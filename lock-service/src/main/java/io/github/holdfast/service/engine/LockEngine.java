@@ -17,6 +17,7 @@ import io.github.holdfast.service.engine.acquire.HoldContext;
 import io.github.holdfast.service.engine.hold.ExpiryMonitor;
 import io.github.holdfast.service.engine.hold.LeaseHold;
 import io.github.holdfast.service.engine.hold.PendingAcquisitions.Pending;
+import io.github.holdfast.service.engine.node.NodeObserver;
 import io.github.holdfast.service.engine.row.InDoubtWrites;
 import io.github.holdfast.service.engine.row.LockAccess;
 import io.github.holdfast.service.engine.runtime.Background;
@@ -290,6 +291,11 @@ public final class LockEngine implements AutoCloseable {
     /** Returns how long ago the last confirmed heartbeat was sent; empty if there is no node. */
     public Optional<Duration> heartbeatAge() {
         return context().heartbeat().age();
+    }
+
+    /** Whether the database's clock says which nodes are dead; see {@link NodeObserver}. */
+    public boolean isClockTrusted() {
+        return context().policy().nodes().isClockTrusted();
     }
 
     /** Returns the description of this process in the holder of a lock. */

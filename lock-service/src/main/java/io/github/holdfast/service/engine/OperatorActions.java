@@ -14,6 +14,7 @@ import io.github.holdfast.service.engine.row.LockAccess;
 import io.github.holdfast.service.engine.runtime.LockLog;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -133,7 +134,8 @@ final class OperatorActions {
     private Optional<Duration> alert(String nodeId) {
         LockNodeRepository nodes = access.store().nodes();
         nodes.alert(nodeId);
-        return nodes.read(nodeId).map(node -> node.expiresIn().compareTo(nodeLease) > 0 ? node.expiresIn() : nodeLease);
+        return nodes.read(nodeId)
+                .map(node -> Collections.max(List.of(nodeLease, node.node().lease(), node.expiresIn())));
     }
 
     private HolderRows permits() {

@@ -7,6 +7,7 @@ import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.lock.WaiterInfo;
+import io.github.holdfast.repository.ReadableDuration;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.StoreException.Failure;
 import io.github.holdfast.repository.rows.WaiterRows.WaitMode;
@@ -354,7 +355,7 @@ public abstract class Acquisition<H extends Hold> implements PendingAcquisitions
             throw new LockLostException(
                     hold.name(),
                     LossCause.EXPIRED,
-                    "its lease of " + granted.validFor() + " ended before the database answered");
+                    "its lease of " + new ReadableDuration(granted.validFor()) + " ended before the database answered");
         }
         return hold;
     }

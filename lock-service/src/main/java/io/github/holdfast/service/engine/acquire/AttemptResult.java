@@ -2,6 +2,7 @@ package io.github.holdfast.service.engine.acquire;
 
 import io.github.holdfast.entity.LockAvailability;
 import io.github.holdfast.entity.LockEntity;
+import io.github.holdfast.entity.LockNode;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.repository.ReadableDuration;
 import io.github.holdfast.repository.StoreException;
@@ -335,21 +336,20 @@ public sealed interface AttemptResult {
         }
     }
 
-    /** The lease of the holder's node is over. The node must be ended before another owner can take the lock. */
-    record HolderNodeExpired(String nodeId) implements Obstacle {
+    /** The holder's node is dead. It must be ended before another owner can take the lock. */
+    record HolderNodeExpired(LockNode node) implements Obstacle {
 
         /** The obstacle that a row shows which refers to this node. */
-        public static HolderNodeExpired of(@Nullable String nodeId) {
-            return new HolderNodeExpired(Objects.requireNonNull(nodeId, "what an expired node holds names the node"));
+        public static HolderNodeExpired of(@Nullable LockNode node) {
+            return new HolderNodeExpired(Objects.requireNonNull(node, "what a dead node holds names the node"));
         }
 
         @Override
         public Optional<LockEntity> clear(LockAccess access, TakeoverPolicy policy, Deadline deadline) {
-            boolean unused = access.store()
-                    .inTransaction(
-                            deadline.forOneStatement(),
-                            () -> access.store().nodes().endIfOverdue(nodeId, policy.clockTolerance()));
-            return Optional.empty();
+            return access.store().inTransaction(deadline.forOneStatement(), () -> {
+                policy.nodes().end(node);
+                return Optional.empty();
+            });
         }
     }
 

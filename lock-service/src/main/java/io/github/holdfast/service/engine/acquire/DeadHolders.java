@@ -7,6 +7,7 @@ import io.github.holdfast.repository.rows.HolderRows.HolderSnapshot;
 import io.github.holdfast.service.engine.acquire.AttemptResult.DeadHoldersRemoved;
 import io.github.holdfast.service.engine.acquire.AttemptResult.HolderNodeExpired;
 import io.github.holdfast.service.engine.acquire.AttemptResult.Obstacle;
+import io.github.holdfast.service.engine.acquire.HoldContext.TakeoverPolicy;
 import io.github.holdfast.service.engine.row.LockAccess;
 import io.github.holdfast.service.engine.runtime.Deadline;
 import java.time.Duration;
@@ -20,7 +21,7 @@ public final class DeadHolders {
     private static final Duration REMOVAL = Duration.ofSeconds(1);
 
     private final LockAccess access;
-    private final Duration tolerance;
+    private final TakeoverPolicy policy;
     private final Duration afterProtected;
 
     /** The local time until which dead holders are left alone. */
@@ -34,7 +35,7 @@ public final class DeadHolders {
     public DeadHolders(HoldContext context, Duration afterProtected) {
         this.afterProtected = afterProtected;
         this.access = context.access();
-        this.tolerance = context.policy().clockTolerance();
+        this.policy = context.policy();
         this.leftAloneUntil = access.ticker().nanoTime();
     }
 
@@ -46,20 +47,21 @@ public final class DeadHolders {
     /**
      * Removes those of the holders that are dead. If the node of one is overdue, the node must be ended first.
      *
+     * @param sentAt the local time before the holders were read
      * @return what was in the way; empty if none of them is dead, or those that are dead are left alone
      * @throws StoreException if the database failed
      */
-    public Optional<Obstacle> clear(List<HolderSnapshot> holders, Deadline deadline) {
+    public Optional<Obstacle> clear(List<HolderSnapshot> holders, long sentAt, Deadline deadline) {
         if (!backoffRemaining().isZero()) {
             return Optional.empty();
         }
         for (HolderSnapshot holding : holders) {
-            if (holding.state(tolerance) == LockHolder.State.NODE_EXPIRED) {
-                return Optional.of(HolderNodeExpired.of(holding.holder().nodeId()));
+            if (state(holding, sentAt) == LockHolder.State.NODE_EXPIRED) {
+                return Optional.of(HolderNodeExpired.of(holding.node()));
             }
         }
         List<LockHolder> dead = holders.stream()
-                .filter(holding -> holding.state(tolerance) == LockHolder.State.DEAD)
+                .filter(holding -> state(holding, sentAt) == LockHolder.State.DEAD)
                 .map(HolderSnapshot::holder)
                 .toList();
         if (dead.isEmpty()) {
@@ -70,6 +72,10 @@ public final class DeadHolders {
         }
         leftAloneUntil = access.ticker().nanoTime() + afterProtected.toNanos();
         return Optional.empty();
+    }
+
+    private LockHolder.State state(HolderSnapshot holding, long sentAt) {
+        return holding.state(policy.clockTolerance(), policy.nodes().judgement(holding.dbNow(), sentAt));
     }
 
     /**
@@ -93,7 +99,8 @@ public final class DeadHolders {
     private boolean remove(LockHolder dead) {
         try {
             // The result is ignored: the next attempt shows what is left.
-            access.store().inTransaction(REMOVAL, () -> access.store().permits().removeDead(dead, tolerance));
+            access.store()
+                    .inTransaction(REMOVAL, () -> access.store().permits().removeDead(dead, policy.clockTolerance()));
             return true;
         } catch (StoreException failed) {
             if (failed.failure() != Failure.BUSY) {

@@ -225,10 +225,15 @@ public final class GrantAttempt {
         if (row.isShared()) {
             return new Shared(seen.get());
         }
-        return switch (seen.get().availability(acquisition.owner(), nodeId(), policy.clockTolerance())) {
+        return switch (seen.get()
+                .availability(
+                        acquisition.owner(),
+                        nodeId(),
+                        policy.clockTolerance(),
+                        policy.nodes().judgement(seen.get().dbNow(), readAt))) {
             case FREE -> take(locks, seen.get());
             case HELD_BY_CLAIMANT -> heldByClaimant(locks, seen.get(), readAt);
-            case HOLDER_NODE_EXPIRED -> overdue(row);
+            case HOLDER_NODE_EXPIRED -> HolderNodeExpired.of(seen.get().node());
             case HELD_BY_OTHER, NOT_YET_AVAILABLE -> unavailable(seen.get());
         };
     }
@@ -262,10 +267,6 @@ public final class GrantAttempt {
                 seen,
                 policy.clockTolerance(),
                 ownOwner() == null ? WaitTiming.LONGEST_PAUSE_OF_CHOSEN_OWNER : WaitTiming.LONGEST_PAUSE);
-    }
-
-    private static AttemptResult overdue(LockEntity row) {
-        return HolderNodeExpired.of(row.nodeId());
     }
 
     /** Takes the lock, which is free, or whose holders are dead, or which was shared and has no holder any more. */

@@ -9,6 +9,7 @@ import io.github.holdfast.service.engine.hold.KeptLocks;
 import io.github.holdfast.service.engine.hold.LeaseHold;
 import io.github.holdfast.service.engine.hold.PendingAcquisitions;
 import io.github.holdfast.service.engine.node.Heartbeat;
+import io.github.holdfast.service.engine.node.NodeObserver;
 import io.github.holdfast.service.engine.row.LockAccess;
 import io.github.holdfast.service.engine.runtime.ListenerDispatcher;
 import io.github.holdfast.service.engine.runtime.ProcessIdentity;
@@ -47,8 +48,9 @@ public record HoldContext(
      *
      * @param lockDelay how long a lock that a dead holder left cannot be acquired
      * @param clockTolerance the time that must pass between the end of a lease and a takeover
+     * @param nodes judges whether the node of another service is dead
      */
-    public record TakeoverPolicy(Duration lockDelay, Duration clockTolerance) {}
+    public record TakeoverPolicy(Duration lockDelay, Duration clockTolerance, NodeObserver nodes) {}
 
     public LockAccess access() {
         return forHolds.access();

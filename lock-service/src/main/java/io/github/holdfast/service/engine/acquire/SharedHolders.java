@@ -54,6 +54,7 @@ public final class SharedHolders {
      * @throws StoreException if the database failed
      */
     public Optional<AttemptResult> findBlockers(LockSnapshot seen, Deadline deadline) {
+        long sentAt = access.ticker().nanoTime();
         Optional<List<HolderSnapshot>> look = store().inTransaction(
                         deadline.forOneStatement(),
                         () -> store().permits().sharing(name, seen.row().version()));
@@ -64,7 +65,7 @@ public final class SharedHolders {
         if (holders.isEmpty()) {
             return Optional.empty();
         }
-        Optional<Obstacle> dead = deadHolders.clear(holders, deadline);
+        Optional<Obstacle> dead = deadHolders.clear(holders, sentAt, deadline);
         if (dead.isPresent()) {
             return dead.map(obstacle -> obstacle);
         }

@@ -4,6 +4,7 @@ import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.repository.ReadableDuration;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.rows.LockNodeRepository;
+import io.github.holdfast.repository.rows.LockNodeRepository.Pulse;
 import io.github.holdfast.repository.store.LockStore;
 import io.github.holdfast.service.engine.node.Node.Timing;
 import io.github.holdfast.service.engine.runtime.Deadline;
@@ -11,6 +12,7 @@ import io.github.holdfast.service.engine.runtime.ListenerDispatcher;
 import io.github.holdfast.service.engine.runtime.LogEvent;
 import io.github.holdfast.service.engine.runtime.Ticker;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.RejectedExecutionException;
@@ -50,6 +52,7 @@ public final class Heartbeat implements AutoCloseable {
     private final Timing timing;
     private final Ticker ticker;
     private final NodeHolds holds;
+    private final NodeObserver observer;
     private final ListenerDispatcher listeners;
     private final String description;
     private final ScheduledExecutorService thread;
@@ -63,17 +66,22 @@ public final class Heartbeat implements AutoCloseable {
     /** The number of beats since the last reconciliation. */
     private int beatsSince;
 
+    /** The local time of the last read of all nodes. */
+    private long observedAt;
+
     public Heartbeat(
             LockStore store,
             Timing timing,
             Ticker ticker,
             NodeHolds holds,
+            NodeObserver observer,
             ListenerDispatcher listeners,
             String description) {
         this.store = store;
         this.timing = timing;
         this.ticker = ticker;
         this.holds = holds;
+        this.observer = observer;
         this.listeners = listeners;
         this.description = description;
         thread = ticker.scheduler("holdfast-heartbeat");
@@ -149,6 +157,7 @@ public final class Heartbeat implements AutoCloseable {
         // A new id each time: an unanswered registration may have created a node, which nobody uses.
         String id = UUID.randomUUID().toString();
         Node registered = new Node(id, timing, ticker, ticker.nanoTime());
+        observer.own(id);
         store.inTransaction(atMost, () -> {
             store.nodes().register(id, timing.lease(), description);
             return null;
@@ -171,6 +180,7 @@ public final class Heartbeat implements AutoCloseable {
     private void tickFromNowOn() {
         if (!isTicking) {
             long tick = timing.tick().toNanos();
+            observedAt = ticker.nanoTime() - observer.interval().toNanos();
             var unused = thread.scheduleWithFixedDelay(this::tick, tick, tick, TimeUnit.NANOSECONDS);
             isTicking = true;
         }
@@ -198,6 +208,7 @@ public final class Heartbeat implements AutoCloseable {
                     beating.unlock();
                 }
             }
+            observeIfDue();
         } catch (StoreException failed) {
             if (failed.failure().isUndecided()) {
                 LOG.debug("The heartbeat is repeated", failed);
@@ -214,6 +225,26 @@ public final class Heartbeat implements AutoCloseable {
                 return;
             }
             LogEvent.HEARTBEAT_FAILED.in(LOG.atError()).setCause(failed).log("The heartbeat failed, and is repeated");
+        }
+    }
+
+    /** Reads all nodes from time to time, and ends those whose heartbeats have stopped. A failure only delays that. */
+    private void observeIfDue() {
+        long sentAt = ticker.nanoTime();
+        if (sentAt - observedAt < observer.interval().toNanos()) {
+            return;
+        }
+        observedAt = sentAt;
+        try {
+            List<Pulse> living =
+                    store.inTransaction(timing.period(), () -> store.nodes().living());
+            observer.observe(living, sentAt);
+            for (Pulse silent : observer.silent(living)) {
+                int unused = store.inTransaction(
+                        timing.period(), () -> store.nodes().endSilent(silent.id(), silent.version()));
+            }
+        } catch (StoreException failed) {
+            LOG.debug("The nodes could not be read", failed);
         }
     }
 
@@ -265,7 +296,7 @@ public final class Heartbeat implements AutoCloseable {
         long sentAt = current.beginBeat();
         int beaten = store.inTransaction(
                 timing.period(),
-                () -> store.nodes().beat(current.id(), current.version(), current.pendingVersion(), leaseMicros));
+                () -> store.nodes().beat(current.id(), current.version(), current.sentVersion(), leaseMicros));
         if (beaten == 0) {
             return missed(current);
         }
@@ -293,7 +324,7 @@ public final class Heartbeat implements AutoCloseable {
     private boolean missed(Node current) {
         Optional<LockNodeRepository.Snapshot> seen =
                 store.inTransaction(timing.period(), () -> store.nodes().read(current.id()));
-        boolean isAlive = seen.isPresent() && seen.get().isAlive();
+        boolean isAlive = seen.isPresent() && !seen.get().node().isEnded();
         if (isAlive && current.mayBeOwn(seen.get().node().version())) {
             holds.reconcile(current);
             current.moveTo(seen.get().node().version());
@@ -322,7 +353,7 @@ public final class Heartbeat implements AutoCloseable {
             node = null;
         }
         try {
-            store.inTransaction(END_LIMIT, () -> store.nodes().end(over.id(), over.version(), over.pendingVersion()));
+            store.inTransaction(END_LIMIT, () -> store.nodes().stop(over.id(), over.version(), over.pendingVersion()));
         } catch (StoreException failed) {
             LOG.debug("Node {} could not be ended: its locks stay held until its lease ends", over.id(), failed);
         }

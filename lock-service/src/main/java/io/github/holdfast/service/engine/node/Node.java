@@ -44,6 +44,9 @@ public final class Node {
     /** The version that beats without an answer may have written; null if there is none. Not drawn before it is needed. */
     private volatile @Nullable Long pendingVersion;
 
+    /** How many beats without an answer there are. Each writes another version, because observers count from the first sight of one. */
+    private int unanswered;
+
     /**
      * A node that was just registered.
      *
@@ -83,6 +86,11 @@ public final class Node {
     public long pendingVersion() {
         Long pending = pendingVersion;
         return pending == null ? version : pending;
+    }
+
+    /** The version that the beat under way is to write. */
+    long sentVersion() {
+        return pendingVersion() + unanswered - 1;
     }
 
     /**
@@ -162,12 +170,14 @@ public final class Node {
         isDemanded = true;
     }
 
-    /** Begins a beat, which is to write {@link #pendingVersion()}; returns the local time before it is sent. */
+    /** Begins a beat, which is to write {@link #sentVersion()}; returns the local time before it is sent. */
     public long beginBeat() {
         isFailing = true;
         if (pendingVersion == null) {
             pendingVersion = version + LockNodeRepository.LEAST_STEP + (RANDOM.nextLong() >>> 31);
+            unanswered = 0;
         }
+        unanswered++;
         attemptAt = ticker.nanoTime();
         return attemptAt;
     }
@@ -194,7 +204,7 @@ public final class Node {
         if (sentAt - demandedAt >= 0) {
             isDemanded = false;
         }
-        moveTo(pendingVersion());
+        moveTo(sentVersion());
         return true;
     }
 

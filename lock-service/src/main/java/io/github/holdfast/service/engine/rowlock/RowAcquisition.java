@@ -26,6 +26,7 @@ import io.github.holdfast.service.engine.acquire.AttemptResult.SharedByOthers;
 import io.github.holdfast.service.engine.acquire.AttemptResult.Unavailable;
 import io.github.holdfast.service.engine.acquire.GrantAttempt;
 import io.github.holdfast.service.engine.acquire.HoldContext;
+import io.github.holdfast.service.engine.acquire.HoldContext.TakeoverPolicy;
 import io.github.holdfast.service.engine.acquire.SharedHolders;
 import io.github.holdfast.service.engine.hold.PendingAcquisitions;
 import io.github.holdfast.service.engine.runtime.Deadline;
@@ -151,6 +152,7 @@ public class RowAcquisition extends Acquisition<RowHold> {
     }
 
     private AttemptResult classify(TransactionalLockRows locks) {
+        long sentAt = access().ticker().nanoTime();
         Optional<LockSnapshot> seen = locks.read(name());
         if (seen.isEmpty()) {
             return new RowMissing(name());
@@ -160,13 +162,17 @@ public class RowAcquisition extends Acquisition<RowHold> {
         if (row.isShared()) {
             return new Shared(seen.get());
         }
+        TakeoverPolicy policy = context().policy();
         return switch (seen.get()
                 .availability(
-                        PendingAcquisitions.NOBODY, null, context().policy().clockTolerance())) {
+                        PendingAcquisitions.NOBODY,
+                        null,
+                        policy.clockTolerance(),
+                        policy.nodes().judgement(seen.get().dbNow(), sentAt))) {
             case FREE -> row.owner() == null ? new Free(row) : takeFromHolder(locks, row);
-            case HOLDER_NODE_EXPIRED -> HolderNodeExpired.of(row.nodeId());
+            case HOLDER_NODE_EXPIRED -> HolderNodeExpired.of(seen.get().node());
             case HELD_BY_CLAIMANT, HELD_BY_OTHER, NOT_YET_AVAILABLE ->
-                new Unavailable(seen.get(), context().policy().clockTolerance(), WaitTiming.LONGEST_PAUSE);
+                new Unavailable(seen.get(), policy.clockTolerance(), WaitTiming.LONGEST_PAUSE);
         };
     }
 

@@ -33,6 +33,7 @@ public enum LogEvent {
     DATABASE_UNCHECKED("database.unchecked"),
     HEARTBEAT_FAILED("heartbeat.failed"),
     CLOCKS_PARTED("clocks.parted"),
+    DATABASE_CLOCK_PARTED("database.clock-parted"),
     RUN_LOST("run.lost"),
     RUN_UNANSWERED("run.unanswered"),
     RUN_ENDED("run.ended"),

@@ -100,7 +100,7 @@ public final class PermitAcquisition extends ShareAcquisition {
         }
         List<HolderSnapshot> holders = store().inTransaction(
                         deadline.forOneStatement(), () -> permits().holders(name()));
-        Optional<Obstacle> dead = deadHolders.clear(holders, deadline);
+        Optional<Obstacle> dead = deadHolders.clear(holders, now, deadline);
         if (dead.isPresent()) {
             return dead.get();
         }

@@ -197,7 +197,8 @@ abstract class ShareAcquisition extends Acquisition<LeaseHold> {
 
     private boolean isUsable(HolderSnapshot seen) {
         Node through = node;
-        return seen.state(Duration.ZERO) == LockHolder.State.ALIVE
+        // The service itself judges its node.
+        return seen.state(Duration.ZERO, own -> false) == LockHolder.State.ALIVE
                 && Objects.equals(seen.holder().nodeId(), through == null ? null : through.id());
     }
 

@@ -13,6 +13,7 @@ import io.github.holdfast.service.engine.acquire.AttemptResult.RowMissing;
 import io.github.holdfast.service.engine.acquire.AttemptResult.Unavailable;
 import io.github.holdfast.service.engine.acquire.GrantAttempt;
 import io.github.holdfast.service.engine.acquire.HoldContext;
+import io.github.holdfast.service.engine.acquire.HoldContext.TakeoverPolicy;
 import io.github.holdfast.service.engine.hold.LeaseHold;
 import io.github.holdfast.service.engine.row.NewGrant;
 import io.github.holdfast.service.engine.runtime.Deadline;
@@ -50,6 +51,7 @@ public final class SharedAcquisition extends ShareAcquisition {
 
     @Override
     AttemptResult decide(Deadline deadline) {
+        long sentAt = access().ticker().nanoTime();
         Optional<LockSnapshot> look =
                 access().autocommit(deadline.forOneStatement()).read(name());
         if (look.isEmpty()) {
@@ -64,12 +66,14 @@ public final class SharedAcquisition extends ShareAcquisition {
         if (row.isShared()) {
             return share(row, deadline);
         }
-        return switch (seen.availability(owner(), null, context().policy().clockTolerance())) {
+        TakeoverPolicy policy = context().policy();
+        return switch (seen.availability(
+                owner(), null, policy.clockTolerance(), policy.nodes().judgement(seen.dbNow(), sentAt))) {
             // A lock that a dead holder left is freed first, in a statement that waits for the holder's transactions.
             case FREE -> row.owner() == null ? share(row, deadline) : new LeftByDeadHolder(row);
-            case HOLDER_NODE_EXPIRED -> HolderNodeExpired.of(row.nodeId());
+            case HOLDER_NODE_EXPIRED -> HolderNodeExpired.of(seen.node());
             case HELD_BY_CLAIMANT, HELD_BY_OTHER, NOT_YET_AVAILABLE ->
-                new Unavailable(seen, context().policy().clockTolerance(), WaitTiming.LONGEST_PAUSE);
+                new Unavailable(seen, policy.clockTolerance(), WaitTiming.LONGEST_PAUSE);
         };
     }
 

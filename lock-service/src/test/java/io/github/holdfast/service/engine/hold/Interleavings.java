@@ -115,7 +115,7 @@ public final class Interleavings {
                 pending,
                 new KeptLocks(null, access, null, pending),
                 shares::close,
-                new TakeoverPolicy(Duration.ZERO, Duration.ZERO),
+                new TakeoverPolicy(Duration.ZERO, Duration.ZERO, null),
                 new ProcessIdentity(""),
                 null,
                 LeaseHold.Downgrader.REFUSE);
