@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -26,6 +27,15 @@ final class GaleraCluster implements AutoCloseable {
 
     /** All nodes run, and have the database {@code shop}. */
     static GaleraCluster start() {
+        return start(Collections.nCopies(NODES, Duration.ZERO));
+    }
+
+    /**
+     * The same, with clocks of their own.
+     *
+     * @param offsets how far the clock of each node is ahead; negative if it is behind
+     */
+    static GaleraCluster start(List<Duration> offsets) {
         GaleraNode.requirePackages();
         GaleraCluster cluster = new GaleraCluster();
         try {
@@ -33,7 +43,7 @@ final class GaleraCluster implements AutoCloseable {
             for (int node = 0; node < NODES; node++) {
                 GaleraNode started = node == 0 ? GaleraNode.first() : GaleraNode.empty();
                 cluster.nodes.add(started);
-                started.start("gcomm://" + seeds);
+                started.start("gcomm://" + seeds, offsets.get(node));
                 seeds = seeds.isEmpty() ? started.groupAddress() : seeds + "," + started.groupAddress();
                 if (node > 0) {
                     cluster.awaitSize(node + 1);

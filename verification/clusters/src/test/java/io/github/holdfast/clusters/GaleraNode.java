@@ -2,6 +2,7 @@ package io.github.holdfast.clusters;
 
 import static org.awaitility.Awaitility.await;
 
+import io.github.holdfast.test.FakeTime;
 import io.github.holdfast.test.ServerPrograms;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -120,9 +121,15 @@ final class GaleraNode {
      * Starts it and waits until it answers.
      *
      * @param cluster the address of those that it joins; {@code gcomm://} to be the first
+     * @param ahead how far its clock is ahead; negative if it is behind
      */
-    void start(String cluster) {
-        List<String> command = new ArrayList<>(List.of(
+    void start(String cluster, Duration ahead) {
+        List<String> command = new ArrayList<>();
+        if (!ahead.isZero()) {
+            command.add("env");
+            FakeTime.environment(ahead).forEach((name, value) -> command.add(name + "=" + value));
+        }
+        command.addAll(List.of(
                 "/usr/sbin/mariadbd",
                 "--no-defaults",
                 "--datadir=" + data(),

@@ -65,6 +65,11 @@ final class Shop implements AutoCloseable {
         return "create table journal (token bigint primary key, seq bigint not null)";
     }
 
+    /** The service cannot reach the database any more, as if its process had died. */
+    void loseConnections() {
+        pool.close();
+    }
+
     LockService locks() {
         return locks;
     }
