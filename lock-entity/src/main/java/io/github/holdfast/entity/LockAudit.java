@@ -101,7 +101,7 @@ public class LockAudit {
         return lockName;
     }
 
-    /** Returns the former owner. Null if nobody held the lock, or if a limit was changed. */
+    /** Returns the former owner. Null if no owner held the lock, or if a limit was changed. */
     public @Nullable String owner() {
         return owner;
     }
@@ -134,7 +134,7 @@ public class LockAudit {
         return doneAt;
     }
 
-    /** Describes who did it, for people: process, host, thread. */
+    /** Describes the caller, for people: process, host, thread. */
     public String doneBy() {
         return doneBy;
     }

@@ -128,7 +128,7 @@ public class LockEntity {
     protected LockEntity() {}
 
     /**
-     * Creates the row of a lock that nobody holds.
+     * Creates the row of a lock that no owner holds.
      *
      * @param name the name of the lock
      * @param epoch the first version and token: the database's clock in microseconds since 1970. So both keep growing when a row
@@ -177,7 +177,7 @@ public class LockEntity {
      * @param node the node that this row refers to; null if it refers to none, or if the node has no row
      * @param dbNow the database's clock, read in the same statement as this row
      * @param tolerance how long the lease of the lock, or of its node, must be over before a takeover. After a failover, the new
-     *     database server's clock may be ahead. During the tolerance nobody holds the lock, because the former holder's right has
+     *     database server's clock may be ahead. During the tolerance no owner holds the lock, because the former holder's right has
      *     ended
      */
     public LockAvailability availability(
@@ -311,7 +311,7 @@ public class LockEntity {
     /**
      * Returns this row after a nested acquisition by its owner: with the same token and one more hold.
      *
-     * @throws IllegalStateException if nobody holds the lock, or the count would overflow
+     * @throws IllegalStateException if no owner holds the lock, or the count would overflow
      */
     public LockEntity reentered() {
         if (holdCount == Integer.MAX_VALUE) {
@@ -324,7 +324,7 @@ public class LockEntity {
      * Returns this row after its owner has released one hold. Releasing the last hold frees the lock. The token stays, so that it
      * never restarts. {@link #availableAt()} stays too.
      *
-     * @throws IllegalStateException if nobody holds it
+     * @throws IllegalStateException if no owner holds it
      */
     public LockEntity released() {
         return withHoldCount(Math.max(0, holdCount - 1));
@@ -335,7 +335,7 @@ public class LockEntity {
      *
      * @param times how often the owner holds the lock, 0 or more
      * @throws IllegalArgumentException if {@code times} is negative
-     * @throws IllegalStateException if nobody holds it
+     * @throws IllegalStateException if no owner holds it
      */
     public LockEntity withHoldCount(int times) {
         if (times < 0) {
@@ -388,7 +388,7 @@ public class LockEntity {
         return permits;
     }
 
-    /** Returns the owner, or null if the lock is free. For a {@linkplain #isShared shared} lock, it is nobody's owner. */
+    /** Returns the owner, or null if the lock is free. For a {@linkplain #isShared shared} lock, the value is no holder's owner. */
     public @Nullable String owner() {
         return owner;
     }
@@ -426,7 +426,7 @@ public class LockEntity {
         return availableAt;
     }
 
-    /** Describes the holder for people: host, process, thread; null if nobody holds the lock. */
+    /** Describes the holder for people: host, process, thread; null if no owner holds the lock. */
     public @Nullable String holder() {
         return holder;
     }

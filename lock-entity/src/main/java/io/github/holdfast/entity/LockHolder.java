@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * The row of one holder of a semaphore's permits, or of a shared lock: a snapshot from the time of the read. Several holders of one
  * name have one row each. The row of an exclusive lock contains its only holder.
  *
- * <p>The owner deletes its row at its release. Everybody may delete the row of a dead holder. Instances are immutable after
+ * <p>The owner deletes its row at its release. Any service may delete the row of a dead holder. Instances are immutable after
  * loading.
  */
 @Entity(name = "HoldfastHolder")
@@ -114,7 +114,7 @@ public class LockHolder {
          */
         NODE_EXPIRED,
 
-        /** The holder's lease is over, or its node has left it. Anybody may delete the row. */
+        /** The holder's lease is over, or its node has left it. Any service may delete the row. */
         DEAD
     }
 

@@ -158,7 +158,7 @@ public class LockNode {
     }
 
     /**
-     * Whether the node's lease is over but nobody has ended the node yet.
+     * Whether the node's lease is over but no service has ended the node yet.
      *
      * @param dbNow the database's clock, read in the same statement as this node
      */

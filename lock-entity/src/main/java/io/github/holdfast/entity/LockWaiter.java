@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The row of one waiter for a lock. The waiter inserts it, and deletes it when it waits no longer.
  *
- * <p>The rows of a name, ordered by their key, are its queue. They say who waits. They never decide who gets the lock: only the
+ * <p>The rows of a name, ordered by their key, are its queue. They show the waiters. They never decide which waiter gets the lock: only the
  * compare-and-set of the lock's row does that.
  *
  * <p>Only queries use the rows, so this class has no accessors.
@@ -58,7 +58,7 @@ class LockWaiter {
     @Convert(disableConversion = true)
     private String id;
 
-    /** The node that the waiter belongs to. If that node has ended, nobody waits any more. */
+    /** The node that the waiter belongs to. If that node has ended, no thread waits any more. */
     @Column(name = "node_id", length = 64, nullable = false)
     @Convert(disableConversion = true)
     private String nodeId;

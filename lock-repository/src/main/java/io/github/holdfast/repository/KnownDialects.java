@@ -18,7 +18,7 @@ public final class KnownDialects {
 
     private static final Logger LOG = LoggerFactory.getLogger(KnownDialects.class);
 
-    /** Holdfast's own go first: nobody else's dialect could do for these databases what they do. */
+    /** Holdfast's own go first: no other dialect could do for these databases what they do. */
     private static final List<LockDialect> ALL = Stream.concat(
                     Stream.of(
                             new PostgresqlLockDialect(),

@@ -123,9 +123,9 @@ public final class StoreException extends RuntimeException {
     public static StoreException nodeIsElsewhere() {
         return new StoreException(
                 Failure.REFUSED,
-                "The heartbeat and this thread use different databases, so nobody would respect the lock here. If the"
-                        + " data source selects a database per thread, as for tenants, build one LockService for each"
-                        + " database",
+                "The heartbeat and this thread use different databases, so no other service would respect the lock"
+                        + " here. If the data source selects a database per thread, as for tenants, build one"
+                        + " LockService for each database",
                 null);
     }
 

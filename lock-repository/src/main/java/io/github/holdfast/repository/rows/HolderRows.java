@@ -144,7 +144,7 @@ public interface HolderRows {
      * @param id the id of its record in the audit log
      * @param name the name of the semaphore
      * @param limit how many permits it will have; 0 or more
-     * @param doneBy describes who does it, for people
+     * @param doneBy describes the caller, for people
      */
     record LimitChange(String id, String name, int limit, String doneBy, String reason) {}
 
@@ -228,7 +228,7 @@ public interface HolderRows {
     Optional<Grant> share(Claim claim, long version);
 
     /**
-     * Changes the exclusive hold of a lock to a share of it. Nobody else gets the lock exclusively in between. Two statements; one if it
+     * Changes the exclusive hold of a lock to a share of it. No other owner gets the lock exclusively in between. Two statements; one if it
      * changes nothing. It waits for a transaction that protects the lock.
      *
      * @param held the lock's row as its exclusive holder last wrote it
@@ -238,8 +238,8 @@ public interface HolderRows {
     Optional<Grant> downgrade(LockEntity held, Claim claim);
 
     /**
-     * Keeps new shared holders out of a lock for some time, because somebody waits for it. Does nothing if it is not shared. One
-     * statement.
+     * Keeps new shared holders out of a lock for some time, because an owner waits for it exclusively. Does nothing if it is not shared.
+     * One statement.
      */
     void reserve(String name, Duration time);
 
@@ -280,7 +280,7 @@ public interface HolderRows {
      *
      * @param dead a holder whose lease is over, or whose node was ended
      * @param tolerance how long the lease must be over
-     * @return false if the holder has released or renewed, or somebody else was faster
+     * @return false if the holder has released or renewed, or another service was faster
      */
     boolean removeDead(LockHolder dead, Duration tolerance);
 

@@ -30,7 +30,7 @@ public interface LockNodeRepository extends Repository<LockNode, String> {
      */
     record Snapshot(LockNode node, Instant dbNow) {
 
-        /** Whether the node keeps its locks: nobody has ended it, and its lease is not over. */
+        /** Whether the node keeps its locks: no service has ended it, and its lease is not over. */
         public boolean isAlive() {
             return !node.isEnded() && node.expiresAt().isAfter(dbNow);
         }

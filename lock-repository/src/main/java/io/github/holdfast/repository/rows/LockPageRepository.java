@@ -85,7 +85,7 @@ public interface LockPageRepository extends Repository<LockEntity, String> {
             @Param("nodeId") String nodeId, @Param("after") String after, @Param("limit") int limit);
 
     /**
-     * Finds the nodes with an expired lease that nobody has ended yet.
+     * Finds the nodes with an expired lease that no service has ended yet.
      *
      * @param sinceMicros since when, from the begin of the transaction: zero or negative
      */

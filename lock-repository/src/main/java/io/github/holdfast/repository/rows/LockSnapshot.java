@@ -50,7 +50,7 @@ public record LockSnapshot(LockEntity row, @Nullable LockNode node, Instant dbNo
 
     /**
      * Returns the remaining time of the hold at {@link #dbNow}. A hold lasts until the end of its lease, or of its node's
-     * lease. Zero if nobody holds the lock, or if that lease is over.
+     * lease. Zero if no owner holds the lock, or if that lease is over.
      */
     public Duration timeUntilOver() {
         return row.owner() == null ? Duration.ZERO : RemainingTime.of(row.expiresAt(), node, dbNow);

@@ -48,8 +48,8 @@ public interface LockWaiterRepository extends Repository<LockEntity, String> {
     /**
      * Returns the locks of these names that have a row but are not {@linkplain WaiterRows#available available}. The condition is the
      * opposite of that of {@link LockEntity#availability} for any other owner, but a lock of an overdue node counts as available only
-     * when it may be granted. A semaphore is available if holders that are alive leave a permit. A shared lock is available if nobody
-     * wants it, or if none of its holders is alive. While it is wanted, it counts as a semaphore with one permit.
+     * when it may be granted. A semaphore is available if holders that are alive leave a permit. A shared lock is available if no waiter
+     * has reserved it, or if none of its holders is alive. While it is reserved, it counts as a semaphore with one permit.
      *
      * <p>The subquery is not inside of other brackets, because Hibernate's parser would be slow. It is no derived table, because H2
      * would compute that for each lock, and the others would read all holders if their statistics are old.
@@ -92,8 +92,8 @@ public interface LockWaiterRepository extends Repository<LockEntity, String> {
     List<@Nullable Long> bell(@Param("id") String id);
 
     /**
-     * Finds the bell of the service that has waited longest for a lock. Exclusive waiters come before those that would share it: only
-     * while nobody wants the lock exclusively, it can be shared by more.
+     * Finds the bell of the service that has waited longest for a lock. Exclusive waiters come before those that would share it: more
+     * owners can share it only while no waiter requests it exclusively.
      *
      * @param bell the bell of the calling service, which does not count
      * @return at most one bell; null in its place if that service polls

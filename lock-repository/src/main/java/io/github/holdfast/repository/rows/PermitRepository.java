@@ -57,7 +57,7 @@ public interface PermitRepository extends Repository<LockEntity, String> {
     @Query(HOLDERS + " where h.name = :name order by h.fencingToken")
     List<HolderSnapshot> holders(@Param("name") String name);
 
-    /** See {@link HolderRows#sharing}. One row without a holder if nobody shares the lock. */
+    /** See {@link HolderRows#sharing}. One row without a holder if no owner shares the lock. */
     @Query("""
             select new io.github.holdfast.repository.rows.HolderRows$HolderSnapshot(h, n, db_clock())
             from HoldfastLock l left join HoldfastHolder h on h.name = l.name left join HoldfastNode n on n.id = h.nodeId

@@ -2,7 +2,7 @@ package io.github.holdfast.repository.rows;
 
 /**
  * The update that releases the last hold. Between its two parts stands an expression for the hold count, which is 0. The expressions of
- * some databases also say who is to be woken.
+ * some databases also show which service is to be woken.
  */
 public final class ReleaseQuery {
 

@@ -27,8 +27,8 @@ public interface TransactionalLockRows extends LockRows {
     Optional<LockEntity> findForUpdateSkipLocked(String name);
 
     /**
-     * Takes the lock from its holder, dead or alive, as {@link LockEntity#takenFromHolder} computed it. It grants the lock
-     * to nobody. One statement.
+     * Takes the lock from its holder, dead or alive, as {@link LockEntity#takenFromHolder} computed it. It grants the lock to no owner. One
+     * statement.
      *
      * @param before the state that the decision was based on; held
      * @param after the state to write
@@ -49,7 +49,7 @@ public interface TransactionalLockRows extends LockRows {
      * Records a forced release in the audit log. One statement.
      *
      * @param before the lock as it was held before the release
-     * @param doneBy who forced the release, for people
+     * @param doneBy describes the caller that forced the release, for people
      * @param reason why
      */
     void recordForcedRelease(LockEntity before, String doneBy, String reason);

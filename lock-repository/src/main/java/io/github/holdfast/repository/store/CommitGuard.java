@@ -367,8 +367,8 @@ public final class CommitGuard {
     }
 
     /**
-     * Whether nobody who shared the lock before can still commit what the grant must see. Those who share it do not wait for each
-     * other's commits. Whoever has it alone does, so they must be gone in the snapshot.
+     * Whether no earlier shared holder can still commit what the grant must see. Shared holders do not wait for each other's commits. An
+     * exclusive holder does, so the shared holders must be gone in the snapshot.
      */
     private static boolean isOver(LockEntity row, Grant grant, SharedSessionContract beside) {
         return row.isShared()

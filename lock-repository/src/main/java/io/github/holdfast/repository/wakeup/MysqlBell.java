@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A bell of one connection to MySQL or MariaDB. It is a lock of {@code GET_LOCK}, which the connection owns until it ends. The
- * connection sleeps, until somebody kills its query with the name of the bell
+ * connection sleeps, until another connection kills its query with the name of the bell
  * (https://dev.mysql.com/doc/refman/8.0/en/locking-functions.html). Not thread-safe.
  */
 final class MysqlBell {
@@ -38,7 +38,7 @@ final class MysqlBell {
 
     private static final int NOT_OWNER = 1095;
 
-    /** Nobody owns the bell: the service has stopped listening. */
+    /** No connection owns the bell: the service has stopped listening. */
     private static final int NO_SUCH_THREAD = 1094;
 
     private final Connection connection;
@@ -64,7 +64,7 @@ final class MysqlBell {
     }
 
     /**
-     * Rings a bell through another connection. One statement; nothing happens if nobody owns the bell.
+     * Rings a bell through another connection. One statement; nothing happens if no connection owns the bell.
      *
      * @return false if the bell belongs to a session of another user
      */

@@ -191,7 +191,7 @@ public final class MysqlWakeUpChannel implements WakeUpChannel, WakingRelease {
         throw MysqlBell.broken("The service has stopped listening", null);
     }
 
-    /** Tells of the releases whose rings came between two sleeps, and woke nobody. */
+    /** Notifies of the releases whose rings came between two sleeps, and woke no thread. */
     private void tellMissed(Receiver listener, Connection connection, long number) {
         listener.stillFree(free(connection, number));
     }

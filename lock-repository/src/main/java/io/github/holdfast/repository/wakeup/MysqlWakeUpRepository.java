@@ -15,9 +15,9 @@ import org.springframework.data.repository.query.Param;
 public interface MysqlWakeUpRepository extends Repository<LockEntity, String> {
 
     /**
-     * Finds the names for which threads of a service wait, and which nobody holds. The service was woken by its {@link MysqlBell}. The
+     * Finds the names for which threads of a service wait, and which no owner holds. The service was woken by its {@link MysqlBell}. The
      * names include the locks of dead holders, if they are available, and if their nodes were ended. They also include semaphores that
-     * have a permit left, and shared locks without holders, or which nobody wants. The names are hints.
+     * have a permit left, and shared locks without holders, or without a reservation. The names are hints.
      *
      * @param bell the service's bell
      */
@@ -41,8 +41,8 @@ public interface MysqlWakeUpRepository extends Repository<LockEntity, String> {
     /**
      * Releases the last hold, as {@link LockRows#release} does it. The bell of the waiter that is next becomes the key that the
      * statement generates, which the server sends with its answer
-     * (https://dev.mysql.com/doc/refman/8.0/en/information-functions.html#function_last-insert-id). The key is 0 if nobody is to
-     * be woken. A separate statement for that would cost every release a round trip.
+     * (https://dev.mysql.com/doc/refman/8.0/en/information-functions.html#function_last-insert-id). The key is 0 if no service is to be
+     * woken. A separate statement for that would cost every release a round trip.
      */
     @Modifying
     @Query(ReleaseQuery.UP_TO_HOLD_COUNT + " db_generated_key((" + NextWaiterQuery.BELL + ")) "

@@ -49,7 +49,7 @@ public interface WakeUpChannel {
         /**
          * Called when a release has woken this service without saying which lock is free.
          *
-         * @param free reads the names of those locks that this service waits for and nobody holds; one statement
+         * @param free reads the names of those locks that this service waits for and no owner holds; one statement
          */
         void woken(Supplier<List<String>> free);
 
@@ -57,7 +57,7 @@ public interface WakeUpChannel {
          * Called a moment after {@link #ready} and {@link #woken}, unless the service was woken again before that, and about once a
          * minute: a release may have woken it in vain meanwhile.
          *
-         * @param lockNames the locks that this service waits for and nobody holds
+         * @param lockNames the locks that this service waits for and no owner holds
          */
         default void stillFree(List<String> lockNames) {
             lockNames.forEach(this::lockReleased);
