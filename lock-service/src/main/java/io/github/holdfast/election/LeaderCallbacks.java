@@ -23,8 +23,8 @@ public interface LeaderCallbacks {
      * This node is no longer the leader. The election calls this method exactly once for each call of {@link #onGranted}, and before
      * the next one. Stop the leader's work here, and return when it has stopped.
      *
-     * <p>After a resignation, the election keeps the lock until this method and {@link #onGranted} have returned. So nobody else leads
-     * before. After a loss, another node may already lead. The election logs an exception.
+     * <p>After a resignation, the election keeps the lock until this method and {@link #onGranted} have returned. So no other candidate
+     * leads before. After a loss, another node may already lead. The election logs an exception.
      *
      * @param leadership the leadership that is over
      * @param cause why it is over

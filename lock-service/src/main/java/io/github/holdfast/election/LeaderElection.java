@@ -238,8 +238,8 @@ public final class LeaderElection implements AutoCloseable {
     }
 
     /**
-     * Returns whether this node leads. As long as it does, nobody else can become the leader. It costs no statement. It is false from
-     * the moment of a resignation, and before anybody else can lead after a loss.
+     * Returns whether this node leads. As long as it does, no other candidate can become the leader. It costs no statement. It is false
+     * from the moment of a resignation, and before any other candidate can lead after a loss.
      */
     public boolean isLeader() {
         return leadership().isPresent();
@@ -252,9 +252,9 @@ public final class LeaderElection implements AutoCloseable {
     }
 
     /**
-     * Reads who leads, on whatever node. One statement.
+     * Reads the leader, on whatever node. One statement.
      *
-     * @return empty if nobody leads
+     * @return empty if no candidate leads
      * @throws IllegalStateException if the service is closed
      * @throws LockStoreException if the database failed
      */

@@ -7,7 +7,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.spi.LoggingEventBuilder;
 
-/** Logs for operators who leads, and what goes wrong with it. */
+/** Logs for operators which node leads, and what goes wrong with it. */
 final class LeaderLog {
 
     /** The logger is named after the class that users call. */
@@ -20,7 +20,7 @@ final class LeaderLog {
                 .log("This node leads '{}' in term {}", leadership.name(), leadership.term());
     }
 
-    /** Warns of a loss, but not of what somebody has asked for. */
+    /** Warns of a loss, but not of a resignation, which was requested. */
     static void revoked(Leadership leadership, RevocationCause cause) {
         boolean isExpected = cause == RevocationCause.RESIGNED;
         about(leadership, LogEvent.LEADER_REVOKED, isExpected ? LOG.atInfo() : LOG.atWarn())

@@ -19,15 +19,15 @@ public interface Leadership {
     long term();
 
     /**
-     * Returns whether this leadership is over. As long as it returns false, nobody else is the leader. It costs no statement.
+     * Returns whether this leadership is over. As long as it returns false, no other candidate is the leader. It costs no statement.
      */
     boolean isOver();
 
-    /** Returns how much longer nobody else can become the leader, if no heartbeat succeeds; zero if this leadership is over. */
+    /** Returns how much longer no other candidate can become the leader, if no heartbeat succeeds; zero if this leadership is over. */
     Duration remaining();
 
     /**
-     * Ensures that nobody else can become the leader for this long. If too little is left, it sends a heartbeat, which is one
+     * Ensures that no other candidate can become the leader for this long. If too little is left, it sends a heartbeat, which is one
      * statement. Call it before each effect outside the database.
      *
      * @param duration zero to {@link LockRequest#LONGEST_DURATION}, and less than the {@linkplain
@@ -40,7 +40,7 @@ public interface Leadership {
     void ensureValidFor(Duration duration);
 
     /**
-     * Checks in the calling thread's transaction that this node still has the lock of the election, and locks its row. Nobody else
+     * Checks in the calling thread's transaction that this node still has the lock of the election, and locks its row. No other candidate
      * can become the leader before the transaction ends. One statement.
      *
      * <p>Transactions of the thread that runs the callbacks are checked before their commit in any case. Call this method in

@@ -1,6 +1,6 @@
 package io.github.holdfast.election;
 
-/** For an election that nobody wants to hear of: others ask it. */
+/** For an election without callbacks: other code polls it. */
 final class NoCallbacks implements LeaderCallbacks {
 
     @Override

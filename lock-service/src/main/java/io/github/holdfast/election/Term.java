@@ -24,7 +24,7 @@ final class Term implements Leadership {
     /** A loss is told at once. This look is for the case that a slow listener delays it. */
     private static final Duration LOOK = Duration.ofSeconds(1);
 
-    /** Nobody tells that the heartbeat is overdue. */
+    /** No event shows that the heartbeat is overdue. */
     private static final Duration LOOK_FOR_SUSPICION = Duration.ofMillis(100);
 
     private final LockHandle lock;
@@ -97,7 +97,7 @@ final class Term implements Leadership {
         return watch.scheduleWithFixedDelay(this::look, nanos, nanos, TimeUnit.NANOSECONDS);
     }
 
-    /** Returns false if the term was over before, so that nobody needs to know of it. */
+    /** Returns false if the term was over before, so that no callback needs to know of it. */
     private boolean grant() {
         if (isOver()) {
             return false;

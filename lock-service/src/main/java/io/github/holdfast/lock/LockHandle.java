@@ -141,7 +141,7 @@ public interface LockHandle extends AutoCloseable {
 
     /**
      * Changes the exclusive hold to a shared one: releases this handle, and returns the handle of a {@linkplain LockRequest#shared
-     * share}. Others can share the lock from now on. Nobody gets it exclusively in between.
+     * share}. Other owners can share the lock from now on. No other owner gets it exclusively in between.
      *
      * <p>The share belongs to the calling thread. It lasts as long as this hold would have: it has a lease of the same length from now,
      * or lives as long as the node. It has a greater fencing token. Handlers of {@link #onLost} stay with this handle. A change back is

@@ -39,7 +39,7 @@ public final class LockNotAcquiredException extends HoldfastException {
     }
 
     /**
-     * Creates the exception for a lock that nobody held at the last poll, but that was not available.
+     * Creates the exception for a lock that no owner held at the last poll, but that was not available.
      *
      * @param lockName the name of the lock
      * @param waited how long the acquisition waited

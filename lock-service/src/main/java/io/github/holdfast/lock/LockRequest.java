@@ -311,7 +311,7 @@ public final class LockRequest {
     }
 
     /**
-     * Shares the lock with other shared requests. It excludes only exclusive ones: while shared holders have the lock, nobody gets it
+     * Shares the lock with other shared requests. It excludes only exclusive ones: while shared holders have the lock, no owner gets it
      * exclusively, and the other way round. Each shared holder has a hold of its own, which ends with its own release, lease or process.
      * Threads of one service that share a lock without a lease usually have one grant and one fencing token together. Then a thread joins
      * and leaves without a statement. Only the last one deletes the row, and one statement a second looks for exclusive requests.

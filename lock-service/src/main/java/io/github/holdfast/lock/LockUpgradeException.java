@@ -1,7 +1,7 @@
 package io.github.holdfast.lock;
 
 /**
- * A thread that shares a lock has asked for it exclusively. Two such threads would wait for each other for ever, so nobody waits:
+ * A thread that shares a lock has asked for it exclusively. Two such threads would wait for each other for ever, so neither waits:
  * release the shared lock first, or acquire it exclusively from the beginning.
  */
 public final class LockUpgradeException extends IllegalStateException {

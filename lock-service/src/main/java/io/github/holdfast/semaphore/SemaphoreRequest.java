@@ -121,7 +121,7 @@ public final class SemaphoreRequest {
         }
         if (permits > limit) {
             throw new IllegalArgumentException(
-                    "Semaphore '" + name() + "' has " + limit + " permits, so nobody can acquire " + permits);
+                    "Semaphore '" + name() + "' has " + limit + " permits, so no owner can acquire " + permits);
         }
         return new PermitRequest(lock, permits, limit);
     }

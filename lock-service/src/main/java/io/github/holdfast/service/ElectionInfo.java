@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * An election.
  *
  * @param name the name of the election and its lock
- * @param leader who leads, on whatever node; null if nobody does
+ * @param leader the leader, on whatever node; null if there is none
  * @param isLeader whether the service that was asked leads
  * @param waiting the nodes with a candidate that waits for the leadership, in the order in which they began to wait
  */

@@ -17,7 +17,7 @@ import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
-/** Reads who holds which locks, alone or together. Thread-safe. */
+/** Reads the holders of locks, exclusive or shared. Thread-safe. */
 final class HeldLocks {
 
     private static final Duration LIMIT = Duration.ofSeconds(10);
@@ -32,7 +32,7 @@ final class HeldLocks {
      * Returns all holders of a lock, in the order of their grants. One statement; two if the lock was last shared.
      *
      * @param name a valid name
-     * @return empty if nobody holds the lock
+     * @return empty if no owner holds the lock
      * @throws IllegalStateException if the service is closed
      * @throws LockStoreException if the database failed
      */

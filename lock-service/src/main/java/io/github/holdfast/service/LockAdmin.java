@@ -127,11 +127,11 @@ public final class LockAdmin {
     }
 
     /**
-     * Returns who waits for which lock, behind whom: the first queues in the order of their names. A thread is seen as {@linkplain
-     * #waitingNodes(String) there}. One statement.
+     * Returns the queues of waiters, each with the exclusive holder of its lock: the first queues in the order of their names. A thread is
+     * seen as {@linkplain #waitingNodes(String) there}. One statement.
      *
      * @param limit how many waiters to read: 1 to {@link #MAX_PAGE_SIZE}. It may cut off the last queue
-     * @return in the order of the names; empty if nobody waits
+     * @return in the order of the names; empty if no node waits
      * @throws IllegalArgumentException if the limit is out of range
      * @throws IllegalStateException if the service is closed
      * @throws LockStoreException if the database failed
@@ -141,11 +141,12 @@ public final class LockAdmin {
     }
 
     /**
-     * Returns who waits for a lock, behind whom. A thread is seen as {@linkplain #waitingNodes(String) there}. One statement.
+     * Returns the queue of waiters for a lock, with its exclusive holder. A thread is seen as {@linkplain #waitingNodes(String) there}. One
+     * statement.
      *
      * @param name as for {@link LockRequest#of}
      * @param limit how many waiters to read: 1 to {@link #MAX_PAGE_SIZE}
-     * @return empty if nobody waits
+     * @return empty if no node waits
      * @throws IllegalArgumentException if the name is not valid, or the limit is out of range
      * @throws IllegalStateException if the service is closed
      * @throws LockStoreException if the database failed

@@ -25,7 +25,7 @@ public record LockFilter(String name, String holder, State state) {
         /** The lock is shared, by one holder or several. */
         SHARED,
 
-        /** The heartbeat of a holder's node is overdue: its lease is over, and nobody has noticed yet. */
+        /** The heartbeat of a holder's node is overdue: its lease is over, and no service has noticed yet. */
         OVERDUE,
 
         /** A living node waits for the lock. */

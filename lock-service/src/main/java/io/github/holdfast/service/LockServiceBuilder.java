@@ -159,7 +159,7 @@ public final class LockServiceBuilder {
      * failover, the clock of another machine decides. If that clock is ahead, leases end earlier by the difference, before
      * their holders know. Choose a tolerance longer than the largest difference between the clocks of these machines. Then no
      * other owner gets a lock before its holder knows of the loss. Between the end of the lease and the end of the tolerance,
-     * nobody has the lock. The tolerance delays only takeovers. A released lock is free at once, and so are the locks of a
+     * no owner has the lock. The tolerance delays only takeovers. A released lock is free at once, and so are the locks of a
      * closed service. All services should have the same tolerance.
      *
      * @param clockTolerance zero (for one machine whose clock is never set) to 1 minute; 100 milliseconds by default. The

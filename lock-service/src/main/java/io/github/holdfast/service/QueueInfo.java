@@ -11,10 +11,10 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who waits for a lock or for permits, behind whom.
+ * The queue of waiters for a lock or for permits, with the exclusive holder.
  *
  * @param name the name of the lock or the semaphore
- * @param holder who has the lock alone; null if nobody has it, if it is shared, and for a semaphore
+ * @param holder the owner that holds the lock exclusively; null if no owner holds it, if it is shared, and for a semaphore
  * @param waiters in the order of their queue
  */
 public record QueueInfo(String name, @Nullable LockInfo holder, List<Waiter> waiters) {

@@ -128,7 +128,7 @@ class SemaphoreTest extends TwoServicesContract {
                 .withMessageContaining("'exports' needs a limit");
         assertThatExceptionOfType(IllegalArgumentException.class)
                 .isThrownBy(() -> mine.semaphore(REQUEST.permits(3)))
-                .withMessageContaining("has 2 permits, so nobody can acquire 3");
+                .withMessageContaining("has 2 permits, so no owner can acquire 3");
         assertThatExceptionOfType(IllegalArgumentException.class).isThrownBy(() -> REQUEST.limit(0));
         assertThatExceptionOfType(IllegalArgumentException.class).isThrownBy(() -> REQUEST.permits(0));
     }

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 public record AcquireResult(
         String name, Optional<LockHandle> handle, @Nullable AttemptResult last, Duration waited) {
 
-    /** Whether the lock was not granted although nobody held it: it was not wanted, or is not available yet. */
+    /** Whether the lock was not granted although no owner held it: it was not wanted, or is not available yet. */
     public boolean wasFree() {
         return last instanceof NotDue || (last instanceof Unavailable refused && !refused.isHeld());
     }

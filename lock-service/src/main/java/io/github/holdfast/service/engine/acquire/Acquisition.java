@@ -301,7 +301,7 @@ public abstract class Acquisition<H extends Hold> implements PendingAcquisitions
         }
     }
 
-    /** Records whether the database could show who holds the lock, for the threads queued behind this one. */
+    /** Records whether the database could show the holder of the lock, for the threads queued behind this one. */
     private void tellQueue(AttemptResult attempt) {
         if (!(attempt instanceof TransientFailure failed)) {
             access.queue().recordAttempt(name(), null);

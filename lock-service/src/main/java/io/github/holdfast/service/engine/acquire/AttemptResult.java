@@ -142,7 +142,7 @@ public sealed interface AttemptResult {
 
         @Override
         public String reason() {
-            return "another owner waits for it, so nobody shares it any more";
+            return "another owner waits for it, so no new holder shares it";
         }
     }
 

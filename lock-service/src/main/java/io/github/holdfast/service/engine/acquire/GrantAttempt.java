@@ -145,7 +145,7 @@ public final class GrantAttempt {
     }
 
     /**
-     * Attempts after locking the row, so that nobody else can write it. Otherwise, a thread that lost one race might lose again
+     * Attempts after locking the row, so that no other transaction can write it. Otherwise, a thread that lost one race might lose again
      * and again.
      */
     AttemptResult attemptLocked(TransactionalLockRows locks) {
@@ -164,7 +164,7 @@ public final class GrantAttempt {
     /**
      * Handles a lost race that no other writer can have won: the grant did not find the node. If the node was ended, or its row
      * deleted, its heartbeat will notice. If the heartbeat still finds it, this thread's connections lead to another database than the
-     * heartbeat's. In that database, the lock would be anybody's one node lease after its grant.
+     * heartbeat's. In that database, any owner could take the lock one node lease after its grant.
      */
     public static AttemptResult lostRaceThrough(Node through, LockStore store, Heartbeat heartbeat) {
         boolean isAbsent = store.nodes().read(through.id()).isEmpty();
@@ -366,7 +366,7 @@ public final class GrantAttempt {
                 clockDifference));
     }
 
-    /** Whether the row that was sent shows that nobody has held the lock since the row was created. */
+    /** Whether the row that was sent shows that no owner has held the lock since the row was created. */
     private boolean isFirst() {
         if (own != null) {
             return own.origin() == Origin.CREATED;

@@ -28,7 +28,7 @@ import java.util.function.Consumer;
  * @param kept the rows of released locks that are kept for the next holder
  * @param closeShares stops threads from joining the shares of a lock
  * @param policy the rules for a takeover
- * @param identity says who acquires
+ * @param identity identifies the acquirer
  * @param monitor reports the losses of holds on time
  * @param downgrader changes a hold to a share
  */

@@ -13,8 +13,8 @@ import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The release of a lock, which decides who gets it next. If a thread of this process waits for the lock, the releasing thread grants the lock
- * to it. Otherwise, the first attempt gets the lock. Thread-safe.
+ * The release of a lock, which decides the next holder. If a thread of this process waits for the lock, the releasing thread grants the
+ * lock to it. Otherwise, the first attempt gets the lock. Thread-safe.
  *
  * <p>Other processes never see a lock free that is handed off. As long as threads wait in the queue, the lock would stay in this
  * process. So after a while, the lock is released for other processes, if they have announced waiters. The threads in the queue
@@ -196,8 +196,8 @@ public final class HandOff extends GrantRelease {
     }
 
     /**
-     * Somebody has waited elsewhere within the last seconds. That is enough if nobody waits here. If it is out of date, a thread that
-     * comes within the time of the offer waits until the end of that.
+     * A thread of another service has waited within the last seconds. That is enough if no thread waits here. If it is out of date, a
+     * thread that comes within the time of the offer waits until the end of that.
      */
     private static int assumeOneWaiter() {
         return 1;
@@ -243,8 +243,8 @@ public final class HandOff extends GrantRelease {
             } finally {
                 isThere = next.answer(granted);
                 if (!isThere && granted.isEmpty()) {
-                    // The thread has left, so nobody else would settle its grant. The release of this hold settles it
-                    // too, if it succeeds.
+                    // The thread has left, so no other thread would settle its grant. The release of this hold settles
+                    // it too, if it succeeds.
                     access.inDoubtWrites().abandon(name, next.owner(), before.version());
                 }
             }

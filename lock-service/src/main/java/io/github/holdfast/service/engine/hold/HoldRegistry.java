@@ -119,7 +119,7 @@ public final class HoldRegistry {
         bindForReentry(hold, Thread.currentThread(), reentry);
     }
 
-    /** Removes the holds that are lost, and that nobody can release any more. They stay in the fence of their threads. */
+    /** Removes the holds that are lost, and that no thread can release any more. They stay in the fence of their threads. */
     private void sweep() {
         List<LeaseHold> forgotten = holds.stream()
                 .filter(hold -> hold.isForgotten() && hold.expireIfOver())

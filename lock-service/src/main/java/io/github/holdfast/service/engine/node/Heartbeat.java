@@ -154,7 +154,7 @@ public final class Heartbeat implements AutoCloseable {
 
     private Node register(Duration atMost) {
         checkOpen();
-        // A new id each time: an unanswered registration may have created a node, which nobody uses.
+        // A new id each time: an unanswered registration may have created a node, which no service uses.
         String id = UUID.randomUUID().toString();
         Node registered = new Node(id, timing, ticker, ticker.nanoTime());
         observer.own(id);

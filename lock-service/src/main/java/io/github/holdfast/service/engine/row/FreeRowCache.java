@@ -24,7 +24,7 @@ public final class FreeRowCache {
 
     /** How this process knows a row. */
     public enum Origin {
-        /** It has created the row. If a grant changes it, nobody has held the lock before. */
+        /** It has created the row. If a grant changes it, no owner has held the lock before. */
         CREATED,
 
         /** It has released the lock. */

@@ -49,7 +49,8 @@ public interface HoldRow {
     void abandon();
 
     /**
-     * Writes the row, but changes nothing that the hold depends on. If the row no longer shows this grant, somebody else has already written it.
+     * Writes the row, but changes nothing that the hold depends on. If the row no longer shows this grant, another writer has already
+     * written it.
      *
      * @throws StoreException if the database did not answer in time
      */

@@ -49,7 +49,7 @@ public final class InDoubtWrites implements Background, AutoCloseable {
     private static final Duration STATEMENT = Duration.ofSeconds(1);
     private static final Duration PAUSE = Duration.ofSeconds(1);
 
-    /** The pause after a refusal. The database may accept the write after somebody has restored a privilege or a table. */
+    /** The pause after a refusal. The database may accept the write after an operator has restored a privilege or a table. */
     private static final Duration PAUSE_AFTER_REFUSAL = Duration.ofSeconds(30);
 
     /** The number of deferred releases at a time, each with one connection. */
@@ -120,7 +120,7 @@ public final class InDoubtWrites implements Background, AutoCloseable {
     /**
      * Frees the lock if this owner has it. Also makes later writes by the owner impossible, if they are based on this version.
      *
-     * @param owner an owner that nobody else uses; null if the row must not be freed
+     * @param owner an owner that no other acquirer uses; null if the row must not be freed
      */
     public void abandon(String name, @Nullable String owner, long version) {
         settle(new Task(name, locks -> releaseOrSupersede(locks, name, owner, version), IfInDoubt.REPEAT));
@@ -334,7 +334,7 @@ public final class InDoubtWrites implements Background, AutoCloseable {
 
     /**
      * Tries a last time, and stops. Locks that are still in doubt stay held until their lease ends. A task under way is not
-     * repeated: a second release would end somebody else's hold.
+     * repeated: a second release would end the hold of another owner.
      */
     @Override
     public void close() {

@@ -151,7 +151,7 @@ public final class LockRow implements HoldRow {
 
     /**
      * Finds the outcome when the row no longer shows this grant. Either an attempt in doubt has freed the lock or granted it to
-     * the next owner, or somebody had already released the lock by force. A failover could undo what the row shows, until a later
+     * the next owner, or an operator had already released the lock by force. A failover could undo what the row shows, until a later
      * write is answered.
      *
      * @throws StoreException if the database failed
@@ -165,7 +165,7 @@ public final class LockRow implements HoldRow {
                     if (isForced(locks, last)) {
                         return ReleaseOutcome.LOST;
                     }
-                    // If somebody holds the lock now, their next write finds the new version, and reads the row again.
+                    // If an owner holds the lock now, its next write finds the new version, and reads the row again.
                     Optional<LockSnapshot> seen = locks.read(last.name());
                     if (seen.isPresent()
                             && !locks.supersede(last.name(), seen.get().row().version())) {

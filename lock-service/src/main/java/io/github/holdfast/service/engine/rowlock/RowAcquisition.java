@@ -186,7 +186,7 @@ public class RowAcquisition extends Acquisition<RowHold> {
         return deadline.left().compareTo(SHORTEST_WAIT) >= 0;
     }
 
-    /** Locks the row, and waits for it if necessary. Without time to wait, locks the row only if nobody else has locked it. */
+    /** Locks the row, and waits for it if necessary. Without time to wait, locks the row only if no other transaction has locked it. */
     final AttemptResult lockIn(RowTransaction transaction, LockEntity free, Duration atMost, Deadline deadline) {
         return isWorthWaiting(deadline)
                 ? transaction

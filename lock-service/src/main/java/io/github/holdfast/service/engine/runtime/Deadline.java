@@ -34,7 +34,7 @@ public final class Deadline implements AutoCloseable {
     /** The shortest time limit of a statement: the drivers count query timeouts in seconds. */
     private static final Duration SHORTEST_STATEMENT = Duration.ofSeconds(1);
 
-    /** The longest time limit of a statement. A slower one is waiting for a row that somebody else has locked. */
+    /** The longest time limit of a statement. A slower one is waiting for a row that another transaction has locked. */
     private static final Duration LONGEST_STATEMENT = Duration.ofSeconds(10);
 
     /** A call retries lost races and conflicts for at least this long. */
@@ -193,8 +193,8 @@ public final class Deadline implements AutoCloseable {
     }
 
     /**
-     * Pauses for this long, until the condition is met, or until the deadline has passed. Whoever changes the condition must
-     * unpark the thread.
+     * Pauses for this long, until the condition is met, or until the deadline has passed. The code that changes the condition must unpark
+     * the thread.
      *
      * @throws InterruptedException if the call is interruptible and its thread was interrupted; never otherwise
      */
@@ -215,7 +215,7 @@ public final class Deadline implements AutoCloseable {
     }
 
     /**
-     * Waits until the condition is met, or the deadline has passed. Whoever changes the condition must unpark the thread.
+     * Waits until the condition is met, or the deadline has passed. The code that changes the condition must unpark the thread.
      *
      * @return whether the condition is met
      * @throws InterruptedException if the call is interruptible and its thread was interrupted; never otherwise

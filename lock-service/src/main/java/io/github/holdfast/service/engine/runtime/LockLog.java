@@ -29,7 +29,7 @@ public final class LockLog implements LockListener {
     /** How many names a message lists. */
     private static final int MOST_NAMES = 10;
 
-    /** Warns of a loss, except after a close: whoever closes a service that holds locks expects to lose them. */
+    /** Warns of a loss, except after a close: the application that closes a service with locks expects to lose them. */
     @Override
     public void lost(LockLost loss) {
         LogEvent.LOCK_LOST
@@ -105,7 +105,7 @@ public final class LockLog implements LockListener {
     }
 
     /**
-     * Logs that a service is ready, for those who want to know whether Holdfast is active.
+     * Logs that a service is ready, to show operators whether Holdfast is active.
      *
      * @param isWoken whether the releases of other nodes wake the threads of this one
      * @param keepReleased how long released locks are kept if that is possible; null if they are not

@@ -7,7 +7,7 @@ import java.net.UnknownHostException;
 import java.util.UUID;
 import java.util.function.Supplier;
 
-/** Says who acquires a lock: in readable form, and as an owner that nobody else is. Thread-safe. */
+/** Identifies the acquirer of a lock: in readable form, and by an owner that no other acquirer has. Thread-safe. */
 public final class ProcessIdentity {
 
     private final String process;

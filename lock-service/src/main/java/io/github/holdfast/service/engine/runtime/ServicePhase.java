@@ -23,7 +23,7 @@ public final class ServicePhase {
         isDraining = true;
     }
 
-    /** From here on, nobody acquires a lock. */
+    /** From here on, no thread acquires a lock. */
     public void close() {
         isClosed = true;
     }

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param application the application's name in readable descriptions
  * @param nodeLease how long the node lives without a heartbeat
- * @param lockDelay how long nobody can acquire a lock that a dead holder left
+ * @param lockDelay how long no owner can acquire a lock that a dead holder left
  * @param clockTolerance the time that must pass between the end of a lease and a takeover
  * @param listeners the listeners to notify
  * @param housekeepingPeriod how often housekeeping cleans up the tables; null for never

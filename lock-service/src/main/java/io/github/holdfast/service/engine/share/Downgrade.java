@@ -31,7 +31,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The change of an exclusive hold to a share of the same lock. It is a release whose write also grants the share, so that nobody else
+ * The change of an exclusive hold to a share of the same lock. It is a release whose write also grants the share, so that no other owner
  * gets the lock exclusively in between. If the share is not granted, the lock is released. Not thread-safe.
  */
 public final class Downgrade implements Successor, PendingAcquisitions.Pending {
@@ -144,7 +144,7 @@ public final class Downgrade implements Successor, PendingAcquisitions.Pending {
         if (hold.isOwnerChosen()) {
             why = "its request has chosen the owner, so other processes may have the same hold";
         } else if (hold.request().minimumHold().isPresent()) {
-            why = "its request has a minimum hold, and nobody may share it before the end of that";
+            why = "its request has a minimum hold, and no other owner may share it before the end of that";
         } else if (hold.holdCount() > 1) {
             why = "it is held " + hold.holdCount() + " times: release the nested holds first";
         } else if (!hold.holdTransactions().beginReleaseIfFinished()) {

@@ -34,7 +34,7 @@ public final class JoinableShares implements HoldRegistry.SharedGrants {
     /** Several for one name where a share has room for few holds. */
     private final Map<String, Set<JoinableShare>> byName = new ConcurrentHashMap<>();
 
-    /** Includes those that nobody can join any more, while they have holds. */
+    /** Includes those that no thread can join any more, while they have holds. */
     private final Map<Grant, JoinableShare> byGrant = new ConcurrentHashMap<>();
 
     /** The hold of a thread that a share of a lock was just granted to. Other threads can join the share, if it is possible. */
@@ -132,7 +132,7 @@ public final class JoinableShares implements HoldRegistry.SharedGrants {
      */
     static final class JoinableShare {
 
-        /** How long threads join without asking the database whether somebody wants the lock alone. */
+        /** How long threads join without asking the database whether a waiter requests the lock exclusively. */
         private static final Duration FRESH = Duration.ofSeconds(1);
 
         private final HoldCollaborators collaborators;
@@ -144,10 +144,10 @@ public final class JoinableShares implements HoldRegistry.SharedGrants {
         private int fencedHolds;
         private boolean isClosed;
 
-        /** The local time before the last look that showed nobody who wants the lock alone. */
+        /** The local time before the last read that showed no exclusive waiter. */
         private volatile long lookedAt;
 
-        /** How many reconciliations had begun before the last look that showed the share. */
+        /** How many reconciliations had begun before the last read that showed the share. */
         private volatile long reconciliations;
 
         /**

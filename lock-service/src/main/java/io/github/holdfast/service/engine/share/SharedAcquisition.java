@@ -31,7 +31,7 @@ public final class SharedAcquisition extends ShareAcquisition {
         this.shares = shares;
     }
 
-    /** {@inheritDoc} A share that this process has already is joined. Nobody joins a share with a lease: it ends with the lease. */
+    /** {@inheritDoc} A share that this process has already is joined. No thread joins a share with a lease: it ends with the lease. */
     @Override
     public Optional<LeaseHold> acquire(Deadline deadline) throws InterruptedException {
         Optional<LeaseHold> joined =

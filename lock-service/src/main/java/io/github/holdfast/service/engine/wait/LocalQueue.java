@@ -44,7 +44,7 @@ public final class LocalQueue {
 
         private volatile long offeredUntil;
 
-        /** Why the last query could not show who holds the lock; null if it did. */
+        /** Why the last query could not show the holder of the lock; null if it did. */
         private volatile @Nullable StoreException failure;
 
         Line(long offeredUntil) {
@@ -116,7 +116,7 @@ public final class LocalQueue {
     /**
      * Records the result of the first thread's attempt, or of a look for it, for the waiting threads.
      *
-     * @param failure why the database could not show who holds the lock; null if it did
+     * @param failure why the database could not show the holder of the lock; null if it did
      */
     public void recordAttempt(String name, @Nullable StoreException failure) {
         Line line = lines.get(name);

@@ -116,7 +116,7 @@ final class NotificationListener implements WakeUpChannel.Receiver, AutoCloseabl
         try {
             return closed.await(pause.toMillis(), TimeUnit.MILLISECONDS);
         } catch (InterruptedException interrupted) {
-            // Nobody should interrupt this thread. If somebody does, it ends without a report.
+            // No code should interrupt this thread. After an interrupt, it ends without a report.
             return true;
         }
     }

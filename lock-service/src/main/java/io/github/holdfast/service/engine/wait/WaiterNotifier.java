@@ -290,7 +290,7 @@ public final class WaiterNotifier implements Waiter.Announcer, NotificationListe
         wakeAny(name);
     }
 
-    /** Wakes those who may be next, in this process and in another. */
+    /** Wakes the waiters that may be next, in this process and in another. */
     private void wakeAny(String name) {
         waiters.wake(name);
         wakeNext(name);

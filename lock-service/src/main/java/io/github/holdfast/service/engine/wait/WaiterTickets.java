@@ -26,7 +26,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The rows that show other nodes who waits for a lock, and since when. They only say whose turn it is, so no failure of them ends
+ * The rows that show other nodes which threads wait for a lock, and since when. They only say whose turn it is, so no failure of them ends
  * an acquisition. Thread-safe.
  */
 public final class WaiterTickets {
@@ -35,7 +35,7 @@ public final class WaiterTickets {
 
     private static final Duration LIMIT = WaitTiming.POLL_PERIOD;
 
-    /** One each second. After that, somebody who finds the place at the head of the queue wakes this process, if it listens. */
+    /** One each second. After that, a service that finds the place at the head of the queue wakes this process, if it listens. */
     private static final int LATE_REMOVALS = 30;
 
     private final LockStore store;
@@ -225,7 +225,7 @@ public final class WaiterTickets {
             return true;
         }
 
-        /** Notes that somebody may have removed the ticket. The waiter adds it again. */
+        /** Notes that another thread may have removed the ticket. The waiter adds it again. */
         void hide() {
             isVisible = false;
         }
