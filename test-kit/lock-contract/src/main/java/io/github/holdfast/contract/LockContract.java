@@ -149,7 +149,7 @@ public abstract class LockContract extends SharingContract {
         Threads.together(THREADS, thread -> () -> {
             for (int round = 0; round < ROUNDS; round++) {
                 try (LockHandle lock = service(thread).acquire(request)) {
-                    assertEquals(1, inside.incrementAndGet(), "Owners who hold the lock at the same time");
+                    assertEquals(1, inside.incrementAndGet(), "Owners that hold the lock at the same time");
                     assertEquals(
                             lock.owner(),
                             service(thread + 1)
@@ -255,7 +255,7 @@ public abstract class LockContract extends SharingContract {
                     em.flush();
                     await(other(), request.waitAtMost(SOON));
                 }),
-                "Committed although somebody else had been granted the lock");
+                "Committed although another owner had been granted the lock");
         assertTrue(database().row(written).isEmpty(), "What was rolled back is there");
     }
 
@@ -365,7 +365,7 @@ public abstract class LockContract extends SharingContract {
         faults.down();
         LockHandle next = await(other(), request.waitAtMost(SOON));
         faults.up();
-        assertEquals(LockState.LOST, lock.state(), "Granted to somebody else while the holder believed in it");
+        assertEquals(LockState.LOST, lock.state(), "Granted to another owner while the holder believed in it");
         assertTrue(next.fencingToken() > lock.fencingToken(), "The token of a takeover is not greater");
     }
 

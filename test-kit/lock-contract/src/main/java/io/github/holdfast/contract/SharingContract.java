@@ -80,8 +80,8 @@ abstract class SharingContract extends WaitingContract {
     void whoHasALockAloneSharesItWithNobody() throws Exception {
         LockRequest request = request("alone").lease(LEASE);
         LockHandle alone = take(one(), request);
-        assertTrue(isRefused(one(), request.shared()), "Shared although somebody has the lock alone");
-        assertTrue(isRefused(other(), request.shared()), "Shared although somebody has the lock alone");
+        assertTrue(isRefused(one(), request.shared()), "Shared although another owner holds the lock exclusively");
+        assertTrue(isRefused(other(), request.shared()), "Shared although another owner holds the lock exclusively");
         giveBack(alone);
         LockHandle share = take(other(), request.shared());
         assertTrue(share.fencingToken() > alone.fencingToken(), "The token of a share is not greater");
@@ -100,7 +100,7 @@ abstract class SharingContract extends WaitingContract {
                     own.incrementAndGet();
                     lock.ensureValidFor(Duration.ZERO);
                     int others = isShared ? having.get() : sharing.get() + having.get() - 1;
-                    assertEquals(0, others, "Owners whom a lock in mode " + lock.mode() + " excludes");
+                    assertEquals(0, others, "Owners that a lock in mode " + lock.mode() + " excludes");
                     own.decrementAndGet();
                 }
             }
@@ -134,7 +134,7 @@ abstract class SharingContract extends WaitingContract {
         LockHandle alone = take(one(), request);
         LockHandle share = keep(alone.downgrade());
         assertEquals(LockMode.SHARED, share.mode());
-        assertEquals(alone.fencingToken() + 1, share.fencingToken(), "Somebody got the lock in between");
+        assertEquals(alone.fencingToken() + 1, share.fencingToken(), "Another owner got the lock in between");
         assertTrue(isRefused(other(), request), BESIDE_A_SHARE);
         giveBack(take(other(), request.shared()));
         giveBack(share);
@@ -160,7 +160,7 @@ abstract class SharingContract extends WaitingContract {
         awaitLongWait(request.name());
         long end = System.nanoTime() + SOON.toNanos();
         while (!isRefused(one(), request.shared())) {
-            assertTrue(System.nanoTime() - end < 0, "New shares come before somebody who waits for the old ones");
+            assertTrue(System.nanoTime() - end < 0, "New shares come before the owner that waits for the old ones");
             LockSupport.parkNanos(LOOK_AGAIN.toNanos());
         }
         giveBack(share);
@@ -194,7 +194,7 @@ abstract class SharingContract extends WaitingContract {
                     em.flush();
                     await(other(), request.lease(LEASE).waitAtMost(SOON));
                 }),
-                "Committed although somebody else had been granted the lock alone");
+                "Committed although another owner had been granted the lock exclusively");
         assertTrue(database().row(written).isEmpty(), "What was rolled back is there");
     }
 

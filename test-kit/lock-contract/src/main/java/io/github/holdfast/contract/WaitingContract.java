@@ -101,7 +101,7 @@ abstract class WaitingContract extends TwoServices {
     }
 
     private void awaitNobodyWaits(String name) {
-        awaitWaiters(0, name, "Rows in lock_waiter that are not deleted although nobody waits");
+        awaitWaiters(0, name, "Rows in lock_waiter that are not deleted although no thread waits");
     }
 
     static void giveBack(LockHandle lock) {

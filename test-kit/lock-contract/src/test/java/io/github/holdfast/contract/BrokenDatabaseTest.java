@@ -45,7 +45,7 @@ class BrokenDatabaseTest {
         "AUTO_COMMIT_IS_SAID_TO_BE_ON, nestedAcquisitionsAreCounted, The lock's row was created, but cannot be read afterwards",
         "ROWS_ARE_NOT_LOCKED, nobodyTakesOverBetweenTheGuardOfATransactionAndItsCommit, Granted before the commit",
         "ROWS_ARE_NOT_LOCKED, aRowLockExcludesOthersUntilItIsReleased, has locked a row that is locked",
-        "ROWS_OF_WAITERS_ARE_NOT_DELETED, aWaiterThatGivesUpLeavesNoRow, that are not deleted although nobody waits",
+        "ROWS_OF_WAITERS_ARE_NOT_DELETED, aWaiterThatGivesUpLeavesNoRow, that are not deleted although no thread waits",
         "ROWS_OF_WAITERS_ARE_NOT_DELETED, fairRequestsOfTwoServicesAreGrantedInTheOrderOfTheirArrival, A thread still waits",
         "ROWS_ARE_NOT_LOCKED, nobodyHasALockAloneBetweenTheGuardUnderAShareAndTheCommit, Granted before the commit",
         "ROWS_OF_HOLDERS_ARE_NOT_DELETED, permitsAreGrantedTogetherOrNotAtAllAndAReleaseMakesRoom, was: <LOST>",

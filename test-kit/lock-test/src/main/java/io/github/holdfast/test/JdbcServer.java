@@ -39,7 +39,7 @@ final class JdbcServer extends DatabaseServer {
         }
     }
 
-    /** Returns a server that this JVM has started. Also creates the ordinary user who will own the databases. */
+    /** Returns a server that this JVM has started. Also creates the ordinary user that will own the databases. */
     static JdbcServer started(TestDatabase kind, String url, Login administrator) {
         JdbcServer server = new JdbcServer(kind, "holdfast_", url, administrator, OWNER);
         Sql.execute(

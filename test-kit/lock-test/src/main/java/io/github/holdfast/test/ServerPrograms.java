@@ -61,7 +61,7 @@ public final class ServerPrograms {
 
     /**
      * Prepares a MySQL server of the same version as {@link TestDatabase#MYSQL}, with the plug-ins for semi-synchronous
-     * replication and Group Replication. Nobody can log in at first. Create users in a file, and pass it as {@code --init-file}.
+     * replication and Group Replication. No user can log in at first. Create users in a file, and pass it as {@code --init-file}.
      *
      * @param directory gets the initialised data in {@code data}
      * @return the command that starts a server on these data, without a port; other options may follow
@@ -77,7 +77,7 @@ public final class ServerPrograms {
     }
 
     /**
-     * Prepares a MariaDB server of the same version as {@link TestDatabase#MARIADB}. Nobody can log in at first. Create users in
+     * Prepares a MariaDB server of the same version as {@link TestDatabase#MARIADB}. No user can log in at first. Create users in
      * a file, and pass it as {@code --init-file}.
      *
      * @param directory gets the initialised data in {@code data}

@@ -123,7 +123,7 @@ public final class RecordedReflection {
                 : argument instanceof String text && isName(text);
     }
 
-    /** Nobody needs the annotations of a package. */
+    /** No code needs the annotations of a package. */
     private boolean isName(String text) {
         return ownNames.test(text) && !text.endsWith("package-info");
     }
