@@ -7,7 +7,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Who acquires: one acquisition of a quorum, at all members. The members show the name of the thread that asks them, so that name tells
+ * The acquirer: one acquisition of a quorum, at all members. The members show the name of the thread that asks them, so that name shows
  * which of their holders belong together.
  *
  * @param owner an id that no other acquisition has

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The loss of a hold: why, and who is to be told. It happens once at most. Thread-safe. */
+/** The loss of a hold: its cause, and the handlers and the thread to notify. It happens once at most. Thread-safe. */
 final class Loss {
 
     private final String lockName;
@@ -67,7 +67,7 @@ final class Loss {
         interrupted = null;
     }
 
-    /** Tells nobody from now on, because the hold is given back. */
+    /** Notifies no handler and no thread from now on, because the hold is given back. */
     synchronized void forget() {
         isReleased = true;
         interrupted = null;

@@ -26,7 +26,7 @@ final class MemberCheck {
 
     private static final Duration MARGIN = Duration.ofSeconds(10);
 
-    /** What a member has answered: its grant, or whom it has found. */
+    /** What a member has answered: its grant, or the holder that it has found. */
     private record Found(Optional<LockHandle> handle, Optional<String> holder) {}
 
     private MemberCheck() {}
@@ -68,7 +68,7 @@ final class MemberCheck {
         } catch (LockNotAcquiredException held) {
             return new Found(Optional.empty(), locks.find(NAME).map(LockInfo::owner));
         } catch (InterruptedException impossible) {
-            throw new IllegalStateException("Nobody interrupts the threads of the quorum", impossible);
+            throw new IllegalStateException("No code interrupts the threads of the quorum", impossible);
         }
     }
 }

@@ -51,7 +51,7 @@ final class QuorumHold {
      * Creates a hold that has nothing yet.
      *
      * @param request what each member is asked for
-     * @param acquisition who acquires
+     * @param acquisition the acquirer
      * @param holds where the hold is open until it is lost or given back
      */
     QuorumHold(Quorum quorum, LockRequest request, Acquirer acquisition, MemberHolds holds) {
@@ -291,7 +291,7 @@ final class QuorumHold {
         try {
             handle.close();
         } catch (LockLostException lost) {
-            // Perhaps nobody knew of it before the release.
+            // Perhaps the hold learns of the loss only at the release.
             loss.because(lost.lossCause());
         }
         return handle.release();

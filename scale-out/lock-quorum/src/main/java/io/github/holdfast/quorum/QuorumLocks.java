@@ -141,8 +141,8 @@ public final class QuorumLocks implements Locks, AutoCloseable {
     /**
      * {@inheritDoc}
      *
-     * <p>It asks all members at once, again and again, with a random pause in between. Nobody waits in the queue of a member, so there is
-     * no order among those who wait, and no wake-up. After an interrupt, what a member grants late is released then. It ends at once if a
+     * <p>It asks all members at once, again and again, with a random pause in between. No thread waits in the queue of a member, so there
+     * is no order among the waiters, and no wake-up. After an interrupt, what a member grants late is released then. It ends at once if a
      * majority can never grant, such as when their tables are missing.
      *
      * @throws io.github.holdfast.lock.LockStoreException if fewer than a majority answered the first attempt, or the last one that had
@@ -268,7 +268,7 @@ public final class QuorumLocks implements Locks, AutoCloseable {
      *
      * <p>It costs what {@link LockService#find} says, at each member. The view is not of one moment.
      *
-     * @return empty if nobody holds the lock at a majority
+     * @return empty if no owner holds the lock at a majority
      * @throws io.github.holdfast.lock.LockStoreException if fewer than a majority answered
      */
     @Override

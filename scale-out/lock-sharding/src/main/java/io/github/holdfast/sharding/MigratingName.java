@@ -15,7 +15,7 @@ import java.util.concurrent.locks.ReadWriteLock;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
- * A name that moves from one shard to another. Its lock is held on both. So it excludes holders who have it on either of them.
+ * A name that moves from one shard to another. Its lock is held on both. So it excludes holders that have it on either of them.
  * Thread-safe.
  *
  * @param present the shard that the old rule names

@@ -75,8 +75,8 @@ public final class ShardedLocks implements Locks {
      * over. A {@linkplain LockHandle#downgrade downgrade} that fails on the second shard releases both locks, whatever the exception.
      *
      * <p>Acquire the lock before a transaction begins. Release it after the transaction, on the same thread. If the second shard refuses a
-     * request inside a Spring-managed transaction, the first shard's lock stays held until the transaction ends, and nobody else gets it.
-     * If another thread releases the lock during a transaction, one shard may defer the release, and the other may not. {@linkplain
+     * request inside a Spring-managed transaction, the first shard's lock stays held until the transaction ends, and no other owner gets
+     * it. If another thread releases the lock during a transaction, one shard may defer the release, and the other may not. {@linkplain
      * LockRequest#rowLock Row locks} inside a transaction are refused with {@link IllegalStateException}.
      *
      * <p>The tokens are those of the old shard before {@code nextTokensFrom}, and those of the new shard from then on. Tokens of a name grow
@@ -84,7 +84,8 @@ public final class ShardedLocks implements Locks {
      * the new shard was inserted well after the row on the old shard: the first token of a row is the time of its insertion in
      * microseconds, by the clock of its database, and each grant adds 1. A minute is enough, and the difference of the clocks. Otherwise
      * tokens may step back, for several grants: if the name is first used during the change, or if the change is repeated and the old
-     * shard's row was deleted in between. Use each name once on the old shard before the change, or stop those who use its tokens.
+     * shard's row was deleted in between. Use each name once on the old shard before the change, or stop the applications that use its
+     * tokens.
      *
      * @param next the new rule, for the same services
      * @param nextTokensFrom from when on grants have the tokens of the new shard, by the clock of its database

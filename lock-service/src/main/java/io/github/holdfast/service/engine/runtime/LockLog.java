@@ -29,7 +29,7 @@ public final class LockLog implements LockListener {
     /** How many names a message lists. */
     private static final int MOST_NAMES = 10;
 
-    /** Warns of a loss, except after a close: the application that closes a service with locks expects to lose them. */
+    /** Warns of a loss, except after a close: the application that closes a service that holds locks expects to lose them. */
     @Override
     public void lost(LockLost loss) {
         LogEvent.LOCK_LOST
