@@ -82,7 +82,7 @@ public final class ChangeLogLockService implements LockService {
     /**
      * Waits for the lock, for as long as Liquibase is configured to wait.
      *
-     * @throws LockException if somebody else has the lock for all that time, the database failed, or the thread was interrupted
+     * @throws LockException if another owner has the lock for all that time, the database failed, or the thread was interrupted
      */
     @Override
     public void waitForLock() throws LockException {
@@ -97,7 +97,7 @@ public final class ChangeLogLockService implements LockService {
     /**
      * Acquires the lock if it is free. At most two statements if the row and the tables exist.
      *
-     * @return false if somebody else has it
+     * @return false if another owner has it
      * @throws LockException if the database failed
      */
     @Override
@@ -186,7 +186,7 @@ public final class ChangeLogLockService implements LockService {
     }
 
     /**
-     * Returns the lock if somebody holds it. One statement.
+     * Returns the lock if an owner holds it. One statement.
      *
      * @throws LockException if the database failed
      */
@@ -207,7 +207,7 @@ public final class ChangeLogLockService implements LockService {
 
     /**
      * Takes the lock from its holder, even if that one is alive, and adds a record to {@code lock_audit}. The next run waits until the
-     * end of the former holder's lease. If nobody holds the lock, nothing happens.
+     * end of the former holder's lease. If no owner holds the lock, nothing happens.
      *
      * @throws LockException if the database failed, or if the lock is held without a lease: then a service of an application has it,
      *     and can release it by force

@@ -3,7 +3,7 @@ package io.github.holdfast.liquibase;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 
-/** Describes for people who holds the lock, as Holdfast does for its other locks: application, process, host and thread. */
+/** Describes the holder of the lock for people, as Holdfast does for its other locks: application, process, host and thread. */
 final class Holder {
 
     private static final int MAX_LENGTH = 255;

@@ -174,7 +174,7 @@ final class LiquibaseHold {
         }
     }
 
-    /** Whether nobody can go on with the run, although it has not given back its lock. */
+    /** Whether the run cannot go on, although it has not given back its lock. */
     private boolean isRunOver() {
         Database running = database.get();
         if (running == null) {

@@ -19,8 +19,8 @@ import liquibase.database.Database;
  * each of its statements, it takes a connection of its own from the data source, and gives it back. A pool needs one connection more
  * than Liquibase. A thread renews the lease every third of it, until the end of the run.
  *
- * <p>With Spring Boot, this happens by itself. All who migrate a database must use this lock, because Liquibase's own lock does not
- * know of it. Instances are immutable and thread-safe.
+ * <p>With Spring Boot, this happens by itself. All processes that migrate a database must use this lock, because Liquibase's own lock does
+ * not know of it. Instances are immutable and thread-safe.
  */
 public final class LiquibaseLock {
 

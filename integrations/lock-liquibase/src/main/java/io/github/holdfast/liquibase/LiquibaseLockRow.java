@@ -108,14 +108,14 @@ final class LiquibaseLockRow {
         NOT_YET,
         /** Its node has not been ended, but its lease is over. The node must be ended first. */
         NODE_OVER,
-        /** Somebody holds it. */
+        /** An owner holds it. */
         HELD
     }
 
     /**
      * A row, as it was read.
      *
-     * @param untilFree how long it will be held or unavailable, if nobody writes it; null if nobody knows
+     * @param untilFree how long it will be held or unavailable, if no process writes it; null if that is unknown
      */
     record Seen(
             State state,

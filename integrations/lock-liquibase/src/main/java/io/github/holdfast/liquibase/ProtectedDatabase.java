@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * A database that Liquibase changes under a lock with a lease, and the lock if it is held.
  *
  * <p>Liquibase forgets its lock services whenever any run in the JVM ends. So the lock is remembered here, and not by {@link
- * ChangeLogLockService}: otherwise the end of one run could leave the lock of another one to nobody. Thread-safe.
+ * ChangeLogLockService}: otherwise the end of one run could make Liquibase forget the lock of another one. Thread-safe.
  */
 final class ProtectedDatabase {
 

@@ -4,7 +4,7 @@ import java.time.Duration;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 
 /**
- * Until when nobody else may get a lock, although it is unlocked. The grant writes this into the row, and an extension cannot change it
+ * Until when no other owner may get a lock, although it is unlocked. The grant writes this into the row, and an extension cannot change it
  * there. Instants are those of {@link System#nanoTime}.
  *
  * @param inRow the instant until which the row says so

@@ -36,7 +36,7 @@ import org.springframework.util.Assert;
  *       before it can lock it again.
  *   <li>{@link java.util.ConcurrentModificationException} from {@code unlock}: the lock was lost before, and no transaction has
  *       committed while it was held. The work under the lock may have overlapped with the work of another holder. The lock counts
- *       as lost when its lease is over, even if nobody else has locked it.
+ *       as lost when its lease is over, even if no other owner has locked it.
  *   <li>{@link IllegalMonitorStateException} from {@code unlock}: this thread does not hold the lock.
  *   <li>{@link IllegalStateException} from a locking method: the lock service is closed. {@link Locks#tryAcquire} has further
  *       cases.
@@ -46,7 +46,7 @@ import org.springframework.util.Assert;
  * <p>{@code unlock} does not fail if the database does not answer. The service then keeps trying to free the lock. If the thread is
  * in a Spring-managed transaction under the lock, the lock becomes free when that transaction has ended.
  *
- * <p>Thread-safe. The registry needs no care: it has no threads, and forgets a lock that nobody refers to.
+ * <p>Thread-safe. The registry needs no care: it has no threads, and forgets a lock that no code refers to.
  */
 public final class HoldfastLockRegistry implements RenewableLockRegistry<DistributedLock> {
 
@@ -57,7 +57,7 @@ public final class HoldfastLockRegistry implements RenewableLockRegistry<Distrib
     private final String region;
     private final ThreadHolds holds = new ThreadHolds();
 
-    /** Each lock is its own key. An entry goes when nobody refers to its lock. The holds of threads are kept elsewhere. */
+    /** Each lock is its own key. An entry goes when no code refers to its lock. The holds of threads are kept elsewhere. */
     private final Map<HoldfastLock, WeakReference<HoldfastLock>> interned = new WeakHashMap<>();
 
     private HoldfastLockRegistry(Locks locks, String region) {
@@ -98,7 +98,7 @@ public final class HoldfastLockRegistry implements RenewableLockRegistry<Distrib
     }
 
     /**
-     * Returns the lock of a key. The same lock is returned for as long as anybody refers to it. It costs no statement.
+     * Returns the lock of a key. The same lock is returned for as long as any code refers to it. It costs no statement.
      *
      * @param lockKey a string without control characters, and without white space at its end. It has up to 254 characters, less
      *     those of the region

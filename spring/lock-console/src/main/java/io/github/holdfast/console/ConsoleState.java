@@ -34,7 +34,7 @@ import org.springframework.boot.json.WritableJson;
  * @param offset the database's clock, read before everything else
  * @param heartbeatAge the age of this process's last heartbeat; null if it has no node
  * @param held the held locks that were asked for, without those of the elections
- * @param queues who waits for what, up to one waiter more than the page shows
+ * @param queues the queues of waiters, up to one waiter more than the page shows
  */
 record ConsoleState(
         Offset offset,

@@ -133,13 +133,13 @@ public final class LockConsole {
         return release.of(request.param("name").orElse(""), fencingTokens(request), user.getName() + ": " + reason);
     }
 
-    /** All who shared the lock may lose it, one after the other. Some of them may have released it since. */
+    /** All holders that shared the lock may lose it, one after the other. Some of them may have released it since. */
     private ServerResponse releaseLock(String name, List<Long> fencingTokens, String reason) {
         return firstOf(fencingTokens, token -> locks.admin().forceRelease(name, token, reason))
                 .map(former -> released(former.holder()))
                 .orElseGet(() -> locks.find(name).isPresent()
                         ? refused(HttpStatus.CONFLICT, "Another holder has the lock by now: look again")
-                        : refused(HttpStatus.NOT_FOUND, "Nobody holds the lock any more"));
+                        : refused(HttpStatus.NOT_FOUND, "No owner holds the lock any more"));
     }
 
     private ServerResponse releasePermits(String name, List<Long> fencingTokens, String reason) {

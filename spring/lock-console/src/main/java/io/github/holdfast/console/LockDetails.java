@@ -15,11 +15,11 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.json.JsonWriter.Members;
 
 /**
- * All that is known of one lock: who holds it, who waits behind whom, what happened, and the runs of its task.
+ * All that is known of one lock: its holders, its queue of waiters, what happened, and the runs of its task.
  *
  * @param clock the database's clock, read before everything else
  * @param now the process's monotonic clock at the same time
- * @param permits those who hold permits; empty if somebody holds the lock, or it is no semaphore
+ * @param permits the holders of permits; empty if an owner holds the lock, or it is no semaphore
  * @param queue null if no node waits
  * @param threads the threads of this process that wait, also behind another thread of it
  */
@@ -43,8 +43,8 @@ record LockDetails(
     static final int MOST_RUNS = 500;
 
     /**
-     * Reads them from the database, with five statements; six if the lock was last shared, or nobody holds it. One of them reads the audit log, which has
-     * no index. The page asks when somebody opens the lock, and not by itself.
+     * Reads them from the database, with five statements; six if the lock was last shared, or no owner holds it. One of them reads the
+     * audit log, which has no index. The page asks when a user opens the lock, and not by itself.
      *
      * @throws IllegalArgumentException if the name is not valid
      */

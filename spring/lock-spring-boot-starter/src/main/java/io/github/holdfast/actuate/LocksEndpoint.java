@@ -49,7 +49,7 @@ import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
  *
  * <p>Each {@code GET} costs one statement. That of held locks and of their holders costs more if locks are shared, as {@link
  * LockAdmin#held} and {@link LockAdmin#holders} say. Those of elections and of waiting nodes cost what {@link LockAdmin#elections} and
- * {@link LockAdmin#waitingNodes} say. That of a semaphore's holders costs two statements if nobody has permits.
+ * {@link LockAdmin#waitingNodes} say. That of a semaphore's holders costs two statements if no owner has permits.
  * Thread-safe.
  */
 @WebEndpoint(id = "locks")
@@ -213,7 +213,7 @@ public final class LocksEndpoint {
      * @param what {@code held} or {@code semaphores}
      * @param name the name of the lock or semaphore
      * @param fencingToken the token of the holder that the caller has seen, so that a later holder keeps the lock; without it,
-     *     any holder loses the lock, and all who share it. Required for permits
+     *     any holder loses the lock, and so do all holders that share it. Required for permits
      * @param reason the reason, for the record in {@code lock_audit}
      * @return 200 with the former holder, or that with the oldest grant if several shared the lock; 400 if the reason is missing
      *     or invalid, or the token of permits is missing; 403 if forced releases are not allowed or the caller is not

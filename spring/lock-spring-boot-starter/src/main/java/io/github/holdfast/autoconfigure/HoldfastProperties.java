@@ -33,7 +33,7 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
  * @param accept the risks of the database that do not stop the start-up
  * @param housekeeping how the lock tables are cleaned
  * @param jpa the persistence unit of the locks
- * @param schema who creates the tables of the locks
+ * @param schema what creates the tables of the locks
  * @param datasource connections for lock operations only; any of these properties creates a separate pool
  * @param shutdown how the application stops
  * @param endpoint what the Actuator endpoint may do
@@ -82,9 +82,9 @@ record HoldfastProperties(
     record Jpa(@Nullable String persistenceUnit, boolean ownUnit) {}
 
     /**
-     * Who creates the tables.
+     * What creates the tables.
      *
-     * @param management who creates the lock tables. By default none if Hibernate creates the tables of the persistence unit
+     * @param management what creates the lock tables. By default none if Hibernate creates the tables of the persistence unit
      *     (ddl-auto); else liquibase if Liquibase is present and enabled; else validate if Liquibase or Flyway is
      *     present, unless Hibernate updates the tables; else sql, which creates missing tables
      * @param script a file to which the SQL for the lock tables of this persistence unit is written at the start

@@ -55,7 +55,7 @@ final class LockErrorResolver implements HandlerExceptionResolver, Ordered {
         return error == null ? null : ofSpring.resolveException(request, response, handler, error);
     }
 
-    /** The texts are for clients. They do not tell the name of the lock, nor who holds it. */
+    /** The texts are for clients. They show neither the name of the lock nor its holder. */
     private @Nullable LockErrorResponse answer(Exception thrown) {
         if (thrown instanceof LockNotAcquiredException || thrown instanceof LockDeadlockException) {
             LockErrorResponse error = new LockErrorResponse(

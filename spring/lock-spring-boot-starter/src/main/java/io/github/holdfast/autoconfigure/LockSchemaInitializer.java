@@ -109,7 +109,7 @@ final class LockSchemaInitializer implements InitializingBean {
         }
     }
 
-    /** Returns who creates the tables; null before the persistence unit is built. */
+    /** Returns what creates the tables; null before the persistence unit is built. */
     @Nullable
     TablePlan plan() {
         return plan;
@@ -162,7 +162,7 @@ final class LockSchemaInitializer implements InitializingBean {
         }
     }
 
-    /** Hibernate names only the first table that it misses, and not who should have created it. */
+    /** Hibernate names only the first table that it misses, and not what should have created it. */
     private static void validateBeforeHibernate(LockSchema schema, @Nullable LockTables tables) {
         if (tables != null && tables.generation().equals("validate")) {
             schema.validate();

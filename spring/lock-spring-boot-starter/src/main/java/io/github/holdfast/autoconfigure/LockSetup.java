@@ -160,7 +160,7 @@ final class LockSetup {
     /**
      * Builds the service.
      *
-     * @param plan who creates the tables; null if that is not known
+     * @param plan what creates the tables; null if that is not known
      * @throws LockSetupException if the service cannot work in this application
      */
     LockService build(@Nullable TablePlan plan) {

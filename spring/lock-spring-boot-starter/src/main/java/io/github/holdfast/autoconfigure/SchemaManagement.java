@@ -1,6 +1,6 @@
 package io.github.holdfast.autoconfigure;
 
-/** Who creates the tables of the locks. */
+/** What creates the tables of the locks. */
 enum SchemaManagement {
 
     /**
@@ -11,9 +11,9 @@ enum SchemaManagement {
     /** The starter, which runs the bundled SQL for each missing table. */
     SQL,
 
-    /** Someone else. The application does not start without the tables. */
+    /** Something else. The application does not start without the tables. */
     VALIDATE,
 
-    /** Someone else, for example Hibernate. */
+    /** Something else, for example Hibernate. */
     NONE
 }

@@ -137,7 +137,7 @@ final class SetupAdvice {
     /**
      * Creates the advice.
      *
-     * @param plan who creates the tables; null if that is not decided yet
+     * @param plan what creates the tables; null if that is not decided yet
      * @param connections those of the lock operations
      */
     SetupAdvice(@Nullable TablePlan plan, LockConnections connections) {

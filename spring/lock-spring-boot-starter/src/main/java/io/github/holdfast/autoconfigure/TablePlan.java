@@ -9,10 +9,10 @@ import org.springframework.core.env.Environment;
 import org.springframework.util.ClassUtils;
 
 /**
- * Who creates the tables of the locks, and why. It depends on what Hibernate does in the persistence unit of the locks, and not on a
+ * What creates the tables of the locks, and why. It depends on what Hibernate does in the persistence unit of the locks, and not on a
  * property of Spring Boot, which reaches only the units that Spring Boot builds.
  *
- * @param management who creates the tables
+ * @param management what creates the tables
  * @param reason the reason, as a clause for messages
  */
 record TablePlan(SchemaManagement management, String reason) {

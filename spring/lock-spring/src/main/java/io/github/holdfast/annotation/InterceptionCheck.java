@@ -188,7 +188,7 @@ final class InterceptionCheck
         try {
             return annotated.of(type);
         } catch (IllegalStateException | LinkageError unknown) {
-            // The methods need missing classes. So nobody can call them, or create a proxy of the bean.
+            // The methods need missing classes. So no code can call them, or create a proxy of the bean.
             LOG.debug("The methods of {} could not be read", type, unknown);
             return Set.of();
         }
