@@ -14,7 +14,7 @@ import java.util.stream.Stream;
 
 /**
  * Withdraws in two ways. Trying again is right where others are seldom faster and the work is only in the database; a lock is
- * right where they often are, where the work is expensive or has effects outside, and where nobody may be turned away.
+ * right where they often are, where the work is expensive or has effects outside, and where no request may be turned away.
  */
 final class Teller {
 
@@ -35,10 +35,10 @@ final class Teller {
     }
 
     /**
-     * Withdraws, and does it again if somebody else has changed the account meanwhile.
+     * Withdraws, and does it again if another transaction has changed the account meanwhile.
      *
      * @throws IllegalArgumentException if there is not enough
-     * @throws TooBusyException if somebody else has, each time
+     * @throws TooBusyException if another transaction has, each time
      */
     void withdrawTryingAgain(String owner, long amount) throws InterruptedException {
         for (int tries = 1; ; tries++) {
@@ -53,7 +53,7 @@ final class Teller {
                 if (tries == TRIES) {
                     throw new TooBusyException(owner, failed);
                 }
-                // At random, or those who have collided collide again.
+                // At random, or the transactions that have collided collide again.
                 TimeUnit.MILLISECONDS.sleep(ThreadLocalRandom.current().nextLong(2L << tries));
             }
         }

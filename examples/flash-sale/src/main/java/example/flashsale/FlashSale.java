@@ -34,11 +34,11 @@ public final class FlashSale {
      * @param last the last response to each customer of the crowd
      * @param receipts the number of receipts for the crowd
      * @param left the number of lamps after the sale to the crowd
-     * @param waitedInVain the response to the customer who was not served in time
+     * @param waitedInVain the response to the customer not served in time
      * @param interrupted the response to the customer whose purchase lost the lock
      * @param receiptsOfInterrupted the number of receipts of that customer
      * @param leftAtTheEnd the number of lamps after that; one lamp was delivered before
-     * @param unknown the response to a customer who asks for an unknown item
+     * @param unknown the response to a customer that asks for an unknown item
      */
     record Story(
             List<Customer.Answer> last,
@@ -56,11 +56,11 @@ public final class FlashSale {
         System.out.printf("%d customers have bought %d of %d lamps", CUSTOMERS, story.receipts(), STOCK);
         System.out.printf(" in two shops. Left: %d%n", story.left());
         System.out.printf("In the end, they were told:%n  %s%n", story.last().get(0));
-        System.out.printf("Who is not served in time is told:%n  %s%n", story.waitedInVain());
-        System.out.printf("Whose purchase loses the lock is told:%n  %s%n", story.interrupted());
+        System.out.printf("A customer not served in time is told:%n  %s%n", story.waitedInVain());
+        System.out.printf("A customer whose purchase loses the lock is told:%n  %s%n", story.interrupted());
         System.out.printf(
                 "and got %d receipts. Left, of one: %d%n", story.receiptsOfInterrupted(), story.leftAtTheEnd());
-        System.out.printf("Who wants something else is told:%n  %s%n", story.unknown());
+        System.out.printf("A customer that asks for an unknown item is told:%n  %s%n", story.unknown());
     }
 
     static Story tell() throws Exception {

@@ -7,7 +7,7 @@ import org.springframework.context.event.EventListener;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.stereotype.Component;
 
-/** What the leader does. It prints it, for those who watch. */
+/** What the leader does. It prints it, for the operator. */
 @Component
 class Reports {
 

@@ -31,7 +31,7 @@ final class BoxOffice implements AutoCloseable {
     }
 
     /**
-     * Sells a seat. Nobody sees the end of an {@code EntityTransaction}, so the check before its commit is called here.
+     * Sells a seat. The service does not see the end of an {@code EntityTransaction}, so the check before its commit is called here.
      *
      * @throws LockNotAcquiredException if others sold seats for longer than {@code atMost}
      * @throws io.github.holdfast.lock.LockLostException if the lock was lost meanwhile; nothing is sold then

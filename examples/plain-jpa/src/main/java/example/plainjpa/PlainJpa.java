@@ -35,7 +35,7 @@ public final class PlainJpa {
         Story story = tell();
         System.out.printf("Two nodes have sold 10 of 20 seats each. Left: %d%n", story.seatsLeft());
         System.out.printf("While one holds the lock, the other is told:%n  %s%n", story.refusal());
-        System.out.printf("Who loses the lock in the middle of a sale is told:%n  %s%n", story.loss());
+        System.out.printf("A node that loses the lock in the middle of a sale is told:%n  %s%n", story.loss());
         System.out.printf("and has sold nothing. Left: %d%n", story.seatsLeftAfterLoss());
     }
 

@@ -3,7 +3,7 @@ package example.pricelist;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
-/** Waits for conditions that nobody reports. */
+/** Waits for conditions that no event reports. */
 final class Conditions {
 
     private Conditions() {}

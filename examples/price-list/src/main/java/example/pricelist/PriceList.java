@@ -5,7 +5,7 @@ import java.util.List;
 import org.springframework.stereotype.Service;
 import org.springframework.transaction.annotation.Transactional;
 
-/** The price list, which one writer at a time replaces. Nobody reads it meanwhile. */
+/** The price list, which one writer at a time replaces. No reader reads it meanwhile. */
 @Service
 class PriceList {
 

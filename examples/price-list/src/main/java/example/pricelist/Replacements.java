@@ -43,7 +43,7 @@ final class Replacements {
      */
     record Crowd(int orders, long mixed, long late) {}
 
-    /** Both shops take orders. A new list comes as soon as somebody has ordered from the one before. */
+    /** Both shops take orders. A new list comes as soon as a customer has ordered from the one before. */
     Crowd amongCustomers() throws Exception {
         north.replacePrices(1);
         BlockingQueue<PurchaseOrder> placed = new LinkedBlockingQueue<>();
@@ -84,7 +84,7 @@ final class Replacements {
         do {
             order = placed.poll(Pause.LONGEST_SECONDS, TimeUnit.SECONDS);
             if (order == null) {
-                throw new IllegalStateException("Nobody has ordered from list " + edition);
+                throw new IllegalStateException("No customer has ordered from list " + edition);
             }
         } while (order.newestEdition() < edition);
     }

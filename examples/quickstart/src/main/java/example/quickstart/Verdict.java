@@ -31,7 +31,7 @@ record Verdict(List<String> workers, Books without, Books with) {
 
     private String withoutLock() {
         return without.oversold() > 0
-                ? "%d lamps were sold that nobody had.".formatted(without.oversold())
+                ? "%d lamps were sold that were not in stock.".formatted(without.oversold())
                 : "no lamp was oversold this time, by luck.";
     }
 

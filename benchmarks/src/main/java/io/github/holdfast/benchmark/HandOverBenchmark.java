@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Processes that want one lock all the time: how fast it changes hands, how evenly, and who goes without it. Two, four and eight
- * processes with two threads each hold it for 1 ms or 20 ms. All contestants take their turns on the same database.
+ * Processes that request one lock all the time: how fast it changes hands, how evenly, and which process goes without it. Two, four and
+ * eight processes with two threads each hold it for 1 ms or 20 ms. All contestants take their turns on the same database.
  */
 final class HandOverBenchmark {
 

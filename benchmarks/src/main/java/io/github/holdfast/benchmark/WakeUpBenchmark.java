@@ -89,7 +89,7 @@ public final class WakeUpBenchmark {
                 benchmark.grantsAlone();
                 benchmark.updatesAlone();
                 benchmark.resignations();
-                benchmark.releases("nobody waits");
+                benchmark.releases("no node waits");
                 benchmark.anotherNodeWaits();
                 benchmark.releases("another node waits");
             }
@@ -149,7 +149,7 @@ public final class WakeUpBenchmark {
                 latencies.add(granted - called);
             }
         }
-        print("  a grant that nobody has waited for            %s", latencies);
+        print("  a grant that no thread has waited for         %s", latencies);
     }
 
     private void resignations() throws Exception {

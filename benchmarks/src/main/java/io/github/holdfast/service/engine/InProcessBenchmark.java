@@ -28,7 +28,7 @@ public class InProcessBenchmark {
         final Instant now = Instant.EPOCH;
     }
 
-    /** A queue in which nobody waits. */
+    /** A queue in which no thread waits. */
     @State(Scope.Benchmark)
     public static class Queue {
         final LocalQueue queue = new LocalQueue(Ticker.SYSTEM);
@@ -47,7 +47,7 @@ public class InProcessBenchmark {
         return row.free.granted("owner", null, "holder").released();
     }
 
-    /** A turn of one who need not wait. */
+    /** A turn of a thread that need not wait. */
     @Benchmark
     public boolean turn(Queue queue) throws InterruptedException {
         try (LocalQueue.Place place = queue.queue.enter("order:4711")) {
