@@ -435,7 +435,7 @@ class NodeTest {
         assertThat(counting.sql())
                 .allMatch(sql -> sql.startsWith("update lock_node")
                         || sql.contains("node_id=? order by")
-                        || sql.startsWith("select") && sql.endsWith("where ln1_0.ended=false"));
+                        || (sql.startsWith("select") && sql.endsWith("where ln1_0.ended=false")));
         assertThat(locks).allMatch(lock -> lock.state() == LockState.HELD);
     }
 }

@@ -208,7 +208,7 @@ public final class Heartbeat implements AutoCloseable {
                     beating.unlock();
                 }
             }
-            observeIfDue();
+            observeIfDue(current);
         } catch (StoreException failed) {
             if (failed.failure().isUndecided()) {
                 LOG.debug("The heartbeat is repeated", failed);
@@ -228,20 +228,25 @@ public final class Heartbeat implements AutoCloseable {
         }
     }
 
-    /** Reads all nodes from time to time, and ends those whose heartbeats have stopped. A failure only delays that. */
-    private void observeIfDue() {
+    /**
+     * Reads all nodes from time to time, and ends those whose heartbeats have stopped. A failure only delays that. It takes little of the
+     * time until the next beat, even if the database is slow.
+     */
+    private void observeIfDue(Node current) {
         long sentAt = ticker.nanoTime();
         if (sentAt - observedAt < observer.interval().toNanos()) {
             return;
         }
         observedAt = sentAt;
+        Duration atMost = timing.period().dividedBy(3);
         try {
-            List<Pulse> living =
-                    store.inTransaction(timing.period(), () -> store.nodes().living());
+            List<Pulse> living = store.inTransaction(atMost, () -> store.nodes().living());
             observer.observe(living, sentAt);
             for (Pulse silent : observer.silent(living)) {
-                int unused = store.inTransaction(
-                        timing.period(), () -> store.nodes().endSilent(silent.id(), silent.version()));
+                if (current.isBeatDue()) {
+                    return;
+                }
+                int unused = store.inTransaction(atMost, () -> store.nodes().endSilent(silent.id(), silent.version()));
             }
         } catch (StoreException failed) {
             LOG.debug("The nodes could not be read", failed);
