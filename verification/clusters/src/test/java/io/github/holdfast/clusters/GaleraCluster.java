@@ -27,15 +27,15 @@ final class GaleraCluster implements AutoCloseable {
 
     /** All nodes run, and have the database {@code shop}. */
     static GaleraCluster start() {
-        return start(Collections.nCopies(NODES, Duration.ZERO));
+        return start(Collections.nCopies(NODES, "+0s"));
     }
 
     /**
      * The same, with clocks of their own.
      *
-     * @param offsets how far the clock of each node is ahead; negative if it is behind
+     * @param clocks how the clock of each node differs, as libfaketime writes it: by how much it is ahead, and how much faster it is
      */
-    static GaleraCluster start(List<Duration> offsets) {
+    static GaleraCluster start(List<String> clocks) {
         GaleraNode.requirePackages();
         GaleraCluster cluster = new GaleraCluster();
         try {
@@ -43,7 +43,7 @@ final class GaleraCluster implements AutoCloseable {
             for (int node = 0; node < NODES; node++) {
                 GaleraNode started = node == 0 ? GaleraNode.first() : GaleraNode.empty();
                 cluster.nodes.add(started);
-                started.start("gcomm://" + seeds, offsets.get(node));
+                started.start("gcomm://" + seeds, clocks.get(node));
                 seeds = seeds.isEmpty() ? started.groupAddress() : seeds + "," + started.groupAddress();
                 if (node > 0) {
                     cluster.awaitSize(node + 1);

@@ -121,13 +121,14 @@ final class GaleraNode {
      * Starts it and waits until it answers.
      *
      * @param cluster the address of those that it joins; {@code gcomm://} to be the first
-     * @param ahead how far its clock is ahead; negative if it is behind
+     * @param clock how its clock differs, as libfaketime writes it
      */
-    void start(String cluster, Duration ahead) {
+    void start(String cluster, String clock) {
         List<String> command = new ArrayList<>();
-        if (!ahead.isZero()) {
+        if (!clock.equals("+0s")) {
             command.add("env");
-            FakeTime.environment(ahead).forEach((name, value) -> command.add(name + "=" + value));
+            FakeTime.environment(Duration.ZERO)
+                    .forEach((name, value) -> command.add(name + "=" + (name.equals("FAKETIME") ? clock : value)));
         }
         command.addAll(List.of(
                 "/usr/sbin/mariadbd",
