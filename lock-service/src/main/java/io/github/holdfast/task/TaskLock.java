@@ -16,8 +16,8 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  * lists the runs. Thread-safe.
  *
  * <pre>{@code
- * TaskLock nightly = locks.task(TaskRequest.of("nightly-report").every(Duration.ofDays(1)));
- * TaskOutcome outcome = nightly.runIfDue(lock -> report.write()); // called on all nodes, as often as you like
+ * TaskLock hourly = locks.task(TaskRequest.of("price-report").every(Duration.ofHours(1)));
+ * TaskOutcome outcome = hourly.runIfDue(lock -> report.write()); // called on all nodes, as often as you like
  * }</pre>
  *
  * <p>The transaction that grants the lock also records the run, so every run is recorded. If the process then dies,

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * A request to run a task at most once per period across all nodes. Immutable: each method returns a copy with one change.
  *
  * <pre>{@code
- * TaskRequest.of("nightly-report").every(Duration.ofDays(1))
+ * TaskRequest.of("price-report").every(Duration.ofHours(1))
  * }</pre>
  */
 public final class TaskRequest {
