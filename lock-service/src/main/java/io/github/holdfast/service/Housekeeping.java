@@ -193,13 +193,9 @@ final class Housekeeping implements AutoCloseable {
     }
 
     private int endNodes(List<String> ids) {
-        // Where that clock does not decide, the heartbeats of the services end dead nodes.
-        if (!engine.isClockTrusted()) {
-            return 0;
-        }
         int ended = 0;
         for (String id : ids) {
-            ended += decided(() -> store().nodes().endIfOverdue(id, clockTolerance)) ? 1 : 0;
+            ended += decided(() -> engine.endIfDead(id)) ? 1 : 0;
         }
         return ended;
     }

@@ -59,6 +59,7 @@ final class StoreHints implements RuntimeHintsRegistrar {
     private static final List<Class<?>> RESULTS = List.of(
             LockSnapshot.class,
             LockNodeRepository.Snapshot.class,
+            LockNodeRepository.Pulse.class,
             LockNodeRepository.Waiting.class,
             LockNodeRepository.Queued.class,
             HolderRows.HolderSnapshot.class,

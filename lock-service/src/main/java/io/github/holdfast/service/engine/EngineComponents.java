@@ -105,6 +105,7 @@ public final class EngineComponents implements AutoCloseable {
                 ticker,
                 new Reconciliation(store, holds, pending, inDoubtWrites),
                 observer,
+                inDoubtWrites,
                 listeners,
                 identity.process());
         LocalQueue queue = new LocalQueue(ticker);

@@ -293,9 +293,20 @@ public final class LockEngine implements AutoCloseable {
         return context().heartbeat().age();
     }
 
-    /** Whether the database's clock says which nodes are dead; see {@link NodeObserver}. */
-    public boolean isClockTrusted() {
-        return context().policy().nodes().isClockTrusted();
+    /**
+     * Ends a node that is dead by the rules of takeovers; see {@link NodeObserver}. Call it in a transaction.
+     *
+     * @return whether this has ended it
+     */
+    public boolean endIfDead(String nodeId) {
+        NodeObserver observer = context().policy().nodes();
+        long sentAt = access().ticker().nanoTime();
+        return store().nodes()
+                .read(nodeId)
+                .filter(seen -> !seen.node().isEnded()
+                        && observer.judgement(seen.dbNow(), sentAt).test(seen.node()))
+                .map(seen -> observer.end(seen.node()))
+                .orElse(false);
     }
 
     /** Returns the description of this process in the holder of a lock. */

@@ -347,7 +347,7 @@ public sealed interface AttemptResult {
         @Override
         public Optional<LockEntity> clear(LockAccess access, TakeoverPolicy policy, Deadline deadline) {
             return access.store().inTransaction(deadline.forOneStatement(), () -> {
-                policy.nodes().end(node);
+                boolean unused = policy.nodes().end(node);
                 return Optional.empty();
             });
         }

@@ -387,8 +387,11 @@ public final class GrantAttempt {
             hasMovedOn = false;
             return new LostRace();
         }
-        return new Granted(new NewGrant.OfLock(
-                after, through(after), readAt, seen.timeUntilOver(), reconciliations, false, runsSince));
+        Node through = through(after);
+        // The node's lease in the row may be by another server's clock. The service itself knows how long its node
+        // lives.
+        Duration lasts = through == null ? seen.timeUntilOver() : through.lease();
+        return new Granted(new NewGrant.OfLock(after, through, readAt, lasts, reconciliations, false, runsSince));
     }
 
     /** The node of this service, if the lock is held through it; null if the lock has a lease. */

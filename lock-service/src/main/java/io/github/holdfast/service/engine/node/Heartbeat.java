@@ -7,6 +7,7 @@ import io.github.holdfast.repository.rows.LockNodeRepository;
 import io.github.holdfast.repository.rows.LockNodeRepository.Pulse;
 import io.github.holdfast.repository.store.LockStore;
 import io.github.holdfast.service.engine.node.Node.Timing;
+import io.github.holdfast.service.engine.runtime.Background;
 import io.github.holdfast.service.engine.runtime.Deadline;
 import io.github.holdfast.service.engine.runtime.ListenerDispatcher;
 import io.github.holdfast.service.engine.runtime.LogEvent;
@@ -18,6 +19,7 @@ import java.util.UUID;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -53,12 +55,14 @@ public final class Heartbeat implements AutoCloseable {
     private final Ticker ticker;
     private final NodeHolds holds;
     private final NodeObserver observer;
+    private final Background background;
     private final ListenerDispatcher listeners;
     private final String description;
     private final ScheduledExecutorService thread;
 
     private final ReentrantLock registering = new ReentrantLock();
     private final ReentrantLock beating = new ReentrantLock();
+    private final AtomicBoolean isObserving = new AtomicBoolean();
     private volatile @Nullable Node node;
     private volatile boolean closed;
     private boolean isTicking;
@@ -75,6 +79,7 @@ public final class Heartbeat implements AutoCloseable {
             Ticker ticker,
             NodeHolds holds,
             NodeObserver observer,
+            Background background,
             ListenerDispatcher listeners,
             String description) {
         this.store = store;
@@ -82,6 +87,7 @@ public final class Heartbeat implements AutoCloseable {
         this.ticker = ticker;
         this.holds = holds;
         this.observer = observer;
+        this.background = background;
         this.listeners = listeners;
         this.description = description;
         thread = ticker.scheduler("holdfast-heartbeat");
@@ -208,7 +214,7 @@ public final class Heartbeat implements AutoCloseable {
                     beating.unlock();
                 }
             }
-            observeIfDue(current);
+            observeIfDue();
         } catch (StoreException failed) {
             if (failed.failure().isUndecided()) {
                 LOG.debug("The heartbeat is repeated", failed);
@@ -228,28 +234,35 @@ public final class Heartbeat implements AutoCloseable {
         }
     }
 
-    /**
-     * Reads all nodes from time to time, and ends those whose heartbeats have stopped. A failure only delays that. It takes little of the
-     * time until the next beat, even if the database is slow.
-     */
-    private void observeIfDue(Node current) {
-        long sentAt = ticker.nanoTime();
-        if (sentAt - observedAt < observer.interval().toNanos()) {
-            return;
+    /** Reads all nodes from time to time. Not on this thread: a slow read must not make the next beat late. */
+    private void observeIfDue() {
+        long now = ticker.nanoTime();
+        if (now - observedAt >= observer.interval().toNanos() && !isObserving.getAndSet(true)) {
+            observedAt = now;
+            background.soon(this::observe);
         }
-        observedAt = sentAt;
-        Duration atMost = timing.period().dividedBy(3);
+    }
+
+    /** Reads all nodes, and ends those whose heartbeats have stopped. A failure only delays that. */
+    private void observe() {
+        long sentAt = ticker.nanoTime();
         try {
-            List<Pulse> living = store.inTransaction(atMost, () -> store.nodes().living());
+            List<Pulse> living =
+                    store.inTransaction(END_LIMIT, () -> store.nodes().living());
             observer.observe(living, sentAt);
-            for (Pulse silent : observer.silent(living)) {
-                if (current.isBeatDue()) {
-                    return;
-                }
-                int unused = store.inTransaction(atMost, () -> store.nodes().endSilent(silent.id(), silent.version()));
-            }
+            observer.silent(living).forEach(this::endSilent);
         } catch (StoreException failed) {
             LOG.debug("The nodes could not be read", failed);
+        } finally {
+            isObserving.set(false);
+        }
+    }
+
+    private void endSilent(Pulse silent) {
+        try {
+            int unused = store.inTransaction(END_LIMIT, () -> store.nodes().endSilent(silent.id(), silent.version()));
+        } catch (StoreException failed) {
+            LOG.debug("Node {} could not be ended", silent.id(), failed);
         }
     }
 

@@ -24,8 +24,8 @@ import org.slf4j.LoggerFactory;
  *   <li>By the clock: the lease in the node's row is over. This holds where one server at a time writes, as long as its clock keeps the
  *       pace of the local one. Each read compares the two. If they part, the clock was set, or another server answers.
  *   <li>By observation: the version in the node's row has not changed for a whole lease, by the local clock, since the answer that showed it
- *       first. This compares no two clocks, only their rates. It holds where several servers write, and for one lease after the clock has
- *       parted from the local one. Kubernetes elects leaders by the same rule
+ *       first. This compares no two clocks, only their rates. It always counts, and it alone where several servers write, and for one lease
+ *       after the clock has parted from the local one. Kubernetes elects leaders by the same rule
  *       (https://pkg.go.dev/k8s.io/client-go/tools/leaderelection).
  * </ol>
  *
@@ -73,7 +73,7 @@ public final class NodeObserver {
 
     /** How often to read the nodes: the sooner a change of a version is seen, the sooner a dead node is found. */
     Duration interval() {
-        return lease.dividedBy(isTrusted(lease) ? 3 : 9);
+        return lease.dividedBy(isObserving(lease) ? 9 : 3);
     }
 
     /**
@@ -88,10 +88,11 @@ public final class NodeObserver {
         sights.keySet().retainAll(living.stream().map(Pulse::id).collect(Collectors.toSet()));
     }
 
-    /** Returns those of the nodes that are dead by observation; none where the clock decides. */
+    /** Returns those of the nodes that are dead by observation; none where the clock has decided for a while. */
     List<Pulse> silent(List<Pulse> living) {
         return living.stream()
                 .filter(node -> !node.id().equals(own))
+                .filter(node -> isObserving(leaseOf(node.leaseMillis())))
                 .filter(node -> isSilent(node.id(), node.version(), leaseOf(node.leaseMillis())))
                 .toList();
     }
@@ -115,40 +116,46 @@ public final class NodeObserver {
             return false;
         }
         Duration itsLease = leaseOf(node.lease().toMillis());
-        return isTrusted(itsLease)
-                ? !node.expiresAt().isAfter(dbNow.minus(tolerance))
-                : isSilent(node.id(), node.version(), itsLease);
+        return isSilent(node.id(), node.version(), itsLease)
+                || (isTrusted(itsLease) && !node.expiresAt().isAfter(dbNow.minus(tolerance)));
     }
 
     /**
      * Ends a node that was found dead, unless it has beaten since. Call it in a transaction.
      *
+     * @return whether this has ended it
      * @throws io.github.holdfast.repository.StoreException if the database failed
      */
-    public void end(LockNode dead) {
+    public boolean end(LockNode dead) {
         Duration itsLease = leaseOf(dead.lease().toMillis());
-        if (isTrusted(itsLease)) {
-            boolean unused = store.nodes().endIfOverdue(dead.id(), tolerance);
-        } else if (isSilent(dead.id(), dead.version(), itsLease)) {
-            int unused = store.nodes().endSilent(dead.id(), dead.version());
+        if (isSilent(dead.id(), dead.version(), itsLease)) {
+            return store.nodes().endSilent(dead.id(), dead.version()) == 1;
         }
+        return isTrusted(itsLease) && store.nodes().endIfOverdue(dead.id(), tolerance);
     }
 
     /** Whether the database's clock decides. */
-    public boolean isClockTrusted() {
+    boolean isClockTrusted() {
         return isTrusted(lease);
     }
 
     private boolean isTrusted(Duration itsLease) {
+        return store.severalWriters().isEmpty() && !hasPartedWithin(observation(itsLease));
+    }
+
+    /** Whether heartbeats end silent nodes: twice as long, for what is first seen when the clock has just parted. */
+    private boolean isObserving(Duration itsLease) {
+        return store.severalWriters().isPresent() || hasPartedWithin(2 * observation(itsLease));
+    }
+
+    private boolean hasPartedWithin(long nanos) {
         Long parted = partedAt;
-        return store.severalWriters().isEmpty()
-                && (parted == null || ticker.nanoTime() - parted > observation(itsLease));
+        return parted != null && ticker.nanoTime() - parted <= nanos;
     }
 
     private boolean isSilent(String id, long version, Duration itsLease) {
         Sight sight = sights.get(id);
-        return !isTrusted(itsLease)
-                && sight != null
+        return sight != null
                 && sight.version() == version
                 && ticker.nanoTime() - sight.since() >= observation(itsLease);
     }

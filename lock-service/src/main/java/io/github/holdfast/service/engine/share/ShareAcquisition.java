@@ -187,7 +187,9 @@ abstract class ShareAcquisition extends Acquisition<LeaseHold> {
             return mine.filter(seen -> permits().touch(seen.grant()));
         });
         inDoubt = null;
-        return granted.map(seen -> granted(seen.grant(), askedAt, seen.timeUntilOver()));
+        Node through = node;
+        return granted.map(
+                seen -> granted(seen.grant(), askedAt, through == null ? seen.timeUntilOver() : through.lease()));
     }
 
     private NewGrant.OfShare granted(Grant grant, long validFrom, Duration validFor) {

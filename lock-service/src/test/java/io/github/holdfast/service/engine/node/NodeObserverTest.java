@@ -124,6 +124,23 @@ class NodeObserverTest {
     }
 
     @Test
+    void whatIsFirstSeenWhenTheClockWasSetBackIsFoundDeadToo() {
+        assertThat(isDead(ofOneServer)).isFalse();
+        pass(ofSeconds(4));
+        beat();
+        dbNow = dbNow.minus(Duration.ofHours(1));
+        pass(ofSeconds(6));
+        ofOneServer.observe(List.of(pulse()), ticker.nanoTime());
+        assertThat(ofOneServer.isClockTrusted()).isFalse();
+        pass(LEASE.plusSeconds(1));
+        assertThat(ofOneServer.isClockTrusted())
+                .as("again, and by it the node lives for an hour")
+                .isTrue();
+        assertThat(isDead(ofOneServer)).isTrue();
+        assertThat(ofOneServer.silent(List.of(pulse()))).containsExactly(pulse());
+    }
+
+    @Test
     void aClockThatIsALittleFasterIsTheSameClock() {
         for (int hour = 0; hour < 100; hour++) {
             assertThat(isDead(ofOneServer)).isEqualTo(hour > 0);
