@@ -186,7 +186,7 @@ public final class Heartbeat implements AutoCloseable {
     private void tickFromNowOn() {
         if (!isTicking) {
             long tick = timing.tick().toNanos();
-            observedAt = ticker.nanoTime() - observer.interval().toNanos();
+            observedAt = ticker.nanoTime();
             var unused = thread.scheduleWithFixedDelay(this::tick, tick, tick, TimeUnit.NANOSECONDS);
             isTicking = true;
         }
