@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
  * @param id the id; no other node ever gets it
  * @param description application, process and host, in readable form; null if the node gave none
  * @param startedAt the time of its registration, by the database's clock
- * @param isAlive whether the node is alive and keeps its locks
- * @param isStopped whether its service was closed normally. A node that is neither alive nor stopped has died, or other
- *     services considered it dead
+ * @param isAlive whether the node keeps its locks, by the database's clock; where several servers write, by that of the server that was read
+ * @param isStopped whether its service has ended it, or another one that had seen its heartbeats stop. A node that is neither alive nor
+ *     stopped has died, or another service ended it by the database's clock
  * @param expiresIn the time left until its lease ends, unless a heartbeat renews it; zero if the lease is over
  */
 public record NodeInfo(

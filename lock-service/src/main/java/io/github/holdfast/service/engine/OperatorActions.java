@@ -37,7 +37,7 @@ final class OperatorActions {
     /**
      * Actions of one operator.
      *
-     * @param nodeLease the node lease of this service; that of another service is not known here, and is assumed to be the same
+     * @param nodeLease the node lease of this service; that of the holder's service counts if it is longer
      * @param clockTolerance by how much the clock of a new primary may be ahead
      * @param doneBy a readable description of the operator's process
      */
