@@ -6,7 +6,8 @@
  * answer, a read and its answer are steps of their own. Time passes at any step, so that every pause is among the interleavings. A
  * server may show an earlier counter, and a failover may undo what had no answer.
  *
- * <p>Not in it: grants in doubt, leases, and reconciliations. The model of the protocol has them.
+ * <p>Not in it: grants in doubt, leases, and reconciliations, which the model of the protocol has; a clock that is set back,
+ * housekeeping, and the slack of the comparison of clocks.
  */
 @NullMarked
 package io.github.holdfast.faults.model.clocks;
