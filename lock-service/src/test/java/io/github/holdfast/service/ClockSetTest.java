@@ -12,7 +12,6 @@ import io.github.holdfast.lock.LockListener;
 import io.github.holdfast.lock.LockLost;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
-import io.github.holdfast.repository.store.TestThreads;
 import io.github.holdfast.test.ClockedDatabase;
 import io.github.holdfast.test.TestDatabase;
 import java.time.Duration;
@@ -21,6 +20,8 @@ import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -50,14 +51,15 @@ class ClockSetTest {
         try (ClockedDatabase clocked = ClockedDatabase.start(kind, now, ZoneId.of("Asia/Kolkata"))) {
             Services services = Services.on(clocked.database());
             Services.emptyTables(clocked.database());
-            try (TestThreads threads = new TestThreads()) {
+            ExecutorService threads = Executors.newFixedThreadPool(2);
+            try {
                 LockService mine = service(services);
                 LockService theirs = service(services);
                 LockHandle held = mine.acquire(LockRequest.of("held").waitAtMost(SOON));
                 // So that each service has read the clock before.
                 assertThat(theirs.tryAcquire(LockRequest.of("held"))).isEmpty();
-                Future<Boolean> first = threads.start(() -> holdAgainAndAgain(mine));
-                Future<Boolean> second = threads.start(() -> holdAgainAndAgain(theirs));
+                Future<Boolean> first = threads.submit(() -> holdAgainAndAgain(mine));
+                Future<Boolean> second = threads.submit(() -> holdAgainAndAgain(theirs));
                 awaitMoreGrants();
 
                 clocked.set(LocalDateTime.now(ZoneOffset.UTC).plusMinutes(1));
@@ -83,6 +85,8 @@ class ClockSetTest {
                 assertThat(losses).isEmpty();
                 held.close();
             } finally {
+                isOver.set(true);
+                threads.shutdown();
                 services.close();
             }
         }
