@@ -20,6 +20,7 @@ public final class FakeTicker implements Ticker {
     private volatile long now = 1_000_000;
     private volatile long suspended;
     private boolean isKeptAsleep;
+    private boolean keepsPace;
     private boolean passesWhileWaiting;
     private @Nullable SteppedBackground background;
     private int sleeping;
@@ -32,6 +33,17 @@ public final class FakeTicker implements Ticker {
     /** The machine is suspended: the wall clock goes on, this one does not. Back, if the wall clock is set back. */
     public synchronized void suspend(Duration duration) {
         suspended = suspended + duration.toNanos();
+    }
+
+    /** The test moves the database's clock, too. */
+    public FakeTicker keepingPace() {
+        keepsPace = true;
+        return this;
+    }
+
+    @Override
+    public boolean keepsPace() {
+        return keepsPace;
     }
 
     @Override

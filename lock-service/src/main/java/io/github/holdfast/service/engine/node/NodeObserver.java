@@ -181,7 +181,7 @@ public final class NodeObserver {
             return;
         }
         last = new Reading(dbNow, sentAt, answeredAt);
-        if (before == null || store.severalWriters().isPresent()) {
+        if (before == null || !ticker.keepsPace() || store.severalWriters().isPresent()) {
             return;
         }
         long passed = Duration.between(before.dbNow(), dbNow).toNanos();

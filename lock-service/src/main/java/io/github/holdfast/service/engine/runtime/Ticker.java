@@ -44,6 +44,11 @@ public interface Ticker {
         return nanoTime();
     }
 
+    /** Whether this clock runs at the rate of the database's. That of a test may stand still while the database's goes on. */
+    default boolean keepsPace() {
+        return true;
+    }
+
     /** As {@link LockSupport#parkNanos(Object, long)}; may return early. */
     void park(Object blocker, long nanos);
 

@@ -23,7 +23,7 @@ class NodeObserverTest {
     private static final Duration LEASE = ofSeconds(30);
     private static final Duration TOLERANCE = ofMillis(100);
 
-    private final FakeTicker ticker = new FakeTicker();
+    private final FakeTicker ticker = new FakeTicker().keepingPace();
     private Instant dbNow = Instant.parse("2026-11-30T12:00:00Z");
     private Instant expiresAt = dbNow.plus(LEASE);
     private long version;

@@ -25,6 +25,11 @@ public final class JumpingTicker implements Ticker {
     }
 
     @Override
+    public boolean keepsPace() {
+        return false;
+    }
+
+    @Override
     public void park(Object blocker, long nanos) {
         LockSupport.parkNanos(blocker, nanos);
     }
