@@ -276,7 +276,8 @@ class ConsoleOverHttpTest {
         assertThat(database.queryForLong("select count(*) from lock_audit where lock_name = 'order:3'"
                         + " and reason = 'alice: stuck' and fencing_token = " + token))
                 .isEqualTo(1);
-        assertRefused(release(allowed, "/admin/locks", token, "stuck").principal(ALICE), 404, "No owner holds the lock");
+        assertRefused(
+                release(allowed, "/admin/locks", token, "stuck").principal(ALICE), 404, "No owner holds the lock");
         lock.release();
     }
 
