@@ -56,12 +56,12 @@ public final class DeadHolders {
             return Optional.empty();
         }
         for (HolderSnapshot holding : holders) {
-            if (state(holding, sentAt) == LockHolder.State.NODE_EXPIRED) {
+            if (policy.state(holding, sentAt) == LockHolder.State.NODE_EXPIRED) {
                 return Optional.of(HolderNodeExpired.of(holding.node()));
             }
         }
         List<LockHolder> dead = holders.stream()
-                .filter(holding -> state(holding, sentAt) == LockHolder.State.DEAD)
+                .filter(holding -> policy.state(holding, sentAt) == LockHolder.State.DEAD)
                 .map(HolderSnapshot::holder)
                 .toList();
         if (dead.isEmpty()) {
@@ -72,10 +72,6 @@ public final class DeadHolders {
         }
         leftAloneUntil = access.ticker().nanoTime() + afterProtected.toNanos();
         return Optional.empty();
-    }
-
-    private LockHolder.State state(HolderSnapshot holding, long sentAt) {
-        return holding.state(policy.clockTolerance(), policy.nodes().judgement(holding.dbNow(), sentAt));
     }
 
     /**

@@ -225,12 +225,7 @@ public final class GrantAttempt {
         if (row.isShared()) {
             return new Shared(seen.get());
         }
-        return switch (seen.get()
-                .availability(
-                        acquisition.owner(),
-                        nodeId(),
-                        policy.clockTolerance(),
-                        policy.nodes().judgement(seen.get().dbNow(), readAt))) {
+        return switch (policy.availability(seen.get(), acquisition.owner(), nodeId(), readAt)) {
             case FREE -> take(locks, seen.get());
             case HELD_BY_CLAIMANT -> heldByClaimant(locks, seen.get(), readAt);
             case HOLDER_NODE_EXPIRED -> HolderNodeExpired.of(seen.get().node());

@@ -1,6 +1,10 @@
 package io.github.holdfast.service.engine.acquire;
 
+import io.github.holdfast.entity.LockAvailability;
+import io.github.holdfast.entity.LockHolder;
 import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.repository.rows.HolderRows.HolderSnapshot;
+import io.github.holdfast.repository.rows.LockSnapshot;
 import io.github.holdfast.service.engine.hold.ExpiryMonitor;
 import io.github.holdfast.service.engine.hold.HoldCollaborators;
 import io.github.holdfast.service.engine.hold.HoldRegistry;
@@ -18,6 +22,7 @@ import io.github.holdfast.service.engine.runtime.SuspensionDetector;
 import io.github.holdfast.service.engine.tx.TransactionGuard;
 import java.time.Duration;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What the acquisitions of one service share.
@@ -50,7 +55,27 @@ public record HoldContext(
      * @param clockTolerance the time that must pass between the end of a lease and a takeover
      * @param nodes judges whether the node of another service is dead
      */
-    public record TakeoverPolicy(Duration lockDelay, Duration clockTolerance, NodeObserver nodes) {}
+    public record TakeoverPolicy(Duration lockDelay, Duration clockTolerance, NodeObserver nodes) {
+
+        /**
+         * Returns whether a lock is available to an owner.
+         *
+         * @param nodeId the node to hold it through; null to hold it by a lease
+         * @param sentAt the local time before the lock was read
+         */
+        public LockAvailability availability(LockSnapshot seen, String owner, @Nullable String nodeId, long sentAt) {
+            return seen.availability(owner, nodeId, clockTolerance, nodes.judgement(seen.dbNow(), sentAt));
+        }
+
+        /**
+         * Returns the state of a holder.
+         *
+         * @param sentAt the local time before the holder was read
+         */
+        LockHolder.State state(HolderSnapshot seen, long sentAt) {
+            return seen.state(clockTolerance, nodes.judgement(seen.dbNow(), sentAt));
+        }
+    }
 
     public LockAccess access() {
         return forHolds.access();

@@ -163,12 +163,7 @@ public class RowAcquisition extends Acquisition<RowHold> {
             return new Shared(seen.get());
         }
         TakeoverPolicy policy = context().policy();
-        return switch (seen.get()
-                .availability(
-                        PendingAcquisitions.NOBODY,
-                        null,
-                        policy.clockTolerance(),
-                        policy.nodes().judgement(seen.get().dbNow(), sentAt))) {
+        return switch (policy.availability(seen.get(), PendingAcquisitions.NOBODY, null, sentAt)) {
             case FREE -> row.owner() == null ? new Free(row) : takeFromHolder(locks, row);
             case HOLDER_NODE_EXPIRED -> HolderNodeExpired.of(seen.get().node());
             case HELD_BY_CLAIMANT, HELD_BY_OTHER, NOT_YET_AVAILABLE ->

@@ -67,8 +67,7 @@ public final class SharedAcquisition extends ShareAcquisition {
             return share(row, deadline);
         }
         TakeoverPolicy policy = context().policy();
-        return switch (seen.availability(
-                owner(), null, policy.clockTolerance(), policy.nodes().judgement(seen.dbNow(), sentAt))) {
+        return switch (policy.availability(seen, owner(), null, sentAt)) {
             // A lock that a dead holder left is freed first, in a statement that waits for the holder's transactions.
             case FREE -> row.owner() == null ? share(row, deadline) : new LeftByDeadHolder(row);
             case HOLDER_NODE_EXPIRED -> HolderNodeExpired.of(seen.node());
