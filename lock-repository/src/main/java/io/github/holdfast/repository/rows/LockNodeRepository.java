@@ -106,6 +106,12 @@ public interface LockNodeRepository extends Repository<LockNode, String> {
         return Micros.of(lease);
     }
 
+    /** Ends a node that has left its locks; the condition on its version follows. */
+    String LEAVE = """
+            update HoldfastNode n set n.ended = true, n.waitsUntil = n.startedAt, n.version = n.version + 1
+            where n.id = :id and n.ended = false and
+            """;
+
     /** Whether no other process beats through the node: the version is one of its service, perhaps after a few writes of others. */
     String MAY_BE_OWN = "(n.version - :version < " + LEAST_STEP + " or n.version >= :next and n.version - :next < "
             + LEAST_STEP + ")";
@@ -178,10 +184,7 @@ public interface LockNodeRepository extends Repository<LockNode, String> {
      * @param next what a heartbeat without an answer may have written; otherwise the same
      */
     @Modifying
-    @Query("""
-            update HoldfastNode n set n.ended = true, n.waitsUntil = n.startedAt, n.version = n.version + 1
-            where n.id = :id and n.ended = false and
-            """ + MAY_BE_OWN)
+    @Query(LEAVE + MAY_BE_OWN)
     int stop(@Param("id") String id, @Param("version") long version, @Param("next") long next);
 
     /**
@@ -192,10 +195,7 @@ public interface LockNodeRepository extends Repository<LockNode, String> {
      * @return 0 if the node has beaten since, another node has ended it, or it is absent
      */
     @Modifying
-    @Query("""
-            update HoldfastNode n set n.ended = true, n.waitsUntil = n.startedAt, n.version = n.version + 1
-            where n.id = :id and n.version = :version and n.ended = false
-            """)
+    @Query(LEAVE + "n.version = :version")
     int endSilent(@Param("id") String id, @Param("version") long version);
 
     /**
