@@ -98,14 +98,14 @@ public final class EngineComponents implements AutoCloseable {
         JoinableShares shares = new JoinableShares();
         HoldRegistry holds = new HoldRegistry(phase, shares);
         InDoubtWrites inDoubtWrites = new InDoubtWrites(store, ticker);
-        NodeObserver observer = new NodeObserver(store, ticker, settings.nodeLease(), settings.clockTolerance());
+        NodeObserver observer =
+                new NodeObserver(store, inDoubtWrites, ticker, settings.nodeLease(), settings.clockTolerance());
         Heartbeat heartbeat = new Heartbeat(
                 store,
                 Timing.ofLease(settings.nodeLease()),
                 ticker,
                 new Reconciliation(store, holds, pending, inDoubtWrites),
                 observer,
-                inDoubtWrites,
                 listeners,
                 identity.process());
         LocalQueue queue = new LocalQueue(ticker);

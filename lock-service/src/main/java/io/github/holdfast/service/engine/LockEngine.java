@@ -293,20 +293,9 @@ public final class LockEngine implements AutoCloseable {
         return context().heartbeat().age();
     }
 
-    /**
-     * Ends a node that is dead by the rules of takeovers; see {@link NodeObserver}. Call it in a transaction.
-     *
-     * @return whether this has ended it
-     */
+    /** See {@link NodeObserver#endIfDead}. */
     public boolean endIfDead(String nodeId) {
-        NodeObserver observer = context().policy().nodes();
-        long sentAt = access().ticker().nanoTime();
-        return store().nodes()
-                .read(nodeId)
-                .filter(seen -> !seen.node().isEnded()
-                        && observer.judgement(seen.dbNow(), sentAt).test(seen.node()))
-                .map(seen -> observer.end(seen.node()))
-                .orElse(false);
+        return context().policy().nodes().endIfDead(nodeId);
     }
 
     /** Returns the description of this process in the holder of a lock. */

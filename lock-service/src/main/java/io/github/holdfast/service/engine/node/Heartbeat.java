@@ -4,22 +4,18 @@ import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.repository.ReadableDuration;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.rows.LockNodeRepository;
-import io.github.holdfast.repository.rows.LockNodeRepository.Pulse;
 import io.github.holdfast.repository.store.LockStore;
 import io.github.holdfast.service.engine.node.Node.Timing;
-import io.github.holdfast.service.engine.runtime.Background;
 import io.github.holdfast.service.engine.runtime.Deadline;
 import io.github.holdfast.service.engine.runtime.ListenerDispatcher;
 import io.github.holdfast.service.engine.runtime.LogEvent;
 import io.github.holdfast.service.engine.runtime.Ticker;
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -55,14 +51,12 @@ public final class Heartbeat implements AutoCloseable {
     private final Ticker ticker;
     private final NodeHolds holds;
     private final NodeObserver observer;
-    private final Background background;
     private final ListenerDispatcher listeners;
     private final String description;
     private final ScheduledExecutorService thread;
 
     private final ReentrantLock registering = new ReentrantLock();
     private final ReentrantLock beating = new ReentrantLock();
-    private final AtomicBoolean isObserving = new AtomicBoolean();
     private volatile @Nullable Node node;
     private volatile boolean closed;
     private boolean isTicking;
@@ -70,16 +64,12 @@ public final class Heartbeat implements AutoCloseable {
     /** The number of beats since the last reconciliation. */
     private int beatsSince;
 
-    /** The local time of the last read of all nodes. */
-    private long observedAt;
-
     public Heartbeat(
             LockStore store,
             Timing timing,
             Ticker ticker,
             NodeHolds holds,
             NodeObserver observer,
-            Background background,
             ListenerDispatcher listeners,
             String description) {
         this.store = store;
@@ -87,7 +77,6 @@ public final class Heartbeat implements AutoCloseable {
         this.ticker = ticker;
         this.holds = holds;
         this.observer = observer;
-        this.background = background;
         this.listeners = listeners;
         this.description = description;
         thread = ticker.scheduler("holdfast-heartbeat");
@@ -186,7 +175,6 @@ public final class Heartbeat implements AutoCloseable {
     private void tickFromNowOn() {
         if (!isTicking) {
             long tick = timing.tick().toNanos();
-            observedAt = ticker.nanoTime();
             var unused = thread.scheduleWithFixedDelay(this::tick, tick, tick, TimeUnit.NANOSECONDS);
             isTicking = true;
         }
@@ -214,7 +202,7 @@ public final class Heartbeat implements AutoCloseable {
                     beating.unlock();
                 }
             }
-            observeIfDue();
+            observer.observeIfDue();
         } catch (StoreException failed) {
             if (failed.failure().isUndecided()) {
                 LOG.debug("The heartbeat is repeated", failed);
@@ -231,38 +219,6 @@ public final class Heartbeat implements AutoCloseable {
                 return;
             }
             LogEvent.HEARTBEAT_FAILED.in(LOG.atError()).setCause(failed).log("The heartbeat failed, and is repeated");
-        }
-    }
-
-    /** Reads all nodes from time to time. Not on this thread: a slow read must not make the next beat late. */
-    private void observeIfDue() {
-        long now = ticker.nanoTime();
-        if (now - observedAt >= observer.interval().toNanos() && !isObserving.getAndSet(true)) {
-            observedAt = now;
-            background.soon(this::observe);
-        }
-    }
-
-    /** Reads all nodes, and ends those whose heartbeats have stopped. A failure only delays that. */
-    private void observe() {
-        long sentAt = ticker.nanoTime();
-        try {
-            List<Pulse> living =
-                    store.inTransaction(END_LIMIT, () -> store.nodes().living());
-            observer.observe(living, sentAt);
-            observer.silent(living).forEach(this::endSilent);
-        } catch (StoreException failed) {
-            LOG.debug("The nodes could not be read", failed);
-        } finally {
-            isObserving.set(false);
-        }
-    }
-
-    private void endSilent(Pulse silent) {
-        try {
-            int unused = store.inTransaction(END_LIMIT, () -> store.nodes().endSilent(silent.id(), silent.version()));
-        } catch (StoreException failed) {
-            LOG.debug("Node {} could not be ended", silent.id(), failed);
         }
     }
 

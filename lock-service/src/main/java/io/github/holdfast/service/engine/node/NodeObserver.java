@@ -2,8 +2,10 @@ package io.github.holdfast.service.engine.node;
 
 import io.github.holdfast.entity.LockNode;
 import io.github.holdfast.repository.ReadableDuration;
+import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.rows.LockNodeRepository.Pulse;
 import io.github.holdfast.repository.store.LockStore;
+import io.github.holdfast.service.engine.runtime.Background;
 import io.github.holdfast.service.engine.runtime.LogEvent;
 import io.github.holdfast.service.engine.runtime.Ticker;
 import java.time.Duration;
@@ -11,6 +13,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -42,12 +45,21 @@ public final class NodeObserver {
     /** What a read has shown of the database's clock, between two moments of the local one. */
     private record Reading(Instant dbNow, long sentAt, long answeredAt) {}
 
+    /** How long a statement may take. It delays no heartbeat. */
+    private static final Duration STATEMENT = Duration.ofSeconds(3);
+
     private final LockStore store;
+    private final Background background;
     private final Ticker ticker;
     private final Duration lease;
     private final Duration tolerance;
     private final Map<String, Sight> sights = new ConcurrentHashMap<>();
+    private final AtomicBoolean isReading = new AtomicBoolean();
     private volatile @Nullable String own;
+
+    /** The local time of the last read of all nodes, or of the registration of the own one. */
+    private volatile long observedAt;
+
     private @Nullable Reading last;
 
     /** When the database's clock was last found to have parted from the local one; null if it never was. */
@@ -56,11 +68,13 @@ public final class NodeObserver {
     /**
      * An observer that has seen no node.
      *
+     * @param background reads all nodes
      * @param lease that of the own node, and of nodes whose row does not say it
      * @param tolerance by how much the database's clock may part from the local one, and how long a lease must be over by that clock
      */
-    public NodeObserver(LockStore store, Ticker ticker, Duration lease, Duration tolerance) {
+    public NodeObserver(LockStore store, Background background, Ticker ticker, Duration lease, Duration tolerance) {
         this.store = store;
+        this.background = background;
         this.ticker = ticker;
         this.lease = lease;
         this.tolerance = tolerance;
@@ -69,11 +83,43 @@ public final class NodeObserver {
     /** Notes which node is that of this service. The service itself judges that one. */
     void own(String id) {
         own = id;
+        observedAt = ticker.nanoTime();
     }
 
-    /** How often to read the nodes: the sooner a change of a version is seen, the sooner a dead node is found. */
-    Duration interval() {
-        return lease.dividedBy(isObserving(lease) ? 9 : 3);
+    /**
+     * Reads all nodes from time to time, and ends those whose heartbeats have stopped: the sooner a change of a version is seen, the
+     * sooner a dead node is found. In the background, because a slow read must not make the next heartbeat late.
+     */
+    void observeIfDue() {
+        long now = ticker.nanoTime();
+        long interval = lease.toNanos() / (isObserving(lease) ? 9 : 3);
+        if (now - observedAt >= interval && !isReading.getAndSet(true)) {
+            observedAt = now;
+            background.soon(this::observe);
+        }
+    }
+
+    /** A failure only delays the observation. */
+    private void observe() {
+        long sentAt = ticker.nanoTime();
+        try {
+            List<Pulse> living =
+                    store.inTransaction(STATEMENT, () -> store.nodes().living());
+            observe(living, sentAt);
+            silent(living).forEach(this::endSilent);
+        } catch (StoreException failed) {
+            LOG.debug("The nodes could not be read", failed);
+        } finally {
+            isReading.set(false);
+        }
+    }
+
+    private void endSilent(Pulse silent) {
+        try {
+            int unused = store.inTransaction(STATEMENT, () -> store.nodes().endSilent(silent.id(), silent.version()));
+        } catch (StoreException failed) {
+            LOG.debug("Node {} could not be ended", silent.id(), failed);
+        }
     }
 
     /**
@@ -92,8 +138,8 @@ public final class NodeObserver {
     List<Pulse> silent(List<Pulse> living) {
         return living.stream()
                 .filter(node -> !node.id().equals(own))
-                .filter(node -> isObserving(leaseOf(node.leaseMillis())))
-                .filter(node -> isSilent(node.id(), node.version(), leaseOf(node.leaseMillis())))
+                .filter(node -> isSilent(node.id(), node.version(), leaseOf(node.leaseMillis()))
+                        && isObserving(leaseOf(node.leaseMillis())))
                 .toList();
     }
 
@@ -132,6 +178,20 @@ public final class NodeObserver {
             return store.nodes().endSilent(dead.id(), dead.version()) == 1;
         }
         return isTrusted(itsLease) && store.nodes().endIfOverdue(dead.id(), tolerance);
+    }
+
+    /**
+     * Reads a node, and ends it if it is dead. Call it in a transaction.
+     *
+     * @return whether this has ended it
+     */
+    public boolean endIfDead(String id) {
+        long sentAt = ticker.nanoTime();
+        return store.nodes()
+                .read(id)
+                .filter(seen -> !seen.node().isEnded() && isDead(seen.node(), seen.dbNow(), sentAt))
+                .map(seen -> end(seen.node()))
+                .orElse(false);
     }
 
     /** Whether the database's clock decides. */

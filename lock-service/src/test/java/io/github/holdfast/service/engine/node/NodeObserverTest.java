@@ -28,8 +28,14 @@ class NodeObserverTest {
     private Instant expiresAt = dbNow.plus(LEASE);
     private long version;
 
-    private final NodeObserver ofOneServer = new NodeObserver(store(Optional.empty()), ticker, LEASE, TOLERANCE);
-    private final NodeObserver ofCluster = new NodeObserver(store(Optional.of("a cluster")), ticker, LEASE, TOLERANCE);
+    private final NodeObserver ofOneServer = observer(Optional.empty());
+    private final NodeObserver ofCluster = observer(Optional.of("a cluster"));
+
+    /** Nothing is read in the background. */
+    @SuppressWarnings("NullAway")
+    private NodeObserver observer(Optional<String> severalWriters) {
+        return new NodeObserver(store(severalWriters), null, ticker, LEASE, TOLERANCE);
+    }
 
     /** A store that says how many servers write, and has no rows. */
     private static LockStore store(Optional<String> severalWriters) {
