@@ -101,8 +101,8 @@ final class ClocksModel implements Model<State, Promise> {
 
     private static State over(State s, int i, LocalNode node) {
         Beat beat = s.service(i).beat();
-        State ended = s.change(node.id(), NodeRow::ended)
-                .with(i, s.service(i).with((Beat) null).with((LocalNode) null));
+        State ended =
+                s.withoutNode(node.id()).with(i, s.service(i).with((Beat) null).with((LocalNode) null));
         return beat != null && beat.phase() == Phase.SENT ? ended.sending(beat) : ended;
     }
 

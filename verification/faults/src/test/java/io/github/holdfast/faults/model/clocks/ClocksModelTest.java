@@ -7,7 +7,6 @@ import io.github.holdfast.faults.model.Explorer;
 import io.github.holdfast.faults.model.Explorer.Result;
 import io.github.holdfast.faults.model.Explorer.Violation;
 import io.github.holdfast.faults.model.clocks.ClocksModel.Promise;
-import io.github.holdfast.faults.model.clocks.Scenario.Budget;
 import io.github.holdfast.faults.model.clocks.Scenario.Chance;
 import io.github.holdfast.faults.model.clocks.Scenario.Clocks;
 import java.util.Map;
@@ -23,38 +22,22 @@ import org.junit.jupiter.params.provider.MethodSource;
 @Tag("long")
 class ClocksModelTest {
 
-    private static final Scenario CRASH = Scenario.of(
-            "many clocks, and one crash", Clocks.MANY, Budget.of(Chance.ACQUISITION, Chance.ACQUISITION, Chance.CRASH));
+    private static final Scenario CRASH = Scenario.of("many clocks, and one crash", Clocks.MANY, Chance.CRASH);
 
-    private static final Scenario RESTART = Scenario.of(
-            "many clocks, and one restart",
-            Clocks.MANY,
-            Budget.of(Chance.ACQUISITION, Chance.ACQUISITION, Chance.RESTART));
+    private static final Scenario RESTART = Scenario.of("many clocks, and one restart", Clocks.MANY, Chance.RESTART);
 
-    private static final Scenario LOSS = Scenario.of(
-            "many clocks, and one answer lost",
-            Clocks.MANY,
-            Budget.of(Chance.ACQUISITION, Chance.ACQUISITION, Chance.LOSS));
+    private static final Scenario LOSS = Scenario.of("many clocks, and one answer lost", Clocks.MANY, Chance.LOSS);
 
-    private static final Scenario LAG = Scenario.of(
-            "many clocks, and a server that is behind",
-            Clocks.MANY,
-            Budget.of(Chance.ACQUISITION, Chance.ACQUISITION, Chance.LAG, Chance.LAG));
+    private static final Scenario LAG =
+            Scenario.of("many clocks, and a server that is behind", Clocks.MANY, Chance.LAG, Chance.LAG);
 
-    private static final Scenario RATE = Scenario.of(
-            "many clocks, and a clock that is faster",
-            Clocks.MANY,
-            Budget.of(Chance.ACQUISITION, Chance.ACQUISITION, Chance.RATE));
+    private static final Scenario RATE =
+            Scenario.of("many clocks, and a clock that is faster", Clocks.MANY, Chance.RATE);
 
-    private static final Scenario FAILOVER = Scenario.of(
-            "many clocks, and a failover",
-            Clocks.MANY,
-            Budget.of(Chance.ACQUISITION, Chance.ACQUISITION, Chance.FAILOVER));
+    private static final Scenario FAILOVER = Scenario.of("many clocks, and a failover", Clocks.MANY, Chance.FAILOVER);
 
-    private static final Scenario STEP = Scenario.of(
-            "one clock, which is set, and one crash",
-            Clocks.ONE,
-            Budget.of(Chance.ACQUISITION, Chance.ACQUISITION, Chance.CRASH, Chance.CLOCK_STEP));
+    private static final Scenario STEP =
+            Scenario.of("one clock, which is set, and one crash", Clocks.ONE, Chance.CRASH, Chance.CLOCK_STEP);
 
     static Stream<Arguments> sound() {
         return Stream.of(

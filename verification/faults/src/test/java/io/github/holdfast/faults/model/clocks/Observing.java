@@ -21,7 +21,7 @@ record Observing(Scenario scenario) {
         Sight reading = me.reading();
         if (reading == null && me.ending() == null) {
             s.nodes().stream()
-                    .filter(row -> !row.isEnded() && !isOwn(me, row))
+                    .filter(row -> !isOwn(me, row))
                     .forEach(row -> ClocksModel.add(
                             out,
                             "sends a read of node " + row.id(),
@@ -81,16 +81,10 @@ record Observing(Scenario scenario) {
         Sight sight = me.sight();
         if (sight != null
                 && sight.age() >= scenario.observation()
-                && s.living(sight.node()).isPresent()
-                && isObserving(me)) {
+                && s.living(sight.node()).isPresent()) {
             ClocksModel.add(out, "decides to end node " + sight.node(), i, s.with(i, me.ending(sight)));
         }
-        s.nodes().stream().filter(row -> !row.isEnded() && !isOwn(me, row)).forEach(row -> judge(s, i, row, out));
-    }
-
-    /** Where one clock judges, a service observes only while it does not trust that clock. */
-    private boolean isObserving(Service me) {
-        return scenario.clocks() == Clocks.MANY || me.distrust() > 0;
+        s.nodes().stream().filter(row -> !isOwn(me, row)).forEach(row -> judge(s, i, row, out));
     }
 
     /** By the clock of the server that the service reads, which may say anything where there are many. */
@@ -122,7 +116,7 @@ record Observing(Scenario scenario) {
         boolean matches = s.living(ending.node())
                 .filter(row -> row.counter() == ending.counter() || !scenario.keeps(Rule.COMPARE_THE_COUNTER))
                 .isPresent();
-        State ended = matches ? s.change(ending.node(), NodeRow::ended) : s;
+        State ended = matches ? s.withoutNode(ending.node()) : s;
         ClocksModel.add(
                 out, matches ? "ends node " + ending.node() : "ends no node", i, ended.with(i, me.ending(null)));
     }

@@ -23,7 +23,7 @@ record Scenario(String name, Clocks clocks, Budget budget, Set<Rule> rules) {
         MANY
     }
 
-    /** What would go on for ever, or is a fault. */
+    /** What would go on forever, or is a fault. */
     enum Chance {
         ACQUISITION,
         /** An answer is lost. */
@@ -44,8 +44,9 @@ record Scenario(String name, Clocks clocks, Budget budget, Set<Rule> rules) {
     /** How often each may still happen. */
     record Budget(Map<Chance, Integer> left) {
 
+        /** Each of these once or, if it is named again, more often, and two acquisitions. */
         static Budget of(Chance... chances) {
-            Map<Chance, Integer> left = new EnumMap<>(Chance.class);
+            Map<Chance, Integer> left = new EnumMap<>(Map.of(Chance.ACQUISITION, 2));
             for (Chance chance : chances) {
                 left.merge(chance, 1, Integer::sum);
             }
@@ -67,8 +68,8 @@ record Scenario(String name, Clocks clocks, Budget budget, Set<Rule> rules) {
         }
     }
 
-    static Scenario of(String name, Clocks clocks, Budget budget) {
-        return new Scenario(name, clocks, budget, EnumSet.allOf(Rule.class));
+    static Scenario of(String name, Clocks clocks, Chance... chances) {
+        return new Scenario(name, clocks, Budget.of(chances), EnumSet.allOf(Rule.class));
     }
 
     Scenario without(Rule... broken) {

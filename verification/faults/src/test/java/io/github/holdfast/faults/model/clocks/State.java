@@ -16,6 +16,7 @@ import java.util.stream.Stream;
  * Everything at one moment.
  *
  * @param holder the node through which the lock was granted; {@link #FREE} if none
+ * @param nodes the rows of those that have not been ended
  * @param late beats that no service waits for any more
  * @param clockSteps how often the database's clock was set
  */
@@ -35,7 +36,7 @@ record State(int holder, List<NodeRow> nodes, List<Service> services, List<Beat>
 
     /** The row of a node; empty if the node has ended. */
     Optional<NodeRow> living(int id) {
-        return nodes.stream().filter(node -> node.id() == id && !node.isEnded()).findFirst();
+        return nodes.stream().filter(node -> node.id() == id).findFirst();
     }
 
     boolean isFree() {
@@ -61,10 +62,14 @@ record State(int holder, List<NodeRow> nodes, List<Service> services, List<Beat>
     }
 
     State withNode(NodeRow registered) {
-        List<NodeRow> more = new ArrayList<>(
-                nodes.stream().filter(node -> node.id() != registered.id()).toList());
+        List<NodeRow> more = new ArrayList<>(withoutNode(registered.id()).nodes);
         more.add(registered);
         return with(more);
+    }
+
+    /** The node is ended. */
+    State withoutNode(int id) {
+        return with(nodes.stream().filter(node -> node.id() != id).toList());
     }
 
     State change(int id, UnaryOperator<NodeRow> change) {
@@ -131,10 +136,9 @@ record State(int holder, List<NodeRow> nodes, List<Service> services, List<Beat>
 
     /** The same state, with counters from zero on, and without what nodes have left behind that have ended. */
     State normalized() {
-        List<NodeRow> living = nodes.stream().filter(node -> !node.isEnded()).toList();
         State result = new State(
                 living(holder).isEmpty() ? FREE : holder,
-                living,
+                nodes,
                 services.stream()
                         .map(service -> service.seeing(id -> living(id).isPresent()))
                         .toList(),
