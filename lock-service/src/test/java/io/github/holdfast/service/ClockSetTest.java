@@ -65,18 +65,10 @@ class ClockSetTest {
                 clocked.set(LocalDateTime.now(ZoneOffset.UTC).plusMinutes(1));
                 assertThat(theirs.tryAcquire(LockRequest.of("held"))).isEmpty();
                 awaitMoreGrants();
-                await().during(NODE_LEASE.plusSeconds(2))
-                        .atMost(SOON)
-                        .until(() -> losses.isEmpty()
-                                && held.state() == LockState.HELD
-                                && theirs.tryAcquire(LockRequest.of("held")).isEmpty());
+                assertStaysHeld(held, theirs);
                 clocked.set(LocalDateTime.now(ZoneOffset.UTC));
                 awaitMoreGrants();
-                await().during(NODE_LEASE.plusSeconds(2))
-                        .atMost(SOON)
-                        .until(() -> losses.isEmpty()
-                                && held.state() == LockState.HELD
-                                && theirs.tryAcquire(LockRequest.of("held")).isEmpty());
+                assertStaysHeld(held, theirs);
 
                 isOver.set(true);
                 assertThat(first.get(120, TimeUnit.SECONDS)).isTrue();
@@ -99,6 +91,14 @@ class ClockSetTest {
                 losses.add(lost);
             }
         }));
+    }
+
+    private void assertStaysHeld(LockHandle held, LockService theirs) {
+        await().during(NODE_LEASE.plusSeconds(2))
+                .atMost(SOON)
+                .until(() -> losses.isEmpty()
+                        && held.state() == LockState.HELD
+                        && theirs.tryAcquire(LockRequest.of("held")).isEmpty());
     }
 
     private void awaitMoreGrants() {

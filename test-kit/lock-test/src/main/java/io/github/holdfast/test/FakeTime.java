@@ -33,7 +33,18 @@ public final class FakeTime {
      *     {@code CI=true} it is an {@link IllegalStateException}
      */
     public static Map<String, String> environment(Duration offset) {
-        return Map.of("LD_PRELOAD", library("libfaketimeMT.so.1"), "FAKETIME", format(offset), "NO_FAKE_STAT", "1");
+        return environment(format(offset));
+    }
+
+    /**
+     * Returns the environment for a clock that is also faster or slower.
+     *
+     * @param clock how the clock differs, as libfaketime writes it, such as {@code +20s x1.02}
+     * @return names and values
+     * @throws org.opentest4j.TestAbortedException as for {@link #environment(Duration)}
+     */
+    public static Map<String, String> environment(String clock) {
+        return Map.of("LD_PRELOAD", library("libfaketimeMT.so.1"), "FAKETIME", clock, "NO_FAKE_STAT", "1");
     }
 
     /**

@@ -50,7 +50,8 @@ class GaleraClocksTest {
     private static final Duration PERIOD = ofSeconds(7);
     private static final int NAMES = 3;
 
-    private final GaleraCluster cluster = GaleraCluster.start(List.of("+0s", "+20s x1.02", "-20s x0.98"));
+    private final GaleraCluster cluster =
+            GaleraCluster.start(List.of(GaleraNode.USUAL_CLOCK, "+20s x1.02", "-20s x0.98"));
     private final Queue<LockLost> losses = new ConcurrentLinkedQueue<>();
     private final Queue<Shop> shops = new ConcurrentLinkedQueue<>();
     private final Set<Shop> dead = ConcurrentHashMap.newKeySet();

@@ -27,7 +27,7 @@ final class GaleraCluster implements AutoCloseable {
 
     /** All nodes run, and have the database {@code shop}. */
     static GaleraCluster start() {
-        return start(Collections.nCopies(NODES, "+0s"));
+        return start(Collections.nCopies(NODES, GaleraNode.USUAL_CLOCK));
     }
 
     /**

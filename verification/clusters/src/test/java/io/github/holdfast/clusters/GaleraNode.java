@@ -23,6 +23,9 @@ import org.jspecify.annotations.Nullable;
 /** One node: a server with its own data, whose administrator is {@code root} without a password. Not thread-safe. */
 final class GaleraNode {
 
+    /** The clock of the machine, for which nothing is preloaded. */
+    static final String USUAL_CLOCK = "+0s";
+
     private static final Path PROVIDER = Path.of("/usr/lib/galera/libgalera_smm.so");
 
     /** Programs and what brings them. */
@@ -125,10 +128,9 @@ final class GaleraNode {
      */
     void start(String cluster, String clock) {
         List<String> command = new ArrayList<>();
-        if (!clock.equals("+0s")) {
+        if (!clock.equals(USUAL_CLOCK)) {
             command.add("env");
-            FakeTime.environment(Duration.ZERO)
-                    .forEach((name, value) -> command.add(name + "=" + (name.equals("FAKETIME") ? clock : value)));
+            FakeTime.environment(clock).forEach((name, value) -> command.add(name + "=" + value));
         }
         command.addAll(List.of(
                 "/usr/sbin/mariadbd",
