@@ -38,7 +38,7 @@ public final class FlashSale {
      * @param interrupted the response to the customer whose purchase lost the lock
      * @param receiptsOfInterrupted the number of receipts of that customer
      * @param leftAtTheEnd the number of lamps after that; one lamp was delivered before
-     * @param unknown the response to a customer that asks for an unknown item
+     * @param unknown the response for an unknown item
      */
     record Story(
             List<Customer.Answer> last,
@@ -56,11 +56,11 @@ public final class FlashSale {
         System.out.printf("%d customers have bought %d of %d lamps", CUSTOMERS, story.receipts(), STOCK);
         System.out.printf(" in two shops. Left: %d%n", story.left());
         System.out.printf("In the end, they were told:%n  %s%n", story.last().get(0));
-        System.out.printf("A customer not served in time is told:%n  %s%n", story.waitedInVain());
-        System.out.printf("A customer whose purchase loses the lock is told:%n  %s%n", story.interrupted());
+        System.out.printf("Response if the lock is not free in time:%n  %s%n", story.waitedInVain());
+        System.out.printf("Response if the lock is lost during a purchase:%n  %s%n", story.interrupted());
         System.out.printf(
                 "and got %d receipts. Left, of one: %d%n", story.receiptsOfInterrupted(), story.leftAtTheEnd());
-        System.out.printf("A customer that asks for an unknown item is told:%n  %s%n", story.unknown());
+        System.out.printf("Response for an unknown item:%n  %s%n", story.unknown());
     }
 
     static Story tell() throws Exception {
