@@ -14,7 +14,7 @@ import io.github.holdfast.service.engine.hold.PendingAcquisitions;
 import io.github.holdfast.service.engine.row.LockAccess;
 import io.github.holdfast.service.engine.row.NewGrant;
 import io.github.holdfast.service.engine.runtime.Deadline;
-import io.github.holdfast.service.engine.wait.WaitTiming;
+import io.github.holdfast.service.engine.wait.Waiter;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Objects;
@@ -80,7 +80,7 @@ public sealed interface AttemptResult {
 
         /** After how much time to attempt again, although nothing has shown a reason to. */
         default Duration recheckAfter() {
-            return WaitTiming.LONGEST_PAUSE;
+            return Waiter.LONGEST_PAUSE;
         }
 
         /** How long nothing can be granted, according to the row; null if that is unknown. */
@@ -123,7 +123,7 @@ public sealed interface AttemptResult {
         /** {@inheritDoc} The waiter must keep new shared holders out. */
         @Override
         public Duration recheckAfter() {
-            return WaitTiming.POLL_PERIOD;
+            return Waiter.POLL_PERIOD;
         }
 
         @Override

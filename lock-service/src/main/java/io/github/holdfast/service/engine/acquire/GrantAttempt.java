@@ -26,7 +26,7 @@ import io.github.holdfast.service.engine.row.LockAccess;
 import io.github.holdfast.service.engine.row.NewGrant;
 import io.github.holdfast.service.engine.runtime.Deadline;
 import io.github.holdfast.service.engine.runtime.SuspensionDetector;
-import io.github.holdfast.service.engine.wait.WaitTiming;
+import io.github.holdfast.service.engine.wait.Waiter;
 import io.github.holdfast.service.engine.wait.WaiterTickets;
 import java.time.Duration;
 import java.util.Optional;
@@ -261,7 +261,7 @@ public final class GrantAttempt {
         return new Unavailable(
                 seen,
                 policy.clockTolerance(),
-                ownOwner() == null ? WaitTiming.LONGEST_PAUSE_OF_CHOSEN_OWNER : WaitTiming.LONGEST_PAUSE);
+                ownOwner() == null ? Waiter.LONGEST_PAUSE_OF_CHOSEN_OWNER : Waiter.LONGEST_PAUSE);
     }
 
     /** Takes the lock, which is free, or whose holders are dead, or which was shared and has no holder any more. */
@@ -274,7 +274,7 @@ public final class GrantAttempt {
         }
         return isItsTurn(locks)
                 ? grant(locks, seen.row())
-                : new Unavailable(seen, policy.clockTolerance(), WaitTiming.LONGEST_PAUSE_BEHIND_OTHERS);
+                : new Unavailable(seen, policy.clockTolerance(), Waiter.LONGEST_PAUSE_BEHIND_OTHERS);
     }
 
     /**

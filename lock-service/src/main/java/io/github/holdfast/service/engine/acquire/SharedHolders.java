@@ -9,7 +9,7 @@ import io.github.holdfast.service.engine.acquire.AttemptResult.Obstacle;
 import io.github.holdfast.service.engine.acquire.AttemptResult.SharedByOthers;
 import io.github.holdfast.service.engine.row.LockAccess;
 import io.github.holdfast.service.engine.runtime.Deadline;
-import io.github.holdfast.service.engine.wait.WaitTiming;
+import io.github.holdfast.service.engine.wait.Waiter;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -106,7 +106,7 @@ public final class SharedHolders {
     public void giveUp() {
         if (hasReserved) {
             access.inDoubtWrites().soon(() -> {
-                store().inTransaction(WaitTiming.POLL_PERIOD, () -> {
+                store().inTransaction(Waiter.POLL_PERIOD, () -> {
                     store().permits().cancelReservation(name);
                     return true;
                 });

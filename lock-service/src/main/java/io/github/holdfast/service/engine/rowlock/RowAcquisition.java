@@ -31,7 +31,7 @@ import io.github.holdfast.service.engine.acquire.SharedHolders;
 import io.github.holdfast.service.engine.hold.PendingAcquisitions;
 import io.github.holdfast.service.engine.runtime.Deadline;
 import io.github.holdfast.service.engine.tx.TransactionScope;
-import io.github.holdfast.service.engine.wait.WaitTiming;
+import io.github.holdfast.service.engine.wait.Waiter;
 import java.time.Duration;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -167,7 +167,7 @@ public class RowAcquisition extends Acquisition<RowHold> {
             case FREE -> row.owner() == null ? new Free(row) : takeFromHolder(locks, row);
             case HOLDER_NODE_EXPIRED -> HolderNodeExpired.of(seen.get().node());
             case HELD_BY_CLAIMANT, HELD_BY_OTHER, NOT_YET_AVAILABLE ->
-                new Unavailable(seen.get(), policy.clockTolerance(), WaitTiming.LONGEST_PAUSE);
+                new Unavailable(seen.get(), policy.clockTolerance(), Waiter.LONGEST_PAUSE);
         };
     }
 

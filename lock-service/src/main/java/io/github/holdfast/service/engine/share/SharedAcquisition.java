@@ -17,7 +17,7 @@ import io.github.holdfast.service.engine.acquire.HoldContext.TakeoverPolicy;
 import io.github.holdfast.service.engine.hold.LeaseHold;
 import io.github.holdfast.service.engine.row.NewGrant;
 import io.github.holdfast.service.engine.runtime.Deadline;
-import io.github.holdfast.service.engine.wait.WaitTiming;
+import io.github.holdfast.service.engine.wait.Waiter;
 import java.util.Optional;
 
 /** One outermost acquisition of a shared lock. Each attempt looks whether the lock is free or shared. Not thread-safe. */
@@ -72,7 +72,7 @@ public final class SharedAcquisition extends ShareAcquisition {
             case FREE -> row.owner() == null ? share(row, deadline) : new LeftByDeadHolder(row);
             case HOLDER_NODE_EXPIRED -> HolderNodeExpired.of(seen.node());
             case HELD_BY_CLAIMANT, HELD_BY_OTHER, NOT_YET_AVAILABLE ->
-                new Unavailable(seen, policy.clockTolerance(), WaitTiming.LONGEST_PAUSE);
+                new Unavailable(seen, policy.clockTolerance(), Waiter.LONGEST_PAUSE);
         };
     }
 

@@ -15,6 +15,23 @@ import org.jspecify.annotations.Nullable;
 /** A thread that acquires a lock, with the pauses between its attempts. Only this thread pauses; any thread may wake it. */
 public final class Waiter implements AutoCloseable {
 
+    /** How often the poller reads while the node listens. A missing wake-up costs this much time. */
+    public static final Duration POLL_PERIOD = Duration.ofSeconds(1);
+
+    /**
+     * How long a waiter relies on the poller, which does not notice that the lock's row was deleted. That makes the lock free too.
+     */
+    public static final Duration LONGEST_PAUSE = Duration.ofMinutes(1);
+
+    /** The same for an owner that the user chose. Another process may acquire the lock for that owner, so that it can re-enter. */
+    public static final Duration LONGEST_PAUSE_OF_CHOSEN_OWNER = Duration.ofSeconds(1);
+
+    /**
+     * The same while the lock is free for an earlier request. When that one has it, a lease shows how long to wait, and nothing wakes a
+     * waiter at the end of a lease.
+     */
+    public static final Duration LONGEST_PAUSE_BEHIND_OTHERS = Duration.ofMillis(150);
+
     /** How often a waiter checks whether it can still rely on the poller. */
     private static final Duration LOOK_AT_POLLER = Duration.ofSeconds(1);
 

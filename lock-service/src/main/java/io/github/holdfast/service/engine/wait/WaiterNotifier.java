@@ -56,7 +56,7 @@ public final class WaiterNotifier implements Waiter.Announcer, NotificationListe
     private volatile boolean isClosing;
 
     /** The names that another node has waited for within the last seconds. */
-    private final Cache<String, String> awaitedElsewhere = byName(WaitTiming.POLL_PERIOD.multipliedBy(2));
+    private final Cache<String, String> awaitedElsewhere = byName(Waiter.POLL_PERIOD.multipliedBy(2));
 
     /** How many others wait for a lock, as last counted; at least 1. */
     private final Cache<String, Integer> others = byName(OTHERS_REMEMBERED);
@@ -185,7 +185,7 @@ public final class WaiterNotifier implements Waiter.Announcer, NotificationListe
      */
     private boolean keepAnnounced() {
         Node before = marked;
-        Node now = mark.set(bell(), WaitTiming.POLL_PERIOD);
+        Node now = mark.set(bell(), Waiter.POLL_PERIOD);
         if (now != null) {
             marked = now;
         }

@@ -151,7 +151,7 @@ final class WaiterPoller implements AutoCloseable {
             report(failed);
             waiters.wakeAll();
             isBusy = false;
-            park(WaitTiming.POLL_PERIOD.toNanos());
+            park(Waiter.POLL_PERIOD.toNanos());
         } finally {
             isBusy = false;
         }
@@ -185,7 +185,7 @@ final class WaiterPoller implements AutoCloseable {
         if (!isRare && round.hasNext()) {
             return;
         }
-        Duration perLook = WaitTiming.POLL_PERIOD.dividedBy(looks);
+        Duration perLook = Waiter.POLL_PERIOD.dividedBy(looks);
         park(
                 isRare && perLook.compareTo(Deadline.LONGEST_PAUSE) > 0
                         ? perLook.toNanos()

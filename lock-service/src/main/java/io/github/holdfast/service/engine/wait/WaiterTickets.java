@@ -33,7 +33,7 @@ public final class WaiterTickets {
 
     private static final Logger LOG = LoggerFactory.getLogger(WaiterTickets.class);
 
-    private static final Duration LIMIT = WaitTiming.POLL_PERIOD;
+    private static final Duration LIMIT = Waiter.POLL_PERIOD;
 
     /** One each second. After that, a service that finds the place at the head of the queue wakes this process, if it listens. */
     private static final int LATE_REMOVALS = 30;
@@ -350,14 +350,14 @@ public final class WaiterTickets {
         private static final Logger LOG = LoggerFactory.getLogger(Mark.class);
 
         /** How long the mark lasts. A dead node's waiters count for this long. */
-        private static final Duration LASTS = WaitTiming.POLL_PERIOD.multipliedBy(4);
+        private static final Duration LASTS = Waiter.POLL_PERIOD.multipliedBy(4);
 
         /** The mark is renewed when less than this is left of it: with the third look of the poller. */
         private static final Duration RENEWED =
-                WaitTiming.POLL_PERIOD.multipliedBy(3).dividedBy(2);
+                Waiter.POLL_PERIOD.multipliedBy(3).dividedBy(2);
 
         /** The time limit of a write. The writing thread does not attempt to acquire its lock meanwhile. */
-        private static final Duration LIMIT = WaitTiming.POLL_PERIOD;
+        private static final Duration LIMIT = Waiter.POLL_PERIOD;
 
         private final LockStore store;
         private final Heartbeat heartbeat;
@@ -442,7 +442,7 @@ public final class WaiterTickets {
             } finally {
                 writing.unlock();
             }
-            notBefore = ticker.nanoTime() + WaitTiming.POLL_PERIOD.toNanos();
+            notBefore = ticker.nanoTime() + Waiter.POLL_PERIOD.toNanos();
         }
     }
 }
