@@ -318,6 +318,18 @@ public final class LockAdmin {
     }
 
     /**
+     * Returns by how much the database's clock was last set, compared with the process's monotonic clock: positive if it was set forward, or
+     * another server with a faster clock answers. For about one {@linkplain LockServiceBuilder#nodeLease lease of the node} after that,
+     * locks without a lease do not depend on that clock. No statement.
+     *
+     * @return the step, if it was longer than the {@linkplain LockServiceBuilder#clockTolerance clock tolerance}; zero after that time, if no
+     *     step was seen, and where several servers write, because their clocks are not compared
+     */
+    public Duration clockStep() {
+        return engine.clockStep();
+    }
+
+    /**
      * Returns the current time of the database's clock. This clock decides when a lease is over. One statement.
      *
      * @throws IllegalStateException if the service is closed

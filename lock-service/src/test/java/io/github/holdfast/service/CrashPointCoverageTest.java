@@ -71,6 +71,7 @@ class CrashPointCoverageTest {
             "Leadership.name()",
             "Leadership.remaining()",
             "Leadership.term()",
+            "LockAdmin.clockStep()",
             "LockAdmin.dropped()",
             "LockAdmin.kept()",
             "LockAdmin.heartbeatAge()",
@@ -168,6 +169,7 @@ class CrashPointCoverageTest {
 
             LockAdmin admin = locks.admin();
             assertThat(List.of(
+                            admin.clockStep(),
                             admin.heartbeatAge(),
                             admin.process(),
                             admin.semaphores(),

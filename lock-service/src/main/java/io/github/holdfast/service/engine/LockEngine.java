@@ -293,6 +293,11 @@ public final class LockEngine implements AutoCloseable {
         return context().heartbeat().age();
     }
 
+    /** See {@link NodeObserver#clockStep}. */
+    public Duration clockStep() {
+        return context().policy().nodes().clockStep();
+    }
+
     /** See {@link NodeObserver#endIfDead}. */
     public boolean endIfDead(String nodeId) {
         return context().policy().nodes().endIfDead(nodeId);

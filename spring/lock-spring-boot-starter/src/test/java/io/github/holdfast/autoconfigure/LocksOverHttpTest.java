@@ -235,6 +235,7 @@ class LocksOverHttpTest {
                     .isEqualTo(1);
             await().atMost(SOON).until(() -> registry.find("holdfast.heartbeat").timer() != null);
             assertThat(registry.get("holdfast.heartbeat.age").gauge().value()).isBetween(0d, 60d);
+            assertThat(registry.get("holdfast.clock.step").gauge().value()).isZero();
             assertThat(registry.get("holdfast.lock.waiting").gauge().value()).isZero();
         }
         assertThat(registry.get("holdfast.lock.active")

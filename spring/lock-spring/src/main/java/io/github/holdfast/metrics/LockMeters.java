@@ -79,8 +79,8 @@ public final class LockMeters implements LockListener {
     }
 
     /**
-     * Registers the gauges that read the service itself: the numbers of waiters, of dropped and of kept locks, and the age of its heartbeat. They
-     * cost no statements.
+     * Registers the gauges that read the service itself: the numbers of waiters, of dropped and of kept locks, the age of its heartbeat, and
+     * the step of the database's clock. They cost no statements.
      */
     public void observe(LockService locks) {
         Gauge.builder("holdfast.lock.waiting", locks, service -> service.admin().waiting())
@@ -99,6 +99,10 @@ public final class LockMeters implements LockListener {
                 .description("Time since the last confirmed heartbeat was sent; not a number without a living node")
                 .strongReference(true)
                 .register(registry);
+        TimeGauge.builder("holdfast.clock.step", locks, TimeUnit.NANOSECONDS, LockMeters::clockStep)
+                .description("By how much the database's clock was set within the last node lease; usually zero")
+                .strongReference(true)
+                .register(registry);
     }
 
     /** Registers the gauge of an election: 1 while this node leads, and 0 otherwise. It costs no statements. */
@@ -108,6 +112,10 @@ public final class LockMeters implements LockListener {
                 .tag("election", election.name())
                 .strongReference(true)
                 .register(registry);
+    }
+
+    private static double clockStep(LockService locks) {
+        return locks.admin().clockStep().toNanos();
     }
 
     private static double heartbeatAge(LockService locks) {

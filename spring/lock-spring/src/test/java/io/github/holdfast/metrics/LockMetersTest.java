@@ -40,6 +40,7 @@ class LockMetersTest {
                         "holdfast.lock.dropped",
                         "holdfast.lock.kept",
                         "holdfast.heartbeat.age",
+                        "holdfast.clock.step",
                         "holdfast.leader"));
         for (Meter meter : registry.getMeters()) {
             String tags =
@@ -47,7 +48,7 @@ class LockMetersTest {
             registered.put(
                     meter.getId().getName(), meter.getId().getType().name().toLowerCase(Locale.ROOT) + ": " + tags);
         }
-        assertThat(documented()).isEqualTo(registered).hasSize(15);
+        assertThat(documented()).isEqualTo(registered).hasSize(16);
         assertThat(registry.getMeters())
                 .allSatisfy(meter -> assertThat(meter.getId().getDescription()).isNotBlank())
                 .allSatisfy(meter -> assertThat(meter.getId().toString()).doesNotContain("1001"));

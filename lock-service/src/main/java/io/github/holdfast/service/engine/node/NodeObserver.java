@@ -45,6 +45,9 @@ public final class NodeObserver {
     /** What a read has shown of the database's clock, between two moments of the local one. */
     private record Reading(Instant dbNow, long sentAt, long answeredAt) {}
 
+    /** By how much the database's clock was found to have parted from the local one, and when, by the local one. */
+    private record Step(Duration by, long seenAt) {}
+
     /** How long a statement may take. It delays no heartbeat. */
     private static final Duration STATEMENT = Duration.ofSeconds(3);
 
@@ -62,8 +65,8 @@ public final class NodeObserver {
 
     private @Nullable Reading last;
 
-    /** When the database's clock was last found to have parted from the local one; null if it never was. */
-    private volatile @Nullable Long partedAt;
+    /** The last step of the database's clock; null if none was found. */
+    private volatile @Nullable Step step;
 
     /**
      * An observer that has seen no node.
@@ -194,6 +197,12 @@ public final class NodeObserver {
                 .orElse(false);
     }
 
+    /** Returns by how much the database's clock was set, forward or back, as long as that matters; otherwise zero. */
+    public Duration clockStep() {
+        Step found = step;
+        return found != null && hasPartedWithin(observation(lease)) ? found.by() : Duration.ZERO;
+    }
+
     /** Whether the database's clock decides. */
     boolean isClockTrusted() {
         return isTrusted(lease);
@@ -209,8 +218,8 @@ public final class NodeObserver {
     }
 
     private boolean hasPartedWithin(long nanos) {
-        Long parted = partedAt;
-        return parted != null && ticker.nanoTime() - parted <= nanos;
+        Step found = step;
+        return found != null && ticker.nanoTime() - found.seenAt() <= nanos;
     }
 
     private boolean isSilent(String id, long version, Duration itsLease) {
@@ -255,7 +264,7 @@ public final class NodeObserver {
 
     private void parted(Duration passed, Duration locally) {
         boolean isNews = isTrusted(lease);
-        partedAt = ticker.nanoTime();
+        step = new Step(passed.minus(locally), ticker.nanoTime());
         if (isNews) {
             LogEvent.DATABASE_CLOCK_PARTED
                     .in(LOG.atWarn())

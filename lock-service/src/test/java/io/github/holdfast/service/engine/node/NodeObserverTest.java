@@ -95,6 +95,7 @@ class NodeObserverTest {
         dbNow = dbNow.plus(ofMinutes(1));
         assertThat(isDead(ofOneServer)).isFalse();
         assertThat(ofOneServer.isClockTrusted()).isFalse();
+        assertThat(ofOneServer.clockStep()).isEqualTo(ofMinutes(1));
         pass(ofSeconds(10));
         beat();
         assertThat(isDead(ofOneServer)).isFalse();
@@ -110,6 +111,7 @@ class NodeObserverTest {
         assertThat(ofOneServer.isClockTrusted()).isFalse();
         pass(ofMillis(31));
         assertThat(ofOneServer.isClockTrusted()).isTrue();
+        assertThat(ofOneServer.clockStep()).isZero();
         assertThat(isDead(ofOneServer)).as("by the clock as it is now").isFalse();
         pass(TOLERANCE);
         assertThat(isDead(ofOneServer)).isTrue();
@@ -122,6 +124,7 @@ class NodeObserverTest {
         dbNow = dbNow.minus(ofMinutes(10));
         pass(ofSeconds(1));
         assertThat(isDead(ofOneServer)).isFalse();
+        assertThat(ofOneServer.clockStep()).isEqualTo(ofMinutes(-10));
         pass(ofSeconds(24));
         assertThat(isDead(ofOneServer))
                 .as("29 s after its version was first seen")
@@ -163,6 +166,7 @@ class NodeObserverTest {
         dbNow = dbNow.plus(ofMinutes(1));
         assertThat(isDead(ofCluster)).isFalse();
         assertThat(ofCluster.isClockTrusted()).isFalse();
+        assertThat(ofCluster.clockStep()).isZero();
     }
 
     @Test
