@@ -15,7 +15,7 @@ public class OurTenConnections extends OurDatabaseTest {
     }
 
     @Override
-    protected DataSource dataSource() {
+    protected DataSource dataSource() throws Exception {
         HikariConfig config = new HikariConfig();
         config.setDataSource(super.dataSource());
         config.setMaximumPoolSize(10);

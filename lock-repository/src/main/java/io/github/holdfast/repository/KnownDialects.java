@@ -56,11 +56,10 @@ public final class KnownDialects {
      */
     public static LockDialect of(SessionFactoryImplementor factory) {
         Dialect dialect = factory.getJdbcServices().getDialect();
-        MultiClockDatabase.refuse(dialect.getClass().getName());
+        String name = dialect.getClass().getName();
         return of(dialect)
-                .orElseThrow(() -> new UnsupportedDatabaseException(
-                        "Holdfast supports " + labels() + ", but the persistence unit uses "
-                                + dialect.getClass().getName()));
+                .orElseThrow(() -> new UnsupportedDatabaseException(MultiClockDatabase.risk(name)
+                        .orElseGet(() -> "Holdfast supports " + labels() + ", but the persistence unit uses " + name)));
     }
 
     /** Returns the dialect of a connected database; empty if Holdfast does not support the database. */

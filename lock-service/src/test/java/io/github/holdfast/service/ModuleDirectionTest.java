@@ -412,7 +412,6 @@ class ModuleDirectionTest {
                         "LockTables",
                         "LockTablesIntegrator",
                         "MappedNames",
-                        "MultiClockDatabase",
                         "MysqlLockDialect",
                         "ReadableDuration",
                         "RowGuard",

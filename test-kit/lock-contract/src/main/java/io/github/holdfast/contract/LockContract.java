@@ -17,6 +17,7 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.repository.DatabaseRisk;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
 import io.github.holdfast.task.TaskOutcome;
@@ -26,11 +27,13 @@ import io.github.holdfast.test.jdbc.FaultyDataSource.Fault;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
@@ -38,19 +41,15 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
 /**
  * Tests whether locks are reliable on your own database. The tests include its configuration, and everything between the database
- * and your application: a proxy, a pool, a cluster. Extend this class, and run it as any JUnit test:
+ * and your application: a proxy, a pool, a cluster. Extend this class, and run it as any JUnit test, with the system property
+ * {@code holdfast.contract.url}, or with the data source of your application:
  *
  * <pre>{@code
- * class OurDatabaseTest extends LockContract {
- *
- *     @Override
- *     protected DataSource dataSource() {
- *         return new DriverManagerDataSource("jdbc:postgresql://db.example.org/shop", "shop", "secret");
- *     }
- * }
+ * class OurDatabaseTest extends LockContract {}
  * }</pre>
  *
  * <p>The tests use only Holdfast's tables. The names of their rows begin with {@code holdfast contract}, and the tests delete
@@ -74,10 +73,22 @@ public abstract class LockContract extends SharingContract {
     /**
      * Returns a data source that connects to the database as your application does. Called once.
      *
-     * @return a data source with or without a pool; the tests do not close it
+     * @return a data source with or without a pool; the tests do not close it. By default, one without a pool, for the system properties
+     *     {@code holdfast.contract.url}, {@code .user} and {@code .password}
      * @throws Exception if the database is not available
      */
-    protected abstract DataSource dataSource() throws Exception;
+    protected DataSource dataSource() throws Exception {
+        String url = System.getProperty("holdfast.contract.url");
+        if (url == null) {
+            throw new IllegalStateException(
+                    "The contract needs a database: set the system property holdfast.contract.url"
+                            + " (and .user and .password), or override dataSource()");
+        }
+        return new DriverManagerDataSource(
+                url,
+                System.getProperty("holdfast.contract.user", ""),
+                System.getProperty("holdfast.contract.password", ""));
+    }
 
     /**
      * Returns the settings of your application's persistence unit.
@@ -92,10 +103,17 @@ public abstract class LockContract extends SharingContract {
      * Applies your application's settings of its lock services.
      *
      * @param builder a builder that already has the contract's application name, housekeeping and transaction manager
-     * @return the builder; unchanged by default
+     * @return the builder. By default, it accepts the risks in the system property {@code holdfast.contract.accept}, a list like that of
+     *     {@code holdfast.accept}
+     * @throws IllegalArgumentException if that list contains another word
      */
     protected LockServiceBuilder settings(LockServiceBuilder builder) {
-        return builder;
+        String accepted = System.getProperty("holdfast.contract.accept", "");
+        return builder.accept(Stream.of(accepted.split(",", -1))
+                .filter(risk -> !risk.isBlank())
+                .map(risk -> DatabaseRisk.valueOf(
+                        risk.strip().toUpperCase(Locale.ROOT).replace('-', '_')))
+                .toArray(DatabaseRisk[]::new));
     }
 
     /**
