@@ -14,9 +14,8 @@ import java.util.function.Consumer;
  * }</pre>
  *
  * <p>Any thread may use a handle. The handle computes its state by the process's monotonic clock. It counts the lease, or the
- * node's lease, from just before the process sends the statement that grants or renews it. It subtracts a thousandth for clock
- * drift. A handle therefore reports the lock as lost before the database does. The database's clock alone decides when another
- * owner may take the lock.
+ * node's lease, from just before the process sends the statement that grants or renews it, less a thousandth for clock drift. So it
+ * reports the lock as lost before the database does. The database's clock alone decides when another owner may take the lock.
  *
  * <p>A {@linkplain LockRequest#rowLock row lock} lasts until its transaction ends. {@link #state()} and {@link #remaining()}
  * report it as held until then. {@link #ensureValidFor} and {@link #guard()} query the database. A row lock has no fencing
@@ -38,9 +37,8 @@ public interface LockHandle extends AutoCloseable {
     LockMode mode();
 
     /**
-     * Returns the fencing token of the grant. Each grant of a name has a greater token than all earlier grants of the name.
-     * Nested acquisitions have the same token. A resource can remember the greatest token that it has seen, and refuse a late
-     * writer.
+     * Returns the fencing token of the grant. Each grant of a name has a greater token than all earlier grants of the name. Nested
+     * acquisitions have the same token. A resource that remembers the greatest token it has seen can refuse a late writer.
      *
      * @throws UnsupportedOperationException if this is a row lock, which has no token
      */
@@ -72,14 +70,14 @@ public interface LockHandle extends AutoCloseable {
      * @throws IllegalStateException if this handle was released. For a lock with a lease, also if this thread's transaction has
      *     locked the row with {@link #guard()}
      * @throws LockLostException if the lock is lost
-     * @throws LockStoreException if the database failed; the lock stays held until its lease is over
+     * @throws LockStoreException if the database failed; the lock stays held until its lease expires
      * @throws UnsupportedOperationException if it is a row lock
      */
     void renew(Duration lease);
 
     /**
      * Ensures that no other owner can get the lock for this long, and renews the lock if necessary. Call it before each effect
-     * outside the database. The renewed lease is as long as the first, or longer if necessary.
+     * outside the database. The renewed lease is as long as the first one, or longer if necessary.
      *
      * @param duration zero to {@link LockRequest#LONGEST_DURATION}. For a lock that lives as long as its node, less than the
      *     {@linkplain io.github.holdfast.service.LockServiceBuilder#nodeLease lease of the node}
@@ -124,9 +122,9 @@ public interface LockHandle extends AutoCloseable {
     void guard(EntityManager entityManager);
 
     /**
-     * Returns whether the calling thread's transaction is fenced: whether it commits only while this lock is held. If the
-     * thread has no transaction, the answer is for the next one. That is the next transaction that the service's transaction
-     * manager begins on the thread that acquired the lock. The service never checks read-only transactions.
+     * Returns whether the calling thread's transaction is fenced: whether it commits only while this lock is held. If the thread
+     * has no transaction, the result applies to the next one that the service's transaction manager begins on the thread that
+     * acquired the lock. The service never checks read-only transactions.
      */
     boolean isFenced();
 
@@ -147,9 +145,10 @@ public interface LockHandle extends AutoCloseable {
      * or lives as long as the node. It has a greater fencing token. Handlers of {@link #onLost} stay with this handle. A change back is
      * not possible: {@linkplain LockUpgradeException release the share first}.
      *
-     * <p>Call it after the transaction in which you have written. Others may read what you have written as soon as they share the lock,
-     * so it fails as long as the calling thread's transaction, or a Spring-managed one that ran under the lock, has not ended. The service
-     * does not see plain {@code EntityTransaction}s: commit them before. Two statements in a transaction of its own. Not interruptible.
+     * <p>Call it after the transaction in which you have written. Other holders may read what you have written as soon as they
+     * share the lock, so it fails as long as the calling thread's transaction, or a Spring-managed one that ran under the lock, has
+     * not ended. The service does not see plain {@code EntityTransaction}s: commit them first. Two statements in a transaction of
+     * its own. Not interruptible.
      *
      * @return the handle of the share. Also close it if you close this handle: a second release of this handle does nothing
      * @throws IllegalStateException if nothing was done: this handle was released, or is not exclusive, or other handles of the hold

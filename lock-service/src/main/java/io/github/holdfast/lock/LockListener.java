@@ -118,7 +118,7 @@ public interface LockListener {
      *
      * @param lockName the name of the lock
      * @param fencingToken the token of the new grant
-     * @param formerHolder a readable description of the former holder; null if it is unknown
+     * @param formerHolder a readable description of the previous holder; null if it is unknown
      */
     default void takenOver(String lockName, long fencingToken, @Nullable String formerHolder) {}
 }

@@ -1,7 +1,7 @@
 package io.github.holdfast.lock;
 
 /**
- * The loss of a lock, as an event for its former holder.
+ * The loss of a lock, as an event for its previous holder.
  *
  * @param lockName the name of the lock
  * @param owner the owner that lost the lock

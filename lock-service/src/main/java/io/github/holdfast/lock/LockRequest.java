@@ -137,9 +137,9 @@ public final class LockRequest {
     }
 
     /**
-     * Limits the hold to this lease. Without a lease, the lock is held for as long as the process lives and reaches the
-     * database. The lease starts at the grant, by the database's clock. A renewal extends it, and a release ends it. When it is
-     * over, any other owner can take the lock. Choose a lease that is longer than the work takes.
+     * Limits the hold to this lease. Without a lease, the lock is held for as long as the process lives and reaches the database.
+     * The lease starts at the grant, by the database's clock. A renewal extends it, and a release ends it. When it has expired, any
+     * other owner can take the lock. Choose a lease that is longer than the work takes.
      *
      * @param lease {@link #SHORTEST_LEASE} to {@link #LONGEST_DURATION}
      * @throws IllegalArgumentException if it is out of that range
@@ -180,9 +180,9 @@ public final class LockRequest {
      * re-enters the hold from any thread, and from any process if the hold has a lease. <strong>Holders with the same owner do
      * not exclude each other.</strong>
      *
-     * <p>Several processes can write for the same owner. If the database does not answer a write, the service cannot tell its
-     * own write from another process's. It then makes the safe assumption: an acquisition or renewal has failed, and a release
-     * has succeeded. The hold count can therefore be too high until the lease is over, but never too low.
+     * <p>Several processes can write for the same owner. If the database does not answer a write, the service cannot distinguish
+     * its own write from another process's. It then makes the safe assumption: an acquisition or renewal has failed, and a release
+     * has succeeded. The hold count can therefore be too high until the lease expires, but never too low.
      *
      * @param owner 1 to 128 characters, as for a {@linkplain #of name}
      * @throws IllegalArgumentException if the owner breaks these rules, or this requests a shared lock
@@ -277,10 +277,10 @@ public final class LockRequest {
      * not see it. The holder notices a loss only when it uses or releases the lock. A row lock also excludes locks of the same
      * name that a lease or a node holds. Avoid mixing the kinds for a name with much contention.
      *
-     * <p>The same thread can re-enter a row lock. You cannot combine it with {@link #lease}, {@link #owner}, {@link
-     * #minimumHold}, {@link #notReentrant}, {@link #interruptOnLoss}, {@link #fair} or {@link #shared}. In a cluster with several writable servers, row locks
-     * are refused, unless the application {@linkplain io.github.holdfast.service.LockServiceBuilder#singleWriter writes to one
-     * of them}.
+     * <p>The same thread can re-enter a row lock. You cannot combine it with {@link #lease}, {@link #owner}, {@link #minimumHold},
+     * {@link #notReentrant}, {@link #interruptOnLoss}, {@link #fair} or {@link #shared}. In a cluster with several writable
+     * servers, row locks are refused, unless the application {@linkplain io.github.holdfast.service.LockServiceBuilder#singleWriter
+     * writes to one of them}.
      *
      * @throws IllegalArgumentException if one of these was set
      */
@@ -291,13 +291,13 @@ public final class LockRequest {
 
     /**
      * Acquires the lock in the order of arrival, among the fair requests of all processes. A fair request is granted only after
-     * those that have waited longer have got the lock or given up. A waiter counts as gone 4 seconds after its process has died or
-     * was suspended. It loses no place by that: if it is back in time, it is first again. Requests that are not fair ignore this
-     * order, so use it for all requests of a name.
+     * those that have waited longer have got the lock or given up. Requests that are not fair ignore this order, so use it for all
+     * requests of a name. Four seconds after the process of a waiter has died or was suspended, other requests are granted before
+     * it. It keeps its place: if its process continues in time, it is first again.
      *
-     * <p>A request has arrived when the database has first refused it, by the database's clock. Two requests that come within a
-     * few milliseconds may change places. {@link Locks#tryAcquire} gets nothing while fair requests wait. Re-entry does not wait
-     * for them.
+     * <p>A request has arrived when the database has first refused it, by the database's clock. Two requests that come within a few
+     * milliseconds may change places. A fair {@link Locks#tryAcquire} gets nothing while other fair requests wait. Re-entry does
+     * not wait for them.
      *
      * <p>An acquisition costs one statement more, and always reads the row. If it must wait, it costs two more, which insert and
      * delete a row of {@code lock_waiter}. Threads of one service do not hand the lock on to each other. You cannot combine this
@@ -311,18 +311,17 @@ public final class LockRequest {
     }
 
     /**
-     * Shares the lock with other shared requests. It excludes only exclusive ones: while shared holders have the lock, no owner gets it
-     * exclusively, and the other way round. Each shared holder has a hold of its own, which ends with its own release, lease or process.
-     * Threads of one service that share a lock without a lease usually have one grant and one fencing token together. Then a thread joins
-     * and leaves without a statement. Only the last one deletes the row, and one statement a second looks for exclusive requests.
+     * Shares the lock with other shared requests, as readers do. While it is shared, no owner gets it exclusively; while it is held
+     * exclusively, no owner shares it. Each shared holder has a hold of its own, which ends with its own release, lease or process.
      *
-     * <p>An exclusive request that waits keeps new shared holders out, so that it gets the lock after the present ones. So do not wait,
-     * under a share, for another thread that wants to share the lock too. A thread that
-     * holds the lock exclusively can also acquire it shared; that is a nested hold of the exclusive lock. The other way round fails with
-     * a {@link LockUpgradeException}.
+     * <p>An exclusive request that waits blocks new shared requests, so that it gets the lock after the present holders. So do not
+     * wait, under a share, for another thread that requests a share too. A thread that holds the lock exclusively can also acquire
+     * it shared; that is a nested hold of the exclusive lock. The reverse fails with a {@link LockUpgradeException}.
      *
-     * <p>An acquisition costs four statements in two transactions, and a release costs one, and one more in the background. You cannot
-     * combine this with {@link #rowLock}, {@link #owner}, {@link #minimumHold} or {@link #fair}.
+     * <p>An acquisition costs four statements in two transactions, and a release costs one, and one more in the background. Threads
+     * of one service that share a lock without a lease usually have one grant and one fencing token together. A thread then joins
+     * and leaves without a statement: only the last one deletes the row, and one statement a second reads whether exclusive
+     * requests wait. You cannot combine this with {@link #rowLock}, {@link #owner}, {@link #minimumHold} or {@link #fair}.
      *
      * @throws IllegalArgumentException if one of these was set
      */
@@ -336,7 +335,7 @@ public final class LockRequest {
         return mode;
     }
 
-    /** Returns whether the request is granted in the order of arrival, among those that say so. */
+    /** Returns whether the request is granted in the order of arrival, among the fair requests. */
     public boolean isFair() {
         return order == Order.OF_ARRIVAL;
     }

@@ -1,6 +1,6 @@
 package io.github.holdfast.lock;
 
-/** The state of a hold. A handle knows it without a database query. */
+/** The state of a hold. {@link LockHandle#state()} returns it without a database query. */
 public enum LockState {
     /** The lock is held, for at least {@link LockHandle#remaining()}. */
     HELD,
@@ -12,7 +12,7 @@ public enum LockState {
     SUSPECT,
 
     /**
-     * The lease is over, or the database reported that the lock no longer belongs to this hold. Only a release changes this
+     * The lease has expired, or the database reported that the lock no longer belongs to this hold. Only a release changes this
      * state.
      */
     LOST,

@@ -1,8 +1,8 @@
 package io.github.holdfast.lock;
 
 /**
- * A thread that shares a lock has asked for it exclusively. Two such threads would wait for each other for ever, so neither waits:
- * release the shared lock first, or acquire it exclusively from the beginning.
+ * A thread that shares a lock has requested it exclusively. Release the shared lock first, or acquire it exclusively from the
+ * beginning. The request does not wait, because two such threads would wait for each other forever.
  */
 public final class LockUpgradeException extends IllegalStateException {
 

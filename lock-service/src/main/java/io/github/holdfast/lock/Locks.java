@@ -55,15 +55,15 @@ public interface Locks {
      * Acquires a lock. It waits for at most the wait time of the request ({@link LockRequest#DEFAULT_WAIT} if there is none).
      *
      * @throws IllegalStateException as for {@link #tryAcquire}. Also if the service is closed during the call
-     * @throws LockNotAcquiredException if another owner held the lock until the wait time was over. If the request was for a
-     *     {@linkplain LockRequest#rowLock row lock} in the caller's transaction, you can now only roll the transaction back
-     *     (unless the wait time was zero). Any other failure of such a request has the same effect
+     * @throws LockNotAcquiredException if another owner held the lock until the wait time ended. If the request was for a
+     *     {@linkplain LockRequest#rowLock row lock} in the caller's transaction, you can now only roll the transaction back (unless
+     *     the wait time was zero). Any other failure of such a request has the same effect
      * @throws LockDeadlockException if the caller's transaction requested a row lock, and it and another transaction waited for
      *     each other
-     * @throws LockStoreException if the database refused the operation. Also if the database failed, or the pool had no
-     *     connection, until the wait time was over. At REPEATABLE READ on MySQL, MariaDB and H2, also if the caller's
-     *     transaction loaded entities while another owner held the lock. That transaction may not see what was committed under
-     *     the lock. This check does not apply to requests {@linkplain LockRequest#withoutFence without a fence}
+     * @throws LockStoreException if the database refused the operation. Also if the database failed, or the pool had no connection,
+     *     until the wait time ended. At REPEATABLE READ on MySQL, MariaDB and H2, also if the caller's transaction loaded entities
+     *     while another owner held the lock. That transaction may not see what was committed under the lock. This check does not
+     *     apply to requests {@linkplain LockRequest#withoutFence without a fence}
      * @throws LockLostException if the lease ended before the database answered. Also if the current transaction has already
      *     lost a lock of this name
      * @throws InterruptedException if the thread is interrupted before the lock is acquired; nothing is held then
@@ -125,11 +125,11 @@ public interface Locks {
     Lock asLock(String name);
 
     /**
-     * Returns a view of a lock as a {@link ReadWriteLock}. Its read lock {@linkplain LockRequest#shared shares} the lock, and its write
-     * lock is that of {@link #asLock}. A thread that has the write lock can also get the read lock, and keeps that when it unlocks the
-     * write lock: others can read from then on ({@link LockHandle#downgrade}). While a transaction under the write lock has not ended, the
-     * lock stays exclusive until the read lock is unlocked. A thread that has only the read lock gets a {@link LockUpgradeException} from
-     * the write lock. Thread-safe; all views of one name are the same lock.
+     * Returns a view of a lock as a {@link ReadWriteLock}. Its read lock {@linkplain LockRequest#shared shares} the lock, and its
+     * write lock is that of {@link #asLock}. A thread that has the write lock can also get the read lock, and keeps that when it
+     * unlocks the write lock: other readers can get the lock from then on ({@link LockHandle#downgrade}). While a transaction under
+     * the write lock has not ended, the lock stays exclusive until the read lock is unlocked. A thread that has only the read lock
+     * gets a {@link LockUpgradeException} from the write lock. Thread-safe; all views of one name are the same lock.
      *
      * @param name as for {@link LockRequest#of}
      * @throws IllegalArgumentException if the name is not valid
@@ -137,8 +137,9 @@ public interface Locks {
     ReadWriteLock asReadWriteLock(String name);
 
     /**
-     * Returns the holder of a lock; if it is shared, the holder with the oldest grant. When a lease is over, there is no holder any more,
-     * although the lock cannot be acquired before the clock tolerance is over too.
+     * Returns the holder of a lock; if it is shared, the holder with the oldest grant. A holder whose lease has expired is not
+     * returned, although the lock cannot be acquired before the clock tolerance has passed too. A holder whose node's lease has
+     * expired is returned until a service has ended that node.
      *
      * @param name as for {@link LockRequest#of}
      * @return empty if the lock is not held

@@ -5,13 +5,13 @@ public enum LossCause {
     /** The lease, or the lease of the node, ended: the process was paused, or the work took longer than the lease. */
     EXPIRED("its lease is over"),
 
-    /** Another owner got the lock, or another process took it from its holder. The check of a transaction cannot tell which. */
+    /** Another owner got the lock, or another process took it from its holder: a transaction's check cannot distinguish these. */
     TAKEN_OVER("its row no longer belongs to its holder"),
 
     /** {@link io.github.holdfast.service.LockAdmin#forceRelease} released the lock by force. */
     FORCED("it was released by force"),
 
-    /** The database did not answer the node's heartbeats until the node's lease was over. */
+    /** The database did not answer the node's heartbeats until the node's lease expired. */
     DATABASE_UNREACHABLE("the database did not answer before the node's lease ended"),
 
     /** The connection of a row lock broke. Its transaction had the lock's row locked. */

@@ -6,9 +6,9 @@ public enum ReleaseOutcome {
     RELEASED,
 
     /**
-     * The hold has ended, and this service keeps the lock for its next holder: the next thread of this process acquires it without a
-     * statement. Other services get it when they ask for it, or after the time that {@code LockServiceBuilder.keepReleased} gives. Only a
-     * service that was built with that keeps locks.
+     * The hold has ended, and this service keeps the lock: the next thread of this process acquires it without a statement. Other
+     * services get it when they request it, or after the time that {@code LockServiceBuilder.keepReleased} sets. Only a service
+     * with that setting keeps locks.
      */
     KEPT,
 
@@ -16,18 +16,17 @@ public enum ReleaseOutcome {
     STILL_HELD,
 
     /**
-     * The release is deferred, because a transaction that ran under the lock is unfinished. The service releases the lock when
-     * all such transactions have ended. Mostly, the release is cancelled if the same thread acquires the lock again
-     * before.
+     * The release is deferred, because a transaction that ran under the lock is unfinished. The service releases the lock when all
+     * such transactions have ended. In most cases, the release is cancelled if the same thread acquires the lock again first.
      */
     DEFERRED,
 
-    /** The lock was already lost: its lease was over, or it no longer belonged to the caller. */
+    /** The lock was already lost: its lease had expired, or it no longer belonged to the caller. */
     LOST,
 
     /**
-     * The database did not answer the release, or refused it. The service tries again every second, or every half minute while
-     * the database refuses. The lock stays held no longer than its lease or its node's lease.
+     * The database did not answer the release, or refused it. The service tries again, less often while the database refuses. The
+     * lock stays held no longer than its lease or its node's lease.
      */
     UNRESOLVED
 }

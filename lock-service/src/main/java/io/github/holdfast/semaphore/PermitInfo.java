@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param permits how many permits; at least 1
  * @param acquiredAt the time of the grant, by the database's clock
  * @param expiresIn the time left until the lease ends, unless it is renewed. If the permits live as long as their node, this is the
- *     node's lease, which heartbeats renew. Zero if the lease is over, but no service has noticed yet
+ *     node's lease, which heartbeats renew. Zero if the node's lease has expired, but no service has ended the node yet
  */
 public record PermitInfo(
         String name,
