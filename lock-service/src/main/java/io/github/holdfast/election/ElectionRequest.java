@@ -64,8 +64,8 @@ public final class ElectionRequest {
     }
 
     /**
-     * Sets what others see as the leader, such as the address of this node. It is part of the lock's holder, and {@link
-     * LeaderElection#leader()} returns it. By default, that is the description of the process.
+     * Sets how other nodes see this one while it leads, such as by its address. {@link LeaderElection#leader()} returns it, and it is
+     * part of the description of the lock's holder. By default, it is the description of the process.
      *
      * @param candidate 1 to {@link #MAX_CANDIDATE_LENGTH} characters, with the rules of a {@linkplain LockRequest#of name}
      * @throws IllegalArgumentException if it breaks these rules
@@ -80,8 +80,8 @@ public final class ElectionRequest {
     }
 
     /**
-     * Sets how long this node waits after the end of a leadership, before it is a candidate again. So another node has time to become the
-     * leader, also if an operator has taken the leadership away.
+     * Sets how long this node waits after the end of a leadership, before it is a candidate again. So another node has time to become
+     * the leader, also after a forced release.
      *
      * @param pause zero to {@link LockRequest#LONGEST_DURATION}; {@link #DEFAULT_RETRY} by default
      * @throws IllegalArgumentException if it is out of that range
@@ -92,13 +92,12 @@ public final class ElectionRequest {
     }
 
     /**
-     * Lets a candidate look at regular intervals, and not wait for the lock. Each look is one statement. A candidate notices up to one
-     * interval later that there is no leader any more.
+     * Makes a candidate poll at regular intervals, instead of waiting for the lock. Each poll is one statement. A candidate notices up
+     * to one interval later that there is no leader any more.
      *
      * <p>By default, a candidate waits like any acquisition. All waiting threads of a service together then cost one or two statements
-     * a second, and the candidate leads within milliseconds of a resignation. Use this method where waiting threads poll: on H2, and
-     * {@linkplain io.github.holdfast.service.LockServiceBuilder#withoutWakeUp without wake-ups}. There, waiting costs about 25
-     * statements a second.
+     * a second, and the candidate leads within milliseconds of a resignation. Use this method on H2 and {@linkplain
+     * io.github.holdfast.service.LockServiceBuilder#withoutWakeUp without wake-ups}. There, waiting costs about 25 statements a second.
      *
      * @param interval {@link #SHORTEST_LOOK} to {@link LockRequest#LONGEST_DURATION}
      * @throws IllegalArgumentException if it is out of that range
@@ -110,7 +109,7 @@ public final class ElectionRequest {
 
     /**
      * Ends the leadership as soon as the service's heartbeat is overdue: when two thirds of the node's lease have passed without one.
-     * By default, the leader goes on until the whole lease is over.
+     * By default, the leader goes on until the whole lease has expired.
      */
     public ElectionRequest stepDownWhenSuspect() {
         return new ElectionRequest(lock, candidate, retryAfterEnd, lookEvery, WhenSuspect.STEP_DOWN);
@@ -121,7 +120,7 @@ public final class ElectionRequest {
         return lock.name();
     }
 
-    /** Returns what others see as the leader; empty if it is the description of the process. */
+    /** Returns how other nodes see this one while it leads; empty if by the description of its process. */
     public Optional<String> candidate() {
         return Optional.ofNullable(candidate);
     }
@@ -131,7 +130,7 @@ public final class ElectionRequest {
         return retryAfterEnd;
     }
 
-    /** Returns the interval of the candidate's looks; empty if it waits for the lock. */
+    /** Returns the interval of the candidate's polls; empty if it waits for the lock. */
     public Optional<Duration> lookEvery() {
         return Optional.ofNullable(lookEvery);
     }

@@ -1,11 +1,13 @@
 package io.github.holdfast.election;
 
 /**
- * Is told when this node becomes the leader, and when it no longer is. The thread of the election calls both methods, one after the
- * other. There is one exception: if {@link #onGranted} does not return within a second after the end of the leadership, another thread
- * calls {@link #onRevoked} meanwhile.
+ * Starts and stops the work of the leader: the election calls {@link #onGranted} when this node becomes the leader, and {@link
+ * #onRevoked} when it no longer is.
  *
- * <p>A transaction that this thread begins in a callback commits only while this node has the lock of the election.
+ * <p>The thread of the election calls both methods, one after the other. There is one exception: if {@link #onGranted} does not return
+ * within a second after the end of the leadership, another thread calls {@link #onRevoked} while it still runs.
+ *
+ * <p>A transaction that the thread of the election begins in a callback commits only while this node holds the lock of the election.
  */
 public interface LeaderCallbacks {
 
@@ -24,10 +26,10 @@ public interface LeaderCallbacks {
      * the next one. Stop the leader's work here, and return when it has stopped.
      *
      * <p>After a resignation, the election keeps the lock until this method and {@link #onGranted} have returned. So no other candidate
-     * leads before. After a loss, another node may already lead. The election logs an exception.
+     * leads before that. After a loss, another node may already lead. The election logs an exception.
      *
-     * @param leadership the leadership that is over
-     * @param cause why it is over
+     * @param leadership the leadership that has ended
+     * @param cause why it has ended
      */
     void onRevoked(Leadership leadership, RevocationCause cause);
 }

@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
  * The leader of an election, read from the database in one statement.
  *
  * @param name the name of the election
- * @param candidate what the leader calls itself ({@link ElectionRequest#candidate}), or the description of its process; null if the
- *     holder of the lock gave none
+ * @param candidate how other nodes see the leader ({@link ElectionRequest#candidate(String)}): by default, the description of its
+ *     process; null if the holder of the lock gave none
  * @param process the description of the leader's process: application, process and host; null if the holder of the lock gave none
  * @param term the term: the fencing token of the lock
  * @param since the beginning of the term, by the database's clock

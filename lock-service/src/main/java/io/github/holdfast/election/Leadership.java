@@ -13,17 +13,15 @@ public interface Leadership {
     String name();
 
     /**
-     * Returns the term: the fencing token of the lock. Each leader of an election has a greater term than all leaders before. A
-     * resource can remember the greatest term that it has seen, and refuse a late leader.
+     * Returns the term: the fencing token of the lock. Each leader of an election has a greater term than all previous leaders. A
+     * resource that remembers the greatest term it has seen can refuse a late leader.
      */
     long term();
 
-    /**
-     * Returns whether this leadership is over. As long as it returns false, no other candidate is the leader. It costs no statement.
-     */
+    /** Returns whether this leadership has ended. As long as it returns false, no other candidate is the leader. It costs no statement. */
     boolean isOver();
 
-    /** Returns how much longer no other candidate can become the leader, if no heartbeat succeeds; zero if this leadership is over. */
+    /** Returns how much longer no other candidate can become the leader, if no heartbeat succeeds; zero if this leadership has ended. */
     Duration remaining();
 
     /**
@@ -40,8 +38,8 @@ public interface Leadership {
     void ensureValidFor(Duration duration);
 
     /**
-     * Checks in the calling thread's transaction that this node still has the lock of the election, and locks its row. No other candidate
-     * can become the leader before the transaction ends. One statement.
+     * Checks in the calling thread's transaction that this node still holds the lock of the election, and locks its row. No other
+     * candidate can become the leader before the transaction ends. One statement.
      *
      * <p>Transactions of the thread that runs the callbacks are checked before their commit in any case. Call this method in
      * transactions of other threads.

@@ -4,7 +4,7 @@ import io.github.holdfast.lock.LossCause;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Why a leadership is over. */
+/** Why a leadership has ended. */
 public enum RevocationCause {
     /** The node has given up the leadership: {@link LeaderElection#resign}, or the election or its service was closed. */
     RESIGNED("this node resigned"),
@@ -21,10 +21,10 @@ public enum RevocationCause {
     /** Another node got the lock. The check of a transaction has noticed it. */
     TAKEN_OVER(LossCause.TAKEN_OVER),
 
-    /** {@link io.github.holdfast.service.LockAdmin#forceRelease} took the lock away. */
+    /** {@link io.github.holdfast.service.LockAdmin#forceRelease} released the lock by force. */
     FORCED(LossCause.FORCED),
 
-    /** The database did not answer the node's heartbeats until the lease of the node was over. */
+    /** The database did not answer the node's heartbeats until the lease of the node expired. */
     DATABASE_UNREACHABLE(LossCause.DATABASE_UNREACHABLE);
 
     private final String why;

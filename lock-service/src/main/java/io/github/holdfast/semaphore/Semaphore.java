@@ -23,9 +23,9 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>The limit is stored in the database. Each acquisition gets a {@link LockHandle} and a row of its own. Permits end by their
- * release, with their lease, or with the process. A handle behaves like that of a lock: it tells of a loss, can be renewed, and
- * fences transactions. A transaction under permits commits only while they are held. But other holders work at the same time, so a
- * transaction may miss what they commit.
+ * release, with their lease, or with the process. A handle behaves like that of a lock: it reports a loss, can be renewed, and fences
+ * transactions. A transaction under permits commits only while they are held. But other holders work at the same time, so a transaction
+ * may miss what they commit.
  *
  * <p>Permits are not re-entrant. A thread that holds all permits and waits for another one waits for itself. Permits that were released
  * in a transaction stay held until it ends. If the same thread acquires the same number in that transaction, it gets these again, with
@@ -42,9 +42,9 @@ public final class Semaphore {
     }
 
     /**
-     * Creates a semaphore, for the lock service. Users get one from {@link io.github.holdfast.service.LockService#semaphore}.
+     * Creates a semaphore, for the lock service. Applications get one from {@link io.github.holdfast.service.LockService#semaphore}.
      *
-     * @throws IllegalArgumentException if the request has no limit, or asks for more permits than that
+     * @throws IllegalArgumentException if the request has no limit, or requests more permits than that
      */
     public static Semaphore of(LockEngine engine, SemaphoreRequest request) {
         return new Semaphore(engine, request.complete());
@@ -75,14 +75,13 @@ public final class Semaphore {
     /**
      * Acquires the permits. It waits for at most the wait time of the request ({@link LockRequest#DEFAULT_WAIT} if there is none).
      *
-     * <p>Threads of this service get permits in order of arrival. There is no order between services. The first waiting thread
-     * attempts several times in the first 40 ms. After that, the service looks once a second for all names that its threads wait for,
-     * and a release of permits wakes the service that has waited longest. Where that is not possible (on H2, for example), the service
-     * looks every 45 ms.
+     * <p>Threads of this service get permits in order of arrival. There is no order between services, but a release of permits wakes
+     * the service that has waited longest. The service also polls for all names that its threads wait for, more often where it cannot
+     * be woken (on H2, for example; see {@link io.github.holdfast.service.LockServiceBuilder#withoutWakeUp}).
      *
      * @throws IllegalStateException as for {@link #tryAcquire}. Also if the service is closed during the call
-     * @throws LockNotAcquiredException if too few permits were left until the wait time was over
-     * @throws LockStoreException if the database refused the operation, or failed until the wait time was over
+     * @throws LockNotAcquiredException if too few permits were left until the wait time ended
+     * @throws LockStoreException if the database refused the operation, or failed until the wait time ended
      * @throws LockLostException as for {@link #tryAcquire}
      * @throws InterruptedException if the thread is interrupted before it has the permits; none is held then
      */

@@ -112,7 +112,7 @@ public final class SemaphoreRequest {
     /**
      * Returns the request for the engine.
      *
-     * @throws IllegalArgumentException if it has no limit, or asks for more permits than that
+     * @throws IllegalArgumentException if it has no limit, or requests more permits than that
      */
     PermitRequest complete() {
         if (limit == NO_LIMIT) {

@@ -77,8 +77,8 @@ public final class LockAdmin {
     }
 
     /**
-     * Returns the held locks that match a filter, one page at a time, like {@link #held(String, int)}. The pages end where the names no
-     * longer match. Holders and states have no index: the database looks at each lock until it has found enough.
+     * Returns the held locks that match a filter, one page at a time, like {@link #held(String, int)}. The pages end where the
+     * names no longer match. Holders and states have no index: the database reads each lock until it has found enough.
      *
      * <p>One statement; two if shared locks are on the page, and three if more than {@link #MAX_PAGE_SIZE} holders share them.
      *
@@ -96,7 +96,7 @@ public final class LockAdmin {
     }
 
     /**
-     * Returns the holders of a lock: one that has it alone, or all that share it. One statement; two if the lock was last shared.
+     * Returns the exclusive holder of a lock, or all holders that share it. One statement; two if the lock was last shared.
      *
      * @param name as for {@link LockRequest#of}
      * @return in the order of their grants; empty if the lock is not held
@@ -109,9 +109,9 @@ public final class LockAdmin {
     }
 
     /**
-     * Returns the nodes whose threads wait for a lock or for permits. A thread is seen when it has waited for a moment. A thread
-     * is not seen if it waits for a row lock, or for another thread of its own service, or if it is a candidate that {@linkplain
-     * io.github.holdfast.election.ElectionRequest#lookEvery looks at intervals}.
+     * Returns the nodes whose threads wait for a lock or for permits. A thread appears after it has waited for a moment. It does
+     * not appear if it waits for a row lock, or for another thread of its own service, or if it is a candidate that {@linkplain
+     * io.github.holdfast.election.ElectionRequest#lookEvery polls at intervals}.
      *
      * <p>One statement.
      *
@@ -127,8 +127,8 @@ public final class LockAdmin {
     }
 
     /**
-     * Returns the queues of waiters, each with the exclusive holder of its lock: the first queues in the order of their names. A thread is
-     * seen as {@linkplain #waitingNodes(String) there}. One statement.
+     * Returns the queues of waiters, each with the exclusive holder of its lock: the first queues in the order of their names.
+     * Threads appear as in {@link #waitingNodes(String)}. One statement.
      *
      * @param limit how many waiters to read: 1 to {@link #MAX_PAGE_SIZE}. It may cut off the last queue
      * @return in the order of the names; empty if no node waits
@@ -141,7 +141,7 @@ public final class LockAdmin {
     }
 
     /**
-     * Returns the queue of waiters for a lock, with its exclusive holder. A thread is seen as {@linkplain #waitingNodes(String) there}. One
+     * Returns the queue of waiters for a lock, with its exclusive holder. Threads appear as in {@link #waitingNodes(String)}. One
      * statement.
      *
      * @param name as for {@link LockRequest#of}
@@ -163,8 +163,8 @@ public final class LockAdmin {
     }
 
     /**
-     * Returns what operators did to a lock or a semaphore, the latest act first. One statement. The audit log has no index by name, so
-     * the statement reads it all: call it for an operator, and not for each request.
+     * Returns the recorded acts of operators on a lock or a semaphore, the latest first. One statement. The audit log has no index
+     * by name, so the statement reads it all: call it for an operator, and not for each request.
      *
      * @param name as for {@link LockRequest#of}
      * @param limit 1 to {@link #MAX_PAGE_SIZE}
@@ -281,14 +281,14 @@ public final class LockAdmin {
     }
 
     /**
-     * Returns how many fenced locks and permits this service holds whose handles were dropped: they are garbage, and were neither released nor
+     * Returns how many fenced locks and permits this service holds whose handles became garbage, and were neither released nor
      * {@linkplain io.github.holdfast.lock.LockHandle#detach detached}. No statement.
      */
     public int dropped() {
         return engine.dropped();
     }
 
-    /** Returns how many released locks this service keeps for its next acquisitions; see {@link LockServiceBuilder#keepReleased}. No statement. */
+    /** Returns how many released locks this service {@linkplain LockServiceBuilder#keepReleased keeps} for itself. No statement. */
     public int kept() {
         return engine.kept();
     }
@@ -330,7 +330,7 @@ public final class LockAdmin {
     }
 
     /**
-     * Returns the current time of the database's clock. This clock decides when a lease is over. One statement.
+     * Returns the current time of the database's clock. This clock decides when a lease has expired. One statement.
      *
      * @throws IllegalStateException if the service is closed
      * @throws LockStoreException if the database failed
@@ -348,10 +348,10 @@ public final class LockAdmin {
      * <p>All holders of a shared lock lose it, one after the other, each in a transaction of its own. If the method throws an exception,
      * some of them may have lost it.
      *
-     * <p>The next grant waits until the holder must have noticed. If the lock was shared, others may go on sharing it. If the lock
-     * has a lease, that is the end of the lease as it stands now. If the lock lives as long as its node, that is one
-     * {@linkplain LockServiceBuilder#nodeLease node lease} from now, the longer one of the holder's service and of this one.
-     * In both cases, the wait also includes the {@linkplain LockServiceBuilder#clockTolerance clock tolerance}. The
+     * <p>The next grant waits until the holder must have noticed. If the lock has a lease, it waits until the end of the lease as
+     * it stands now. If the lock lives as long as its node, it waits for one {@linkplain LockServiceBuilder#nodeLease node lease}
+     * from now, the longer one of the holder's service and of this one. In both cases, the {@linkplain
+     * LockServiceBuilder#clockTolerance clock tolerance} is added. If the lock was shared, other holders may go on sharing it. The
      * method adds a record for each holder to {@code lock_audit}. Not interruptible.
      *
      * <p>Six statements if the lock lives as long as its node, and three if it has a lease. For a shared lock, two, and then six or
@@ -359,7 +359,7 @@ public final class LockAdmin {
      *
      * @param name as for {@link LockRequest#of}
      * @param reason the reason for the record: 1 to 1000 characters, no control characters
-     * @return the former holder, or that with the oldest grant if the lock was shared; empty if it was not held
+     * @return the previous holder, or that with the oldest grant if the lock was shared; empty if it was not held
      * @throws IllegalArgumentException if the name or the reason is not valid
      * @throws IllegalStateException if the service is closed
      * @throws LockStoreException if the database failed. If it did not answer the commit, the lock may be released
@@ -370,14 +370,14 @@ public final class LockAdmin {
     }
 
     /**
-     * Releases a lock by force like {@link #forceRelease(String, String)}, but only if the grant with this token still stands.
-     * Use it if you read the holder first and then decide: a later holder keeps the lock, and so do others that share it. The
+     * Releases a lock by force like {@link #forceRelease(String, String)}, but only if the grant with this token still stands. Use
+     * it if you read the holder first and then decide: a later holder keeps the lock, and so do other holders that share it. The
      * statement that releases the lock compares the token.
      *
      * @param name as for {@link LockRequest#of}
      * @param fencingToken the {@linkplain LockInfo#fencingToken token} of the holder
      * @param reason the reason for the record: 1 to 1000 characters, no control characters
-     * @return the former holder; empty if that grant no longer stands, even if there are other holders
+     * @return the previous holder; empty if that grant no longer stands, even if there are other holders
      * @throws IllegalArgumentException if the name or the reason is not valid
      * @throws IllegalStateException if the service is closed
      * @throws LockStoreException if the database failed. If it did not answer the commit, the lock may be released
@@ -400,12 +400,12 @@ public final class LockAdmin {
     }
 
     /**
-     * Runs housekeeping now, without waiting for the schedule. It ends nodes whose lease is over, frees their locks, and marks
-     * the unfinished task runs of dead processes as lost. It deletes the rows of locks and nodes that have been idle for
-     * longer than the {@linkplain LockServiceBuilder#retention retention}. It also deletes the rows of runs that ended longer
-     * ago than that. It keeps the last run of each task if that run began within the last 366 days. It works in batches, each
-     * in a transaction of its own, and skips rows that are in use. Only one service does this at a time. If another one is at
-     * work, this call waits for at most 10 seconds.
+     * Runs housekeeping now, without waiting for the schedule. It ends nodes whose lease has expired, frees their locks, and marks
+     * the unfinished task runs of dead processes as lost. It deletes the rows of locks and nodes that have been idle for longer
+     * than the {@linkplain LockServiceBuilder#retention retention}. It also deletes the rows of runs that ended longer ago than
+     * that. It keeps the last run of each task if that run began within the last 366 days. It works in batches, each in a
+     * transaction of its own, and skips rows that are in use. Only one service does this at a time. If another one is at work, this
+     * call waits for at most 10 seconds.
      *
      * @return the counts of changed and deleted rows
      * @throws IllegalStateException if the service is closed
@@ -424,11 +424,11 @@ public final class LockAdmin {
     /**
      * The result of one housekeeping run, as counts.
      *
-     * @param nodesEnded the number of nodes that it ended because their lease was over
+     * @param nodesEnded the number of nodes that it ended because their lease had expired
      * @param locksFreed the number of locks that it took from dead nodes
      * @param locksPurged the number of idle locks whose rows it deleted
      * @param nodesPurged the number of dead nodes whose rows it deleted
-     * @param runsLost the number of task runs that it marked as lost, mostly because their process died
+     * @param runsLost the number of task runs that it marked as lost, usually because their process died
      * @param runsPurged the number of task runs whose rows it deleted
      */
     public record HousekeepingReport(

@@ -19,13 +19,13 @@ public record LockFilter(String name, String holder, State state) {
         /** Any. */
         ANY,
 
-        /** One owner has the lock alone. */
+        /** One owner holds the lock exclusively. */
         ALONE,
 
         /** The lock is shared, by one holder or several. */
         SHARED,
 
-        /** The heartbeat of a holder's node is overdue: its lease is over, and no service has noticed yet. */
+        /** The heartbeat of a holder's node is overdue: its lease has expired, and no service has ended the node yet. */
         OVERDUE,
 
         /** A living node waits for the lock. */

@@ -29,12 +29,19 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.ConfigurableTransactionManager;
 
 /**
- * Distributed locks that are stored in the application's own database.
+ * Distributed locks that are stored in the application's own database. Thread-safe. One service for each persistence unit is
+ * enough.
  *
- * <p><strong>Guarantee.</strong> At most one owner holds a lock at a time, among all processes that use the same table. This
- * has two conditions: the holder obeys {@link LockHandle#state()}, and the clocks of the process and the database run at nearly
- * the same rate. The fencing tokens of a name only increase. The database's clock alone decides whether a lease is over. After
- * a failover, another machine's clock decides. The two clocks may then differ by no more than the {@linkplain
+ * <pre>{@code
+ * try (LockService locks = LockService.builder(entityManagerFactory).build()) {
+ *     locks.run(LockRequest.of("nightly-report"), lock -> report.write());
+ * }
+ * }</pre>
+ *
+ * <p><strong>Guarantee.</strong> At most one owner holds a lock at a time, among all processes that use the same table. This has
+ * two conditions: the holder obeys {@link LockHandle#state()}, and the clocks of the process and the database run at nearly the
+ * same rate. The fencing tokens of a name only increase. The database's clock alone decides whether a lease has expired. After a
+ * failover, another machine's clock decides. The two clocks may then differ by no more than the {@linkplain
  * LockServiceBuilder#clockTolerance clock tolerance}.
  *
  * <p><strong>Fenced commit.</strong> A read-write transaction under a lock commits only if no other owner has got the lock
@@ -52,14 +59,6 @@ import org.springframework.transaction.ConfigurableTransactionManager;
  * <p><strong>Transactions.</strong> Acquire the lock before the transaction begins: at REPEATABLE READ or higher, a transaction
  * keeps the snapshot of its first read. You may release the lock before a Spring-managed transaction under it ends. The lock
  * then becomes free when the transaction has ended.
- *
- * <p>Thread-safe. One service for each persistence unit is enough.
- *
- * <pre>{@code
- * try (LockService locks = LockService.builder(entityManagerFactory).build()) {
- *     locks.run(LockRequest.of("nightly-report"), lock -> report.write());
- * }
- * }</pre>
  */
 public final class LockService implements Locks, AutoCloseable {
 
@@ -100,10 +99,10 @@ public final class LockService implements Locks, AutoCloseable {
     /**
      * {@inheritDoc}
      *
-     * <p>It costs one statement if the lock is held, and two if it is free. This is different if this service was the last to
-     * release the lock: it costs one statement while the lock is still free, and two if another service holds it now. The first
-     * use of a name costs four. Each statement is a transaction of its own. After a lost race or a conflict, the service tries
-     * again, until it acquires the lock or finds it held.
+     * <p>It costs one statement if the lock is held, and two if it is free. If this service was the last to release the lock, it
+     * costs one statement while the lock is still free, and two if another service holds it now. The first use of a name costs
+     * four. Each statement is a transaction of its own. After a lost race or a conflict, the service tries again, until it acquires
+     * the lock or reads that it is held.
      *
      * <p>A write waits if another transaction has the row locked. It gives up after one second (on H2, after its lock timeout).
      *
@@ -121,17 +120,20 @@ public final class LockService implements Locks, AutoCloseable {
     /**
      * {@inheritDoc}
      *
-     * <p>Threads of this service get the lock in order of arrival, unless the request names an owner. While one of them holds
-     * the lock, the others do not poll. One statement releases the lock and grants it to the next thread. While another service
-     * holds the lock, only the first waiting thread attempts to acquire it, several times in the first 40 ms. After that, one
-     * thread of the service looks for all waiting threads once a second, with one statement for up to 512 locks. If this service
-     * has waited longest, the release wakes it. Where that is not possible (see {@link LockServiceBuilder#withoutWakeUp}), the
-     * service looks every 45 ms. An attempt costs one statement, and a grant one more. No connection is held between looks.
+     * <p>Threads of this service get the lock in order of arrival, unless the request names an owner. There is no order between
+     * services, except for {@linkplain LockRequest#fair fair} requests. A waiting thread holds no connection between polls.
      *
-     * <p>There is no order between services. A service may pass the lock from thread to thread for one second. Then it checks
-     * with one statement whether other services have waiters. If so, it frees the lock for them. If its threads have waited
-     * without a gap for some seconds, it frees the lock in any case. A service whose threads wait for another service's lock
-     * records this in the row of its node, with one statement every 3 seconds.
+     * <p><strong>Cost.</strong> An attempt costs one statement, and a grant one more. While a thread of this service holds the
+     * lock, the others do not poll: one statement releases the lock and grants it to the next thread. While another service holds
+     * the lock, this service polls: at first for the first waiting thread, then for all its threads together, with one statement
+     * for many locks. If this service has waited longest, the release wakes it. Where that is not possible (see {@link
+     * LockServiceBuilder#withoutWakeUp}), the service polls more often. A longer wait for another service also costs two
+     * statements, which insert and delete a row of {@code lock_waiter}. All such threads of the service together cost one statement
+     * every 3 seconds, which records in the row of its node that they wait.
+     *
+     * <p>A service may pass the lock from thread to thread for up to a second. Then it reads with one statement whether other
+     * services have waiters. If so, it frees the lock for them. If its threads have waited without a gap for some seconds, it frees
+     * the lock in any case.
      *
      * <p>A thread may lose a race at the end of its wait time. It then tries again until the race is decided, for at most 3
      * seconds from the start.
@@ -218,9 +220,9 @@ public final class LockService implements Locks, AutoCloseable {
     }
 
     /**
-     * Returns a semaphore, whose permits a limited number of holders have at a time across all nodes.
+     * Returns a semaphore, which limits how many permits are held at a time across all nodes.
      *
-     * @throws IllegalArgumentException if the request has no {@linkplain SemaphoreRequest#limit limit}, or asks for more permits
+     * @throws IllegalArgumentException if the request has no {@linkplain SemaphoreRequest#limit limit}, or requests more permits
      *     than that
      */
     public Semaphore semaphore(SemaphoreRequest request) {
@@ -228,8 +230,8 @@ public final class LockService implements Locks, AutoCloseable {
     }
 
     /**
-     * Returns a new part of this node in an election. At most one node of all leads at a time. It costs no statement. {@link #close()}
-     * also closes the elections of this service.
+     * Returns a new object for this node's part in an election. At most one node of all leads at a time. It costs no statement.
+     * {@link #close()} also closes the elections of this service.
      *
      * @throws IllegalStateException if the service is closed
      */
@@ -244,9 +246,9 @@ public final class LockService implements Locks, AutoCloseable {
 
     /**
      * Closes the service after a grace period for its holders. Leaders resign, and candidates give up. From now on, a thread that
-     * holds no lock of this service cannot acquire one. If it waits for a lock, the wait ends. In both cases the thread gets an {@link
-     * IllegalStateException}. When no lock is held any more, or the grace period is over, the service closes as by {@link #close()}.
-     * An interrupt ends the grace period, and the interrupt flag stays set.
+     * holds no lock of this service cannot acquire one. If it waits for a lock, the wait ends. In both cases the thread gets an
+     * {@link IllegalStateException}. When no lock is held any more, or the grace period ends, the service closes as by {@link
+     * #close()}. An interrupt ends the grace period, and the interrupt flag stays set.
      *
      * @param gracePeriod the longest time that holders may continue, zero to {@link LockRequest#LONGEST_DURATION}; measured by
      *     the process's own clock
@@ -268,15 +270,15 @@ public final class LockService implements Locks, AutoCloseable {
     }
 
     /**
-     * Closes the service. It closes its {@linkplain LeaderElection#close elections} first, which waits for 2 seconds at most for each
-     * leader whose callbacks do not return. Waiting acquisitions fail. The service marks its locks as lost and frees them at once. One statement
-     * ends its node and frees all locks that the node holds. The release of each lock with a lease costs one statement. If
-     * there is a {@linkplain LockServiceBuilder#lockDelay lock delay}, so does the release of each lock without a lease. If the
-     * database does not answer, the locks stay held until their leases, and the node's lease, are over.
+     * Closes the service. It closes its {@linkplain LeaderElection#close elections} first, which waits for 2 seconds at most for
+     * each leader whose callbacks do not return. Waiting acquisitions fail. The service marks its locks as lost and frees them at
+     * once. One statement ends its node and frees all locks that the node holds. The release of each lock with a lease costs one
+     * statement. If there is a {@linkplain LockServiceBuilder#lockDelay lock delay}, so does the release of each lock without a
+     * lease. If the database does not answer, the locks stay held until their leases, and the node's lease, expire.
      *
-     * <p>When another owner has been granted one of these locks, transactions under it do not commit. Neither do transactions that a
-     * thread begins before it has released its handle. A second call does nothing. {@link #reopen} opens the service again. This
-     * method does not close the {@code EntityManagerFactory}.
+     * <p>When another owner has been granted one of these locks, transactions of this service under the lock do not commit. Neither
+     * do transactions that a thread begins before it has released its handle. A second call does nothing. {@link #reopen} opens the
+     * service again. This method does not close the {@code EntityManagerFactory}.
      */
     @Override
     public void close() {
@@ -286,13 +288,13 @@ public final class LockService implements Locks, AutoCloseable {
     }
 
     /**
-     * Opens the service again after it was closed, as a new node, with the same settings. Frameworks use this that stop an
-     * application and start it again, for example before and after a checkpoint of the process. What was held before stays lost, and
-     * so do its handles. A thread that has dropped such a handle without a release is not refused because of it any more. Objects of
-     * this service can be used again: its {@linkplain #admin() admin}, its tasks and semaphores. Its elections can be started again.
+     * Opens the service again after it was closed, as a new node, with the same settings. Frameworks that stop an application and
+     * start it again use this, for example around a checkpoint of the process. What was held before stays lost, and so do its
+     * handles. A thread that has dropped such a handle without a release is not refused because of it any more. Objects of this
+     * service can be used again: its {@linkplain #admin() admin}, its tasks and semaphores. Its elections can be started again.
      *
-     * <p>On PostgreSQL it costs one statement, and goes on without its answer. It does nothing if the service is open. Do not call it
-     * during {@link #close}.
+     * <p>On PostgreSQL it costs one statement, and does not wait for its answer. It does nothing if the service is open. Do not
+     * call it during {@link #close}.
      */
     public void reopen() {
         engine.reopen();

@@ -76,21 +76,22 @@ public final class LockServiceBuilder {
     }
 
     /**
-     * Checks the locks before the commits of a transaction manager that is not of the locks' persistence unit: one of JTA, of a unit with tenants,
-     * or of JDBC. Right before each of its read-write commits, a second transaction locks the rows of the thread's locks, on a connection
-     * of the locks' persistence unit. It ends after the commit. A lock that is already lost makes the commit fail. While the second
-     * transaction lasts, no other owner gets the lock.
+     * Checks the locks before the commits of a transaction manager that is not of the locks' persistence unit: one of JTA, of a
+     * unit with tenants, or of JDBC. Right before each of its read-write commits, a second transaction locks the rows of the
+     * thread's locks, on a connection of the locks' persistence unit. It ends after the commit. A lock that is already lost makes
+     * the commit fail. While the second transaction lasts, no other owner gets the lock.
      *
      * <p>That is less than the fence of {@link #transactionManager}. If the connection of the second transaction breaks before the
-     * commit, nothing stops the commit; the service then logs a warning. A commit without an answer may happen after the lock has gone
-     * to another owner: for JTA, this is a transaction in doubt. In a cluster in which several servers write, only the check itself is left. {@link LockRequest#requireFence} and row
-     * locks in these transactions are refused, and {@code LockHandle.isFenced()} is false. Acquire the lock before the
-     * transaction begins, because the service cannot see what the transaction has read before.
+     * commit, nothing stops the commit; the service then logs a warning. A commit without an answer may happen after the lock has
+     * gone to another owner: for JTA, this is a transaction in doubt. In a cluster in which several servers write, only the check
+     * itself is left. {@link LockRequest#requireFence} and row locks in these transactions are refused, and {@code
+     * LockHandle.isFenced()} is false. Acquire the lock before the transaction begins, because the service cannot see what the
+     * transaction read earlier.
      *
-     * <p>A commit costs one statement for up to 50 locks (one for each lock on MariaDB and in clusters with several writers) and a rollback,
-     * and a connection of the locks' persistence unit until it has ended. Let that unit have a pool of its own, with a connection for each
-     * thread that commits under locks at the same time, beside those that the locks need: if committing transactions use up the
-     * application's pool, they wait for each other.
+     * <p>A commit costs one statement for up to 50 locks (one for each lock on MariaDB and in clusters with several writers) and a
+     * rollback, and a connection of the locks' persistence unit until it has ended. Let that unit have a pool of its own, with a
+     * connection for each thread that commits under locks at the same time, beside those that the locks need: if committing
+     * transactions use up the application's pool, they wait for each other.
      *
      * @throws IllegalArgumentException if the manager reports no transactions to listeners
      * @throws IllegalStateException if its synchronizations are switched off
@@ -155,12 +156,12 @@ public final class LockServiceBuilder {
     }
 
     /**
-     * Sets how long a lease, or the lease of a node, must have been over before a takeover, by the database's clock. After a
-     * failover, the clock of another machine decides. If that clock is ahead, leases end earlier by the difference, before
-     * their holders know. Choose a tolerance longer than the largest difference between the clocks of these machines. Then no
-     * other owner gets a lock before its holder knows of the loss. Between the end of the lease and the end of the tolerance,
-     * no owner has the lock. The tolerance delays only takeovers. A released lock is free at once, and so are the locks of a
-     * closed service. All services should have the same tolerance.
+     * Sets how long a lease, or the lease of a node, must have been expired before a takeover, by the database's clock. After a
+     * failover, the clock of another machine decides. If that clock is ahead, leases end earlier by the difference, before their
+     * holders notice. Choose a tolerance longer than the largest difference between the clocks of these machines. Then no other
+     * owner gets a lock before its holder notices the loss. Between the end of the lease and the end of the tolerance, no owner
+     * holds the lock. The tolerance delays only takeovers. A released lock is free at once, and so are the locks of a closed
+     * service. All services should have the same tolerance.
      *
      * @param clockTolerance zero (for one machine whose clock is never set) to 1 minute; 100 milliseconds by default. The
      *     clocks of machines with NTP stay within this default
@@ -241,16 +242,18 @@ public final class LockServiceBuilder {
     }
 
     /**
-     * Lets the waiting threads of this service poll only. By default, PostgreSQL, MySQL and MariaDB wake the thread of another
-     * service that has waited longest for a lock when the lock is released. It then wakes up within milliseconds, and the service looks for
-     * all its waiting threads once a second instead of 24 times. For that, one connection of the service listens, from the first wait of more than 40 ms until
-     * the service is closed. If this connection breaks, the service polls until another one listens. Looking also finds locks that
-     * become free without a release (a closed service, a dead process, a forced release).
+     * Makes the waiting threads of this service poll only. Use it behind a pooler that changes sessions between transactions, and
+     * with a pool of fewer than three connections that is not HikariCP's.
+     *
+     * <p>By default, PostgreSQL, MySQL and MariaDB wake the thread of another service that has waited longest for a lock when the
+     * lock is released. It then wakes up within milliseconds, and the service polls much less often for all its waiting threads.
+     * For that, one connection of the service listens, from the first wait that takes longer than a moment until the service is
+     * closed. If this connection breaks, the service polls until another one listens. Polls also find locks that become free
+     * without a release (a closed service, a dead process, a forced release).
      *
      * <p>With this option, the service still wakes the threads of others, and its threads still have their turn. Threads always
      * poll on H2, in clusters of MySQL and MariaDB in which several servers write, with another driver than PostgreSQL's own, and
-     * with a pool of HikariCP of fewer than three connections. Use this option with another pool that is so small, and behind a
-     * pooler that changes sessions between transactions.
+     * with a pool of HikariCP of fewer than three connections.
      */
     public LockServiceBuilder withoutWakeUp() {
         this.wakeUp = WakeUp.BY_POLLING;
@@ -258,10 +261,10 @@ public final class LockServiceBuilder {
     }
 
     /**
-     * Logs a warning for each lock that is held for longer than this, once, with the stack of its acquisition. To remember the stack costs
-     * each acquisition some microseconds. The local clock decides, and the service looks about once a second. Row locks are not
-     * reported. Whatever this setting, a warning is logged for each fenced lock whose handle became garbage without a release or {@link
-     * io.github.holdfast.lock.LockHandle#detach detach()}; it has the stack if there is this threshold.
+     * Logs a warning for each lock that is held for longer than this, once, with the stack of its acquisition. The stack costs each
+     * acquisition some microseconds. The process's own clock decides, and the service checks about once a second. Row locks are not
+     * reported. Regardless of this setting, a warning is logged for each fenced lock whose handle became garbage without a release
+     * or {@link io.github.holdfast.lock.LockHandle#detach detach()}; it has the stack if this threshold is set.
      *
      * @param threshold longer than any lock should be held: 1 second to {@link LockRequest#LONGEST_DURATION}
      * @throws IllegalArgumentException if it is out of that range
@@ -272,16 +275,18 @@ public final class LockServiceBuilder {
     }
 
     /**
-     * Keeps each released lock for the next acquisition of its name in this service. Such an acquisition sends no statement, and neither does
-     * the release. {@link io.github.holdfast.lock.LockHandle#release} then returns {@link io.github.holdfast.lock.ReleaseOutcome#KEPT}. A lock that no thread acquires
-     * again is given back after the time, many in one transaction. A lock that another service wants is given back at once. By default, no
-     * lock is kept.
+     * Keeps each released lock for the next acquisition of its name in this service. Such an acquisition sends no statement, and
+     * neither does the release. {@link io.github.holdfast.lock.LockHandle#release} then returns {@link
+     * io.github.holdfast.lock.ReleaseOutcome#KEPT}. A lock that no thread acquires again is given back after this time, many in one
+     * transaction. A lock that another service requests is given back at once. By default, no lock is kept. Use the setting in all
+     * services or in none.
      *
-     * <p>It costs other services: the first acquisition of a kept lock by another one waits about 15 milliseconds for it, and a
-     * service that does not keep locks itself waits for the whole time, or for a second while threads here go on using the lock. After the death
-     * of this process, the locks that it kept stay held until its node's lease is over, as the locks that it held do. Turn it on in all services or in
-     * none. Only exclusive reentrant locks without a lease, a chosen owner, a minimum hold or fairness are kept, if they are acquired outside of a transaction. Nothing is
-     * kept where a service cannot be asked for a lock: see {@link #withoutWakeUp}.
+     * <p>Other services wait longer for a kept lock: usually some milliseconds, but a service that does not keep locks itself waits
+     * for the whole time, or for a second while threads here go on using the lock. After the death of this process, the locks that
+     * it kept stay held until its node's lease expires, as the locks that it held do.
+     *
+     * <p>Only exclusive reentrant locks without a lease, a chosen owner, a minimum hold or fairness are kept, if they are acquired
+     * outside of a transaction. Nothing is kept where services do not wake each other: see {@link #withoutWakeUp}.
      *
      * <p>Fencing tokens still increase with each acquisition. The row of a lock shows the last token of a block of 1,000.
      *
@@ -298,8 +303,9 @@ public final class LockServiceBuilder {
     }
 
     /**
-     * Accepts risks of the database that would otherwise be refused, or warned of, when the service is built. Name only those that do not
-     * exist here, although the check cannot know it, or whose consequences are acceptable. The page of operations describes them.
+     * Accepts risks of the database that would otherwise be refused, or warned of, when the service is built. Name only those that
+     * do not exist here, although the check cannot detect that, or whose consequences are acceptable. The page of operations
+     * describes them.
      *
      * @param risks the risks, in addition to those of earlier calls
      */
@@ -334,8 +340,7 @@ public final class LockServiceBuilder {
      *     <li>Both a manager of the persistence unit and a {@linkplain #separateTransactionManager separate} one were named.
      *     <li>A connection pooler in front of PostgreSQL loses statements that the driver prepares on the server.
      *     <li>The database has a {@linkplain DatabaseRisk risk} that is refused, and not {@linkplain #accept accepted}.
-     *     <li>Two connections lead to different servers, or both change one row from the same version, or counts of changed rows are
-     *         not true.
+     *     <li>Two connections lead to different servers or change one row from the same version, or counts of changed rows are wrong.
      *     <li>The thread was interrupted.
      *     </ul>
      * @throws LockStoreException if the database is unreachable or refuses to write, or if Holdfast's tables are missing

@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
 public record QueueInfo(String name, @Nullable LockInfo holder, List<Waiter> waiters) {
 
     /**
-     * A place in the queue. A node has one place for all its threads that want the same.
+     * A place in the queue. A node has one place for all its threads that wait for the same. Only a fair request, or one with a chosen
+     * owner, has its own.
      *
      * @param node the node that waits
      * @param since since when, by the database's clock as the waiter last read it

@@ -122,7 +122,7 @@ public final class SemaphoreAdmin {
      * @param name as for {@link SemaphoreRequest#of}
      * @param limit 0 to {@link Integer#MAX_VALUE}
      * @param reason the reason for the record: 1 to 1000 characters, no control characters
-     * @return the limit before; empty if there is no such semaphore. The first acquisition creates it
+     * @return the previous limit; empty if there is no such semaphore. The first acquisition creates it
      * @throws IllegalArgumentException if the name, the limit or the reason is not valid
      * @throws IllegalStateException if the service is closed
      * @throws LockStoreException if the database failed. If it did not answer the commit, the limit may be changed nevertheless
@@ -137,14 +137,14 @@ public final class SemaphoreAdmin {
     }
 
     /**
-     * Takes the permits of one grant from their holder by force, even if it is alive. The holder notices as that of a lock does; see
-     * {@link LockAdmin#forceRelease(String, String)}. Until it must have noticed, the permits count as used. The method adds a
-     * record to {@code lock_audit}. Not interruptible.
+     * Takes the permits of one grant from their holder by force, even if it is alive. The holder notices as described at {@link
+     * LockAdmin#forceRelease(String, String)}. Until it must have noticed, the permits count as used. The method adds a record to
+     * {@code lock_audit}. Not interruptible.
      *
      * @param name as for {@link SemaphoreRequest#of}
      * @param fencingToken the {@linkplain PermitInfo#fencingToken token} of the holder
      * @param reason the reason for the record: 1 to 1000 characters, no control characters
-     * @return the former holder; empty if that grant no longer stands, or the name is not that of a semaphore
+     * @return the previous holder; empty if that grant no longer stands, or the name is not that of a semaphore
      * @throws IllegalArgumentException if the name or the reason is not valid
      * @throws IllegalStateException if the service is closed
      * @throws LockStoreException if the database failed. If it did not answer the commit, the permits may be released nevertheless

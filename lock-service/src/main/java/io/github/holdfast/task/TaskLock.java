@@ -35,7 +35,7 @@ public final class TaskLock {
     }
 
     /**
-     * Creates a task lock, for the lock service. Users get one from {@link io.github.holdfast.service.LockService#task}.
+     * Creates a task lock, for the lock service. Applications get one from {@link io.github.holdfast.service.LockService#task}.
      *
      * @throws IllegalArgumentException if the request has neither a period nor a minimum hold
      */

@@ -50,10 +50,9 @@ public final class TaskRequest {
     }
 
     /**
-     * Runs the task at most once in each period. Periods follow each other without gaps, from the beginning of 1970, UTC, by
-     * the database's clock. A period of one day therefore begins at midnight UTC, regardless of when the task is called. A run
-     * belongs to the period in which it begins. If the clock is set back, the task does not run again until the period of its
-     * last run is over.
+     * Runs the task at most once in each period. Periods follow each other without gaps, from the beginning of 1970, UTC, by the
+     * database's clock. A period of one day therefore begins at midnight UTC, regardless of when the task is called. A run belongs to
+     * the period in which it begins. If the clock is set back, the task does not run again until the period of its last run has ended.
      *
      * @param period {@link #SHORTEST_PERIOD} to {@link LockRequest#LONGEST_DURATION}, in whole microseconds
      * @throws IllegalArgumentException if it is out of that range, or not in whole microseconds
