@@ -96,8 +96,9 @@ public final class ElectionRequest {
      * to one interval later that there is no leader any more.
      *
      * <p>By default, a candidate waits like any acquisition. All waiting threads of a service together then cost one or two statements
-     * a second, and the candidate leads within milliseconds of a resignation. Use this method on H2 and {@linkplain
-     * io.github.holdfast.service.LockServiceBuilder#withoutWakeUp without wake-ups}. There, waiting costs about 25 statements a second.
+     * a second, and the candidate leads within milliseconds of a resignation. Use this method where waiting threads poll: on H2, and
+     * {@linkplain io.github.holdfast.service.LockServiceBuilder#withoutWakeUp without wake-ups}. There, waiting costs about 25
+     * statements a second.
      *
      * @param interval {@link #SHORTEST_LOOK} to {@link LockRequest#LONGEST_DURATION}
      * @throws IllegalArgumentException if it is out of that range

@@ -27,8 +27,7 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>The leader has a lock without a lease. It leads until it resigns, as long as its process lives and reaches the database. Leading
- * costs no statement beyond the heartbeat of the service. If the leader dies, another node leads when the leader's node lease has
- * expired.
+ * costs no statement beyond the heartbeat of the service. If the leader dies, another node leads when the node's lease has expired.
  *
  * <p>The thread of the election runs the callbacks. Its transactions are fenced: a previous leader cannot commit. For transactions of
  * other threads, call {@link Leadership#guard}.

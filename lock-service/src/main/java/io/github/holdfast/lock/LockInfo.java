@@ -20,8 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param holder a readable description of the holder; null if the holder gave none
  * @param nodeId the id of the node that keeps the lock; null if the lock has a lease
  * @param fencingToken the token of the grant
- * @param holdCount the number of the owner's nested acquisitions; always 1 for a shared holder, because only its process counts
- *     them
+ * @param holdCount the number of the owner's nested acquisitions; 1 for a shared holder, because only its process counts them
  * @param acquiredAt the time of the grant, by the database's clock
  * @param expiresIn the time left until the lease ends, unless it is renewed. If the lock lives as long as its node, this is the
  *     node's lease, which heartbeats renew. Zero if the node's lease has expired, but no service has ended the node yet

@@ -116,9 +116,9 @@ public final class LockRequest {
      * lock. If you set no {@link #lease}, the lock is held until its release, for as long as the process lives and reaches the
      * database.
      *
-     * @param name the name of the lock: 1 to 255 characters (UTF-16 code units), no control characters, no white space at
-     *     either end. The comparison is byte by byte: names that differ in case, accents or Unicode form are different locks. Names
-     *     that begin with {@code holdfast:} are those of Holdfast's own locks, as of housekeeping, which would wait for yours
+     * @param name the name of the lock: 1 to 255 characters (UTF-16 code units), no control characters, no white space at either end.
+     *     The comparison is byte by byte: names that differ in case, accents or Unicode form are different locks. Avoid names that
+     *     begin with {@code holdfast:}: Holdfast's own locks have them, such as that of housekeeping, which would wait for yours
      * @throws IllegalArgumentException if the name breaks these rules
      */
     public static LockRequest of(String name) {

@@ -138,8 +138,8 @@ public interface Locks {
 
     /**
      * Returns the holder of a lock; if it is shared, the holder with the oldest grant. A holder whose lease has expired is not
-     * returned, although the lock cannot be acquired before the clock tolerance has passed too. A holder whose node's lease has
-     * expired is returned until a service has ended that node.
+     * returned, although the lock cannot be acquired before the clock tolerance has passed too. A holder whose node's lease has expired
+     * is returned until a service has ended the node.
      *
      * @param name as for {@link LockRequest#of}
      * @return empty if the lock is not held

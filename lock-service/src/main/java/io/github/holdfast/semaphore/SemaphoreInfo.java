@@ -7,9 +7,8 @@ import io.github.holdfast.repository.rows.HolderRows;
  *
  * @param name the name of the semaphore
  * @param limit how many permits it has; 0 or more
- * @param used how many permits are in use. Those of dead holders count until a service has noticed their death. Those that were
- *     released by force count until their holder must have noticed the release. It can be more than the limit after the limit was
- *     lowered
+ * @param used how many permits are in use. Those of dead holders count until a service has noticed. Those that were released by force
+ *     count until their holder must have noticed. It can be more than the limit after the limit was lowered
  */
 public record SemaphoreInfo(String name, int limit, long used) {
 

@@ -4,12 +4,11 @@ import java.util.Locale;
 import java.util.Objects;
 
 /**
- * Which held locks {@link LockAdmin#held(LockFilter, String, int)} returns. Immutable.
+ * Selects the held locks that {@link LockAdmin#held(LockFilter, String, int)} returns. Immutable.
  *
- * @param name how their names begin, upper and lower case being different; the empty string for all
- * @param holder a part of a holder's description, owner or node id, in any case of letters, of ASCII ones on PostgreSQL;
- *     the empty string for all. A shared lock is
- *     returned with all its holders if one of them matches
+ * @param name the prefix of their names, case-sensitive; the empty string for all
+ * @param holder a part of a holder's description, owner or node id, case-insensitive (on PostgreSQL, only for ASCII letters); the empty
+ *     string for all. A shared lock is returned with all its holders if one of them matches
  * @param state the state
  */
 public record LockFilter(String name, String holder, State state) {

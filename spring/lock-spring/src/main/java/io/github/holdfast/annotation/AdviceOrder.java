@@ -10,9 +10,9 @@ import org.springframework.aop.Advisor;
 import org.springframework.aop.aspectj.AbstractAspectJAdvice;
 
 /**
- * Which other advice on a method is outside of its {@link Locked}, {@link Limited} and {@link ScheduledLock}: it is called before them, and sees
- * their exceptions. A bean of this type replaces {@link #DEFAULT}. With Spring Boot, the property {@code holdfast.advice-outside-locks} does so.
- * Immutable.
+ * Which other advice on a method is outside of its {@link Locked}, {@link Limited} and {@link ScheduledLock}: it is called before them,
+ * and sees their exceptions. A bean of this type replaces {@link #DEFAULT}. With Spring Boot, the property {@code
+ * holdfast.advice-outside-locks} does so. Immutable.
  *
  * @param outside the kinds that are outside; the others are inside. {@link Kind#RETRY} has no effect on {@code @ScheduledLock}
  */

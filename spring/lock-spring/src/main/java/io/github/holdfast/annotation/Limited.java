@@ -9,8 +9,8 @@ import org.springframework.aot.hint.annotation.Reflective;
 import org.springframework.core.annotation.AliasFor;
 
 /**
- * Runs a method of a Spring bean under permits of a distributed semaphore. So only a limited number of calls run at a time, across
- * all processes.
+ * Runs a method of a Spring bean under permits of a distributed semaphore: only a limited number of calls run at a time, across all
+ * processes.
  *
  * <pre>{@code
  * @Limited(name = "exports", limit = "3")
@@ -18,9 +18,8 @@ import org.springframework.core.annotation.AliasFor;
  * public Report export(long customer) { ... }
  * }</pre>
  *
- * <p>The rules of {@link Locked} apply, with permits in place of the lock. These rules are about transactions, calls from outside
- * the bean, the places of the annotation, asynchronous results, interrupts, and the mistakes that make the start-up fail. But you
- * cannot repeat this annotation.
+ * <p>The rules of {@link Locked} apply, with permits in place of the lock: for transactions, calls from outside the bean, the places of
+ * the annotation, asynchronous results, interrupts, and the mistakes that make startup fail. But you cannot repeat this annotation.
  *
  * <p><strong>With {@link Locked}.</strong> A method can have both annotations. The call acquires the permits first, and then the
  * locks. It releases them in the reverse order. So a thread that waits for permits holds no lock of this method. If the locks are
@@ -67,12 +66,9 @@ public @interface Limited {
     /** Whether transactions under the permits commit only while these are held. */
     Locked.Fence fence() default Locked.Fence.IF_POSSIBLE;
 
-    /** What to do if too few permits are left when the wait time is over. */
+    /** What to do if too few permits are left when the wait time ends. */
     Locked.OnContention onContention() default Locked.OnContention.THROW;
 
-    /**
-     * A method to call instead, if too few permits are left when the wait time is over. Its rules are those of {@link
-     * Locked#fallback}.
-     */
+    /** A method to call instead, if too few permits are left when the wait time ends. Its rules are those of {@link Locked#fallback}. */
     String fallback() default "";
 }

@@ -25,13 +25,12 @@ import org.springframework.core.annotation.AliasFor;
  * io.github.holdfast.lock.LockLostException} if the method succeeded, but the lock was lost before the end of the method and
  * no transaction has committed under it.
  *
- * <p><strong>Only calls from outside the bean are locked:</strong> they go through Spring's proxy. A call of {@code
- * this.ship(order)} does not. Move the method to another bean, or use {@link io.github.holdfast.service.LockService}. For the
- * same reason, the start-up fails if an annotated method is private or static. It also fails for a final method, unless the proxy
- * implements an interface, and for a method that Spring calls before the proxy exists ({@code @PostConstruct}). Finally, it fails
- * if an annotated method of a bean is not intercepted. Such a bean was created before Spring's proxies, or was registered as a
- * finished object, or is itself a proxy that hides the annotation. For a bean that Spring creates later, the creation fails
- * instead.
+ * <p><strong>Only calls from outside the bean are locked:</strong> they go through Spring's proxy. A call of {@code this.ship(order)}
+ * does not. Move the method to another bean, or use {@link io.github.holdfast.service.LockService}. For the same reason, startup fails
+ * if an annotated method is private or static. It also fails for a final method, unless the proxy implements an interface, and for a
+ * method that Spring calls before the proxy exists ({@code @PostConstruct}). Finally, it fails if an annotated method of a bean is not
+ * intercepted. Such a bean was created before Spring's proxies, or was registered as a finished object, or is itself a proxy that hides
+ * the annotation. For a bean that Spring creates later, the creation fails instead.
  *
  * <p><strong>Where to put it.</strong> On a method. On a class: it then applies to all methods of the class and its subclasses
  * that a proxy can intercept, except {@code @PostConstruct} and similar methods. On an interface or its method: it then applies
@@ -47,17 +46,17 @@ import org.springframework.core.annotation.AliasFor;
  * releases them at once.
  *
  * <p><strong>Asynchronous results.</strong> The method may return a {@link java.util.concurrent.CompletionStage} or {@link
- * java.util.concurrent.CompletableFuture}. The lock is then held until the stage is complete. The calling thread waits for the
- * lock. The completing thread releases it before code that waits for the returned stage continues. Such a lock belongs to the
- * stage. So the calling thread cannot re-enter it, and it does not re-enter a lock of the calling thread. Holdfast does not check
- * transactions of other threads before their commit. Other asynchronous results make the start-up fail: {@link
- * java.util.concurrent.Future}, reactive types, coroutines, and {@code @Async} methods, which return before their work is done.
+ * java.util.concurrent.CompletableFuture}. The lock is then held until the stage is complete. The calling thread waits for the lock.
+ * The completing thread releases it before code that waits for the returned stage continues. Such a lock belongs to the stage. So the
+ * calling thread cannot re-enter it, and it does not re-enter a lock of the calling thread. Holdfast does not check transactions of
+ * other threads before their commit. Other asynchronous results make startup fail: {@link java.util.concurrent.Future}, reactive types,
+ * coroutines, and {@code @Async} methods, which return before their work is done.
  *
  * <p><strong>Interrupts.</strong> If the thread is interrupted while it waits, it acquires no lock and the method does not run.
  * If the method declares {@link InterruptedException}, the caller gets one. Otherwise the caller gets an {@link
  * IllegalStateException} with that cause, and the thread's interrupt flag is set again.
  *
- * <p>Mistakes fail at start-up, with an {@link IllegalStateException} that names the bean, the method and the remedy. {@link
+ * <p>Mistakes fail at startup, with an {@link IllegalStateException} that names the bean, the method and the remedy. {@link
  * LockedConfiguration} enables this annotation; Spring Boot applies it automatically.
  */
 @Documented
@@ -72,10 +71,10 @@ public @interface Locked {
     String value() default "";
 
     /**
-     * The name of the lock. In this text, <code>${...}</code> is a property, which is replaced at start-up. <code>{...}</code> is
-     * an expression in SpEL, which is evaluated at each call. An expression can use parameters by name ({@code #order}, if the
-     * class was compiled with {@code -parameters}) or by position ({@code #p0}). It can also use {@code #root.method}, {@code
-     * #root.args}, {@code #root.target}, {@code #root.targetClass}, and beans ({@code @tenants.current()}).
+     * The name of the lock. In this text, <code>${...}</code> is a property, which is replaced at startup. <code>{...}</code> is an
+     * expression in SpEL, which is evaluated at each call. An expression can use parameters by name ({@code #order}, if the class was
+     * compiled with {@code -parameters}) or by position ({@code #p0}). It can also use {@code #root.method}, {@code #root.args}, {@code
+     * #root.target}, {@code #root.targetClass}, and beans ({@code @tenants.current()}).
      *
      * <p>Some values of expressions cause an {@link IllegalArgumentException}: null, an empty value, a collection, map, {@code
      * Optional} or {@link java.util.Date}, and a value whose class does not override {@code toString()}. So does a name that
@@ -103,8 +102,8 @@ public @interface Locked {
     String lease() default "";
 
     /**
-     * Whether the method needs the lock alone, or shares it with others that share it. You cannot combine a shared lock with a {@link
-     * #rowLock} or {@link #fair}.
+     * Whether the method holds the lock exclusively, or shares it with other shared holders. You cannot combine a shared lock with a
+     * {@link #rowLock} or {@link #fair}.
      *
      * @see io.github.holdfast.lock.LockRequest#shared
      */
@@ -130,16 +129,14 @@ public @interface Locked {
     /** Whether transactions under the lock commit only while it is held. */
     Fence fence() default Fence.IF_POSSIBLE;
 
-    /**
-     * What to do if another owner still holds the lock when the wait time is over. Repeated annotations must have the same value.
-     */
+    /** What to do if another owner still holds the lock when the wait time ends. Repeated annotations must have the same value. */
     OnContention onContention() default OnContention.THROW;
 
     /**
-     * A method to call instead, if another owner still holds the lock when the wait time is over. It belongs to the same class
-     * and has a compatible result. It has the same parameters, optionally followed by a {@link
-     * io.github.holdfast.lock.LockNotAcquiredException}. The call goes to the bean itself, so the fallback's own annotations
-     * have no effect. Repeated annotations must have the same value.
+     * A method to call instead, if another owner still holds the lock when the wait time ends. It belongs to the same class and has a
+     * compatible result. It has the same parameters, optionally followed by a {@link io.github.holdfast.lock.LockNotAcquiredException}.
+     * The call goes to the bean itself, so the fallback's own annotations have no effect. Repeated annotations must have the same
+     * value.
      */
     String fallback() default "";
 
@@ -167,9 +164,9 @@ public @interface Locked {
         THROW,
 
         /**
-         * Returns at once: nothing, null, an empty {@code Optional}, or a stage completed with null. The start-up fails if the
-         * method returns a primitive, or an object that is not marked as nullable. An annotation named {@code Nullable} marks it,
-         * or in Kotlin the type.
+         * Returns at once: nothing, null, an empty {@code Optional}, or a stage completed with null. Startup fails if the method
+         * returns a primitive, or an object that is not marked as nullable. An annotation named {@code Nullable} marks it, or in Kotlin
+         * the type.
          */
         SKIP
     }

@@ -8,8 +8,9 @@ import java.lang.annotation.Target;
 import org.springframework.aot.hint.annotation.Reflective;
 
 /**
- * Runs a scheduled method of a Spring bean on one node, although all nodes call it. The method runs once in each period, or at
- * most once in a minimum time, and never twice at once. A call that is not due returns at once.
+ * Runs a scheduled method of a Spring bean on one node, although all nodes call it. The method runs once in each period, or at most
+ * once in a minimum time, and never twice at once. A call that is not due returns at once. Set at least one of {@link #every} and
+ * {@link #atLeastFor}.
  *
  * <pre><code>
  * &#64;Scheduled(cron = "0 0 2 * * *", zone = "Europe/Vienna")
@@ -21,12 +22,10 @@ import org.springframework.aot.hint.annotation.Reflective;
  * bean itself ({@code this}). The lock is acquired before a transaction of the method begins, and released after its commit. Do
  * not call the method inside a transaction. Each run is recorded; see {@code LockAdmin.runs}.
  *
- * <p>Set at least one of {@link #every} and {@link #atLeastFor}.
- *
- * <p>A call that is not due returns null, an empty {@code Optional}, or nothing. The method must not return before its work is
- * done. The creation of the bean or the start-up fails if the method returns a primitive, a {@code Future}, a {@code
- * CompletionStage} or a {@code Publisher}. It also fails if the method is not intercepted, or a value cannot be parsed. Methods
- * with the same lock name share one lock and its runs.
+ * <p>A call that is not due returns null, an empty {@code Optional}, or nothing. The method must not return before its work is done.
+ * The creation of the bean or startup fails if the method returns a primitive, a {@code Future}, a {@code CompletionStage} or a {@code
+ * Publisher}. It also fails if the method is not intercepted, or a value cannot be parsed. Methods with the same lock name share one
+ * lock and its runs.
  *
  * <p>Values may contain placeholders ({@code ${report.period}}). Write durations as {@code 10m}, as {@code PT10M}, or as a number
  * of milliseconds.
