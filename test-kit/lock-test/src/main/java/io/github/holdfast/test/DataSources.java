@@ -1,7 +1,15 @@
 package io.github.holdfast.test;
 
 import com.mysql.cj.jdbc.MysqlDataSource;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import java.sql.Connection;
+import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.util.Objects;
+import java.util.Properties;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.h2.jdbcx.JdbcDataSource;
 import org.mariadb.jdbc.MariaDbDataSource;
@@ -35,7 +43,7 @@ final class DataSources {
             }
             case MARIADB -> mariaDb(url, user, password);
             case MYSQL -> {
-                MysqlDataSource mysql = new MysqlDataSource();
+                MysqlDataSource mysql = new PatientMysqlDataSource();
                 mysql.setUrl(url);
                 mysql.setUser(user);
                 mysql.setPassword(password);
@@ -67,6 +75,38 @@ final class DataSources {
         @Override
         public void setLoginTimeout(int seconds) {
             // Ignored: the timeout is fixed.
+        }
+    }
+
+    /**
+     * The driver has no login timeout of its own, but uses DriverManager's. A pool over a JDBC URL sets that to its connectionTimeout, for the
+     * whole JVM, and a busy machine may need longer.
+     */
+    @SuppressWarnings("serial")
+    private static final class PatientMysqlDataSource extends MysqlDataSource {
+
+        @Override
+        protected Connection getConnection(Properties properties) throws SQLException {
+            long start = System.nanoTime();
+            while (true) {
+                try {
+                    return super.getConnection(properties);
+                } catch (SQLException failed) {
+                    if (!isLoginTimeout(failed)
+                            || System.nanoTime() - start > TimeUnit.SECONDS.toNanos(LOGIN_SECONDS)) {
+                        throw failed;
+                    }
+                }
+            }
+        }
+
+        private static boolean isLoginTimeout(Throwable failed) {
+            return DriverManager.getLoginTimeout() > 0
+                    && Stream.iterate(failed, Objects::nonNull, Throwable::getCause)
+                            .anyMatch(cause -> cause instanceof SocketTimeoutException
+                                    || (cause instanceof SocketException
+                                            && String.valueOf(cause.getMessage())
+                                                    .contains("exceeded defined timeout")));
         }
     }
 

@@ -4,8 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.sql.Connection;
+import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.util.concurrent.CompletableFuture;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
@@ -71,7 +76,7 @@ class TestDatabaseTest {
             database.execute("drop table script");
         }
 
-        /** That of a pool is not for those who have connections from here directly; the drivers of H2 and MySQL heed none. */
+        /** That of a pool is not for those who have connections from here directly; that of H2's driver is not used. */
         @Test
         void aPoolLeavesTheLoginTimeoutAlone(Database database) throws SQLException {
             DataSource shared = database.dataSource();
@@ -156,6 +161,27 @@ class TestDatabaseTest {
     class OnMySql extends DatabaseContract {
         OnMySql(Database database) {
             super(TestDatabase.MYSQL, "8.0.33", database);
+        }
+
+        /** A pool over a JDBC URL has set it for all, and this server is too slow for it. */
+        @Test
+        void aLoginThatTheTimeoutOfDriverManagerHasEndedIsRepeated(Database database) throws Exception {
+            int before = DriverManager.getLoginTimeout();
+            DriverManager.setLoginTimeout(1);
+            try (ServerSocket silent = new ServerSocket(0, 5, InetAddress.getLoopbackAddress())) {
+                silent.setSoTimeout(60_000);
+                String url = database.url().replaceFirst("//[^/]*/", "//localhost:" + silent.getLocalPort() + "/");
+                DataSource source = DataSources.of(TestDatabase.MYSQL, url, database.user(), database.password());
+                CompletableFuture<Void> login = CompletableFuture.runAsync(() -> Sql.execute(source, "select 1"));
+                try (Socket first = silent.accept();
+                        Socket second = silent.accept()) {
+                    assertThat(second.getPort()).isNotEqualTo(first.getPort());
+                }
+                silent.close();
+                assertThatThrownBy(login::join).hasStackTraceContaining("Communications");
+            } finally {
+                DriverManager.setLoginTimeout(before);
+            }
         }
     }
 }
