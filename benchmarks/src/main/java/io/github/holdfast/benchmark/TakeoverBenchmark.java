@@ -69,7 +69,7 @@ public final class TakeoverBenchmark {
                 .start()) {
             holder.awaitLine("holds"::equals, LONG);
             CompletableFuture<Long> granted = CompletableFuture.supplyAsync(() -> granted(waiting, WAITED_FOR));
-            while (database.queryForLong("select count(*) from lock_waiter") == 0) {
+            while (!granted.isDone() && database.queryForLong("select count(*) from lock_waiter") == 0) {
                 Thread.sleep(10);
             }
             // Heartbeats come every third of the lease, so the end comes at any moment between two of them.
@@ -120,6 +120,7 @@ public final class TakeoverBenchmark {
 
         /** Arguments: URL, user, password. */
         public static void main(String[] arguments) throws InterruptedException {
+            JavaProcess.exitWithParent();
             HikariConfig config = new HikariConfig();
             config.setJdbcUrl(arguments[0]);
             config.setUsername(arguments[1]);

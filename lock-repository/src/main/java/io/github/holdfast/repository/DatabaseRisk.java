@@ -15,16 +15,10 @@ public enum DatabaseRisk {
     CONCURRENT_WRITES(true),
 
     /**
-     * Two connections show clocks that differ by more than the clock tolerance. A lease may have expired on one of them, and the lock be
-     * granted again, while its holder still relies on the other. Refused.
+     * Two connections show clocks that differ by more than the clock tolerance. A lease may be over on one of them, and granted again,
+     * while its holder still relies on the other. Refused.
      */
     CLOCK_DIFFERENCE(true),
-
-    /**
-     * The database only speaks the protocol of a supported one: TiDB, Vitess, OceanBase, CockroachDB or YugabyteDB. Several of its servers
-     * execute statements, each by its own clock, and Holdfast was not tested there. Run {@code LockContract} before you accept it. Refused.
-     */
-    DISTRIBUTED_SQL(true),
 
     /**
      * Another server writes the lock tables too: they are the target of replication, or are distributed over several servers. Each server

@@ -48,7 +48,7 @@ public final class DatabaseSetupException extends IllegalStateException {
         /** A pooler loses prepared statements. */
         POOLER,
 
-        /** Holdfast does not support the database. */
+        /** Holdfast does not support the database, such as one in which several servers execute statements by their own clocks. */
         UNSUPPORTED,
 
         /** The lock data source leads to another database than the persistence unit. */

@@ -56,10 +56,11 @@ public final class KnownDialects {
      */
     public static LockDialect of(SessionFactoryImplementor factory) {
         Dialect dialect = factory.getJdbcServices().getDialect();
-        String name = dialect.getClass().getName();
+        MultiClockDatabase.refuse(dialect.getClass().getName());
         return of(dialect)
-                .orElseThrow(() -> new UnsupportedDatabaseException(MultiClockDatabase.risk(name)
-                        .orElseGet(() -> "Holdfast supports " + labels() + ", but the persistence unit uses " + name)));
+                .orElseThrow(() -> new UnsupportedDatabaseException(
+                        "Holdfast supports " + labels() + ", but the persistence unit uses "
+                                + dialect.getClass().getName()));
     }
 
     /** Returns the dialect of a connected database; empty if Holdfast does not support the database. */

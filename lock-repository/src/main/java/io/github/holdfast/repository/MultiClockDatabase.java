@@ -4,18 +4,19 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.util.Optional;
-import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Databases that speak the protocol of a supported one, but whose statements several servers execute, each by its own clock. A lease
- * may then have expired for one server and not for another, so that two owners hold a lock. See {@link DatabaseRisk#DISTRIBUTED_SQL}.
+ * may then be over for one server and not for another, so that two owners hold a lock. Their drivers and dialects would not tell.
  *
  * <p>Sources: https://docs.pingcap.com/tidb/stable/tidb-architecture/, https://www.cockroachlabs.com/docs/stable/architecture/sql-layer,
  * https://docs.yugabyte.com/preview/architecture/query-layer/, https://vitess.io/docs/concepts/vtgate/,
  * https://en.oceanbase.com/docs/common-oceanbase-database-10000000001970964.
+ *
+ * <p>Not for applications.
  */
-enum MultiClockDatabase {
+public enum MultiClockDatabase {
     COCKROACH_DB("CockroachDB", "Cockroach"),
     OCEAN_BASE("OceanBase", "OceanBase"),
     TIDB("TiDB", "TiDB"),
@@ -33,29 +34,34 @@ enum MultiClockDatabase {
     }
 
     /**
-     * Returns the risk of the connected server, if it is one of these. A proxy may say less to the driver than the server says. One statement.
+     * Refuses the database if it is one of these, by what the server says of itself. One statement.
      *
-     * @param version a query for one text, the version
+     * @param version a query for one text
      */
-    static Optional<String> risk(Connection connection, String version) throws SQLException {
-        String driver = String.valueOf(connection.getMetaData().getDatabaseProductVersion());
+    static void refuse(Connection connection, String version) throws SQLException {
         try (Statement statement = connection.createStatement();
                 ResultSet answer = statement.executeQuery(version)) {
-            return risk(answer.next() ? driver + " " + answer.getString(1) : driver);
+            if (answer.next()) {
+                refuse(answer.getString(1));
+            }
         }
     }
 
     /**
-     * Returns the risk of a database that is one of these.
+     * Refuses the database if it is one of these.
      *
-     * @param text a text in which it names itself: a version, or the name of a dialect
+     * @param text a text in which it names itself: a version as the driver or the server reports it, or the name of a dialect; null if
+     *     it says nothing
+     * @throws UnsupportedDatabaseException with the reason, and what to do
      */
-    static Optional<String> risk(String text) {
-        return Stream.of(values())
-                .filter(database -> text.contains(database.mark))
-                .findFirst()
-                .map(database -> "Holdfast does not support " + database.label
-                        + ": several of its servers execute statements, each by its own clock, and it was not tested. Use PostgreSQL,"
-                        + " MySQL, MariaDB or H2 for the locks");
+    public static void refuse(@Nullable String text) {
+        for (MultiClockDatabase database : values()) {
+            if (text != null && text.contains(database.mark)) {
+                throw new UnsupportedDatabaseException("Holdfast does not support " + database.label
+                        + ": several of its servers execute statements, each by its own clock,"
+                        + " so two owners could hold a lock at the same time. Use PostgreSQL, MySQL, MariaDB or H2 for the"
+                        + " locks, with one server that writes");
+            }
+        }
     }
 }

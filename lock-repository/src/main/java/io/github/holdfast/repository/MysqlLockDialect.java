@@ -166,9 +166,10 @@ public sealed class MysqlLockDialect extends LockDialect permits MariaDbLockDial
         return COMMIT_IS_OPEN.contains(error.getErrorCode());
     }
 
-    /** Refuses a server whose wall clock cannot be read. */
+    /** Refuses databases that only speak MySQL's protocol, and a server whose wall clock cannot be read. */
     @Override
     public void check(Connection connection) throws SQLException {
+        MultiClockDatabase.refuse(connection, "select concat(version(), ' ', @@version_comment)");
         if (!isSysdateTheWallClock(connection)) {
             throw new IllegalStateException(
                     "The database server runs with sysdate-is-now: leases would be shortened by the time that a"
@@ -195,12 +196,7 @@ public sealed class MysqlLockDialect extends LockDialect permits MariaDbLockDial
 
     @Override
     public Map<DatabaseRisk, String> risks(Connection connection, List<String> tables) throws SQLException {
-        Optional<String> distributed =
-                MultiClockDatabase.risk(connection, "select concat(version(), ' ', @@version_comment)");
-        // The variables for the other risks are those of MySQL's own storage.
-        return distributed.isPresent()
-                ? Map.of(DatabaseRisk.DISTRIBUTED_SQL, distributed.get())
-                : MysqlRisks.of(connection);
+        return MysqlRisks.of(connection);
     }
 
     @Override

@@ -82,13 +82,15 @@ final class PostgresqlLockDialect extends LockDialect {
         return false;
     }
 
+    /** Refuses databases that only speak PostgreSQL's protocol. */
+    @Override
+    public void check(Connection connection) throws SQLException {
+        MultiClockDatabase.refuse(connection, "select version()");
+    }
+
     @Override
     public Map<DatabaseRisk, String> risks(Connection connection, List<String> tables) throws SQLException {
-        Optional<String> distributed = MultiClockDatabase.risk(connection, "select version()");
-        // The queries for the other risks are for PostgreSQL's own catalog.
-        return distributed.isPresent()
-                ? Map.of(DatabaseRisk.DISTRIBUTED_SQL, distributed.get())
-                : PostgresRisks.of(connection, tables);
+        return PostgresRisks.of(connection, tables);
     }
 
     /**

@@ -56,6 +56,7 @@ final class SchemaScript {
         String catalog = connection.getCatalog();
         String server = product + " " + version;
         String database = catalog == null ? server : "%s (%s)".formatted(catalog, server);
+        MultiClockDatabase.refuse(version);
         LockDialect dialect = KnownDialects.of(metaData)
                 .orElseThrow(() -> new UnsupportedDatabaseException(
                         "Holdfast has no tables for " + database + "; it supports " + KnownDialects.labels()));

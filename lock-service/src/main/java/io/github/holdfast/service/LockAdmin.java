@@ -318,12 +318,12 @@ public final class LockAdmin {
     }
 
     /**
-     * Returns by how much the database's clock was last set, compared with the process's monotonic clock: positive if it was set forward, or
-     * another server with a faster clock answers. For about one {@linkplain LockServiceBuilder#nodeLease lease of the node} after that,
-     * locks without a lease do not depend on that clock. No statement.
+     * Returns by how much the database's clock has parted from the process's monotonic clock between two reads: it was set (positive if
+     * forward), another server answers, or the process was suspended. For about one {@linkplain LockServiceBuilder#nodeLease lease of the
+     * node} after that, locks without a lease do not depend on that clock. No statement.
      *
      * @return the step, if it was longer than the {@linkplain LockServiceBuilder#clockTolerance clock tolerance}; zero after that time, if no
-     *     step was seen, and where several servers write, because their clocks are not compared
+     *     read has shown a step, and where several servers write, because their clocks are not compared
      */
     public Duration clockStep() {
         return engine.clockStep();

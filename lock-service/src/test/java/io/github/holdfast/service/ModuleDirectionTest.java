@@ -412,6 +412,7 @@ class ModuleDirectionTest {
                         "LockTables",
                         "LockTablesIntegrator",
                         "MappedNames",
+                        "MultiClockDatabase",
                         "MysqlLockDialect",
                         "ReadableDuration",
                         "RowGuard",

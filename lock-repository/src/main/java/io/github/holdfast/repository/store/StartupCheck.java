@@ -6,6 +6,7 @@ import io.github.holdfast.repository.DatabaseSetupException.Problem;
 import io.github.holdfast.repository.KnownDialects;
 import io.github.holdfast.repository.LockDialect;
 import io.github.holdfast.repository.LockTables;
+import io.github.holdfast.repository.MultiClockDatabase;
 import io.github.holdfast.repository.MysqlLockDialect;
 import io.github.holdfast.repository.SqlErrors;
 import io.github.holdfast.repository.StoreException;
@@ -237,6 +238,8 @@ final class StartupCheck {
     }
 
     private Optional<String> severalWriters(Connection connection) throws SQLException {
+        // What the driver says. A proxy may say less to it than the server says to the dialect.
+        MultiClockDatabase.refuse(connection.getMetaData().getDatabaseProductVersion());
         dialectIsOf(connection);
         dialect().check(connection);
         if (connection.isReadOnly()) {

@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.entity.LockEntity;
-import io.github.holdfast.repository.DatabaseRisk;
 import io.github.holdfast.repository.DatabaseSetupException.Problem;
 import io.github.holdfast.repository.LockSchema;
 import io.github.holdfast.repository.ReportedVersion;
@@ -313,7 +312,7 @@ abstract class StartupCheckContract {
     }
 
     @Test
-    void databasesOfManyClocksAreARisk() {
+    void databasesOfManyClocksAreRefusedByName() {
         Map<String, String> versions = switch (database.kind()) {
             case H2_MEMORY, H2_FILE, H2_TCP -> Map.of();
             case POSTGRESQL -> Map.of("YugabyteDB", "15.2-YB-2.25.1.0-b0");
@@ -326,11 +325,14 @@ abstract class StartupCheckContract {
         versions.forEach((name, version) -> {
             DataSource unsuitable = ReportedVersion.of(database.dataSource(), version);
             try (EntityManagerFactory unit = PersistenceUnit.directlyOn(unsuitable, Map.of())) {
-                assertThat(LockStore.open(unit).risks())
-                        .hasEntrySatisfying(
-                                DatabaseRisk.DISTRIBUTED_SQL,
-                                found -> assertThat(found).contains("does not support " + name, "by its own clock"));
+                assertThatIllegalStateException()
+                        .isThrownBy(() -> LockStore.open(unit))
+                        .withMessageContaining("does not support " + name)
+                        .withMessageContaining("by its own clock");
             }
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> LockSchema.on(unsuitable).createIfMissing())
+                    .withMessageContaining("does not support " + name);
         });
     }
 

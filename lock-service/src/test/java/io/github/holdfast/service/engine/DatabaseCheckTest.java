@@ -17,7 +17,6 @@ import ch.qos.logback.classic.Level;
 import com.zaxxer.hikari.HikariConfig;
 import io.github.holdfast.repository.DatabaseRisk;
 import io.github.holdfast.repository.LockSchema;
-import io.github.holdfast.repository.ReportedVersion;
 import io.github.holdfast.repository.store.LockStore;
 import io.github.holdfast.service.CapturedLog;
 import io.github.holdfast.service.LockService;
@@ -137,21 +136,6 @@ class DatabaseCheckTest {
 
         refused(source, "Two connections changed one row", "grant a lock twice");
         assertThatIllegalStateException().isThrownBy(() -> build(source, DatabaseRisk.values()));
-    }
-
-    @Test
-    void aDistributedDatabaseIsRefusedUnlessItIsAccepted() {
-        String version = switch (database.kind()) {
-            case POSTGRESQL -> "15.2-YB-2.25.1.0-b0";
-            case MARIADB, MYSQL -> "8.0.11-TiDB-v8.5.0";
-            case H2_MEMORY, H2_FILE, H2_TCP -> "2.4.240";
-        };
-        DataSource source = ReportedVersion.of(database.dataSource(), version);
-
-        if (!database.kind().isH2()) {
-            refused(source, "each by its own clock", "holdfast.accept=distributed-sql");
-        }
-        assertThat(build(source, DatabaseRisk.DISTRIBUTED_SQL).find("item")).isEmpty();
     }
 
     @Test

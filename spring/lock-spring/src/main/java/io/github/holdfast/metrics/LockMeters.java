@@ -100,7 +100,8 @@ public final class LockMeters implements LockListener {
                 .strongReference(true)
                 .register(registry);
         TimeGauge.builder("holdfast.clock.step", locks, TimeUnit.NANOSECONDS, LockMeters::clockStep)
-                .description("By how much the database's clock was set within the last node lease; usually zero")
+                .description(
+                        "By how much the database's clock has parted from this process's clock within the last node lease; usually zero")
                 .strongReference(true)
                 .register(registry);
     }

@@ -17,7 +17,6 @@ import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LockStoreException;
 import io.github.holdfast.lock.ReleaseOutcome;
-import io.github.holdfast.repository.DatabaseRisk;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
 import io.github.holdfast.task.TaskOutcome;
@@ -27,13 +26,11 @@ import io.github.holdfast.test.jdbc.FaultyDataSource.Fault;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
@@ -74,7 +71,7 @@ public abstract class LockContract extends SharingContract {
      * Returns a data source that connects to the database as your application does. Called once.
      *
      * @return a data source with or without a pool; the tests do not close it. By default, one without a pool, for the system properties
-     *     {@code holdfast.contract.url}, {@code .user} and {@code .password}
+     *     {@code holdfast.contract.url}, {@code .user} and {@code .password}; without the last two if the URL contains them
      * @throws Exception if the database is not available
      */
     protected DataSource dataSource() throws Exception {
@@ -85,9 +82,7 @@ public abstract class LockContract extends SharingContract {
                             + " (and .user and .password), or override dataSource()");
         }
         return new DriverManagerDataSource(
-                url,
-                System.getProperty("holdfast.contract.user", ""),
-                System.getProperty("holdfast.contract.password", ""));
+                url, System.getProperty("holdfast.contract.user"), System.getProperty("holdfast.contract.password"));
     }
 
     /**
@@ -103,17 +98,10 @@ public abstract class LockContract extends SharingContract {
      * Applies your application's settings of its lock services.
      *
      * @param builder a builder that already has the contract's application name, housekeeping and transaction manager
-     * @return the builder. By default, it accepts the risks in the system property {@code holdfast.contract.accept}, a list like that of
-     *     {@code holdfast.accept}
-     * @throws IllegalArgumentException if that list contains another word
+     * @return the builder; unchanged by default
      */
     protected LockServiceBuilder settings(LockServiceBuilder builder) {
-        String accepted = System.getProperty("holdfast.contract.accept", "");
-        return builder.accept(Stream.of(accepted.split(",", -1))
-                .filter(risk -> !risk.isBlank())
-                .map(risk -> DatabaseRisk.valueOf(
-                        risk.strip().toUpperCase(Locale.ROOT).replace('-', '_')))
-                .toArray(DatabaseRisk[]::new));
+        return builder;
     }
 
     /**

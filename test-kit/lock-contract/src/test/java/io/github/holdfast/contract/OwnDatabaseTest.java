@@ -99,19 +99,19 @@ class OwnDatabaseTest {
     }
 
     @Test
-    void withoutADatabaseOrWithAnUnknownRiskItSaysWhatToSet() throws Exception {
+    void withoutADatabaseItSaysWhatToSet() throws Exception {
         System.clearProperty("holdfast.contract.url");
         assertThat(ContractRun.of(documentedClass()).failed().values())
                 .anySatisfy(message -> assertThat(message).contains("holdfast.contract.url", "dataSource()"));
+    }
 
-        System.setProperty("holdfast.contract.url", "jdbc:h2:mem:risk");
-        System.setProperty("holdfast.contract.accept", "distributed-sql, clocks");
-        try {
-            assertThat(ContractRun.of(documentedClass()).failed().values())
-                    .anySatisfy(message -> assertThat(message).contains("CLOCKS"));
-        } finally {
-            System.clearProperty("holdfast.contract.accept");
-        }
+    @Test
+    void aUrlMayContainTheUserAndThePassword() throws Exception {
+        System.setProperty("holdfast.contract.url", "jdbc:h2:mem:own;DB_CLOSE_DELAY=-1;USER=us;PASSWORD=ours");
+        System.clearProperty("holdfast.contract.user");
+        System.clearProperty("holdfast.contract.password");
+        assertThat(ContractRun.of(documentedClass(), "aTaskRunsOnceInAPeriod").passed())
+                .hasSize(1);
     }
 
     private static Class<? extends LockContract> documentedClass() throws ClassNotFoundException {

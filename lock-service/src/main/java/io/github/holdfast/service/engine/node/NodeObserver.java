@@ -197,7 +197,7 @@ public final class NodeObserver {
                 .orElse(false);
     }
 
-    /** Returns by how much the database's clock was set, forward or back, as long as that matters; otherwise zero. */
+    /** Returns by how much the database's clock has parted from the local one, as long as that matters; otherwise zero. */
     public Duration clockStep() {
         Step found = step;
         return found != null && hasPartedWithin(observation(lease)) ? found.by() : Duration.ZERO;
