@@ -72,6 +72,7 @@ public abstract class LockContract extends SharingContract {
      *
      * @return a data source with or without a pool; the tests do not close it. By default, one without a pool, for the system properties
      *     {@code holdfast.contract.url}, {@code .user} and {@code .password}; without the last two if the URL contains them
+     * @throws IllegalStateException by default, if the first of these properties is not set
      * @throws Exception if the database is not available
      */
     protected DataSource dataSource() throws Exception {
