@@ -94,12 +94,13 @@ public final class Acquirer {
         try {
             Acquisition<H> acquisition = chosen.get();
             context.transactions().checkNotLost(name);
-            // A reconciliation frees no row of a pending acquisition. Later, the hold protects the row.
-            context.pending().begin(acquisition);
             // The place is kept until the hold is registered, so that the next thread can wait for that hold.
             try (LocalQueue.Place place = acquisition.isQueued() && !deadline.isOver()
                     ? context.access().queue().enter(name)
                     : null) {
+                // A reconciliation frees no row of a pending acquisition. Later, the hold protects the row.
+                // Counted only here: the order of counting is the order of places.
+                context.pending().begin(acquisition);
                 boolean isItsTurn = place == null || place.awaitTurn(deadline);
                 SuspensionDetector suspension =
                         new SuspensionDetector(context.access().ticker());
