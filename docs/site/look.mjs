@@ -10,7 +10,11 @@ const dist = fileURLToPath(new URL('dist', import.meta.url))
 const pictures = fileURLToPath(new URL('pictures', import.meta.url))
 const base = process.env.SITE_BASE ?? '/'
 const widths = { phone: 390, desktop: 1280 }
-const pages = ['index', 'getting-started-in-ten-minutes', 'getting-started', 'guarantees', 'configuration', 'operations', 'runbooks', 'observability', 'comparison', 'adr/index']
+const pages = [
+  'index', 'start/getting-started-in-ten-minutes', 'start/getting-started', 'understand/guarantees',
+  'operate/configuration', 'operate/operations', 'operate/runbooks', 'operate/observability', 'choose/comparison',
+  'adr/index'
+]
 const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.png': 'image/png', '.woff2': 'font/woff2' }
 
 mkdirSync(pictures, { recursive: true })

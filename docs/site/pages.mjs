@@ -18,13 +18,21 @@ function markdown(folder) {
     .sort()
 }
 
+/** The pages of docs and of its folders, such as docs/start; the decisions are not among them. */
+function documents() {
+  const folders = readdirSync(root + 'docs', { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !['adr', 'site'].includes(entry.name))
+    .map(({ name }) => `docs/${name}`)
+  return ['docs', ...folders].flatMap(markdown)
+}
+
 /** The files that an entry of the navigation means: a `*` stands for any text. */
 function matching(entry) {
   if (!entry.includes('*')) {
     return existsSync(root + entry) ? [entry] : []
   }
   const [start, end] = entry.split('*')
-  return markdown('docs').filter((file) => file.startsWith(start) && file.endsWith(end))
+  return documents().filter((file) => file.startsWith(start) && file.endsWith(end))
 }
 
 /** The groups of pages that exist, each page once, where it comes first. Throws if a page of docs is in no group. */
@@ -34,7 +42,7 @@ export function navigation() {
     group,
     pages: pages.flatMap(matching).filter((file) => !seen.has(file) && seen.add(file))
   }))
-  const missing = markdown('docs').filter((file) => !seen.has(file))
+  const missing = documents().filter((file) => !seen.has(file))
   if (missing.length > 0) {
     throw new Error(`Add to docs/site/navigation.json: ${missing.join(', ')}`)
   }

@@ -49,9 +49,9 @@ export default defineConfig({
 
   themeConfig: {
     nav: [
-      { text: 'Getting started', link: '/getting-started.md' },
-      { text: 'Guarantees', link: '/guarantees.md' },
-      { text: 'Operations', link: '/operations.md' },
+      { text: 'Getting started', link: '/start/getting-started.md' },
+      { text: 'Guarantees', link: '/understand/guarantees.md' },
+      { text: 'Operations', link: '/operate/operations.md' },
       { text: 'Decisions', link: '/adr/' }
     ],
     sidebar: {

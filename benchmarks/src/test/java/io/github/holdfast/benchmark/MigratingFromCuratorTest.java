@@ -48,7 +48,7 @@ class MigratingFromCuratorTest {
 
     @BeforeEach
     void open(Database database, @TempDir Path directory) throws Exception {
-        List<String> blocks = JavaSources.blocksOf("migrating-from-curator.md");
+        List<String> blocks = JavaSources.blocksOf("migrate/migrating-from-curator.md");
         assertThat(blocks).hasSize(7);
         List<String> readWrite = blocks.get(4).lines().toList();
         assertThat(readWrite).hasSize(3);

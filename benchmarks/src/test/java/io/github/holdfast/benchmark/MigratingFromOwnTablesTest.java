@@ -38,7 +38,7 @@ class MigratingFromOwnTablesTest {
 
         @Test
         void theNodesOfThePageExcludeEachOtherAsItSays(Database database, @TempDir Path directory) throws Exception {
-            List<String> blocks = JavaSources.blocksOf("migrating-from-own-tables.md");
+            List<String> blocks = JavaSources.blocksOf("migrate/migrating-from-own-tables.md");
             assertThat(blocks).hasSize(7);
             HoldfastLocks.createTables(database);
             database.execute(

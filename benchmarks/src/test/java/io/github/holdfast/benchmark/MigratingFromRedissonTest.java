@@ -30,7 +30,7 @@ class MigratingFromRedissonTest {
         if (!RedisServer.isInstalled()) {
             throw Unavailable.because("there is no Redis server", "redis-server");
         }
-        List<String> blocks = JavaSources.blocksOf("migrating-from-redisson.md");
+        List<String> blocks = JavaSources.blocksOf("migrate/migrating-from-redisson.md");
         assertThat(blocks).hasSize(5);
         List<String> readWrite = blocks.get(4).lines().toList();
         assertThat(readWrite).hasSize(3);

@@ -44,7 +44,7 @@ import org.junit.jupiter.api.Test;
 class LeastPrivilegeTest {
 
     private static final String USER = "holdfast_app";
-    private static final Path DOCUMENT = ProjectDirectory.resolve("docs/operations-databases.md");
+    private static final Path DOCUMENT = ProjectDirectory.resolve("docs/operate/operations-databases.md");
     private static final Duration SOON = ofSeconds(60);
     private static final LockRequest REQUEST = LockRequest.of("least privilege").waitAtMost(SOON);
 

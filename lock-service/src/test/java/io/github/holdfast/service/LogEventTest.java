@@ -54,7 +54,7 @@ class LogEventTest {
 
     private static final Duration SOON = ofSeconds(60);
     private static final Path SOURCES = Path.of("src", "main", "java");
-    private static final Path DOCS = ProjectDirectory.resolve("docs/observability.md");
+    private static final Path DOCS = ProjectDirectory.resolve("docs/operate/observability.md");
 
     private Database database;
     private Services services;

@@ -72,7 +72,7 @@ final class Runbook {
     }
 
     static Runbook on(Database database) throws IOException {
-        return new Runbook(database, Files.readString(ProjectDirectory.resolve("docs/runbooks.md")));
+        return new Runbook(database, Files.readString(ProjectDirectory.resolve("docs/operate/runbooks.md")));
     }
 
     /** All statements for this database, but those that end a session. */

@@ -31,7 +31,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What each operation costs in statements and commits; the table in {@code docs/performance.md} is this one. */
+/** What each operation costs in statements and commits; the table in {@code docs/understand/performance.md} is this one. */
 @Tag(OnEachDatabase.EVERYWHERE)
 @OnEachDatabase
 class StatementCountTest {
@@ -43,7 +43,7 @@ class StatementCountTest {
     /** On a fast machine, so many releases follow each other that the service reads in the background whether another one waits. */
     private static final Pattern WAITING_NODES = Pattern.compile("select count\\(\\*\\) from lock_node");
 
-    private static final Path DOCUMENT = ProjectDirectory.resolve("docs/performance.md");
+    private static final Path DOCUMENT = ProjectDirectory.resolve("docs/understand/performance.md");
     private static final LockRequest REQUEST = LockRequest.of("counted").lease(ofSeconds(60));
 
     private static final String ON_MYSQL = ", MySQL and MariaDB";

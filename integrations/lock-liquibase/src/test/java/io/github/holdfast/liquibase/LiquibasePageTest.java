@@ -29,7 +29,7 @@ class LiquibasePageTest {
 
     @Test
     void theCodeOfThePageRunsWithoutHibernate(@TempDir Path directory) throws Exception {
-        List<String> blocks = JavaSources.blocksOf("liquibase.md");
+        List<String> blocks = JavaSources.blocksOf("operate/liquibase.md");
         assertThat(blocks).hasSize(1);
         JavaSources.in(directory).file("Page", PAGE.formatted(blocks.get(0))).compile(directory, classPath(directory));
         Files.writeString(directory.resolve("changelog.xml"), CHANGELOG);

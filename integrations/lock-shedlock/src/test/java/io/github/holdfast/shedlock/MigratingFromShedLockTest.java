@@ -20,7 +20,7 @@ class MigratingFromShedLockTest {
 
     @Test
     void theCodeOfThePageRuns(@TempDir Path directory) throws Exception {
-        List<String> blocks = JavaSources.blocksOf("migrating-from-shedlock.md");
+        List<String> blocks = JavaSources.blocksOf("migrate/migrating-from-shedlock.md");
         assertThat(blocks).hasSize(6);
         Path classes = directory.resolve("classes");
         JavaSources.in(directory.resolve("sources"))

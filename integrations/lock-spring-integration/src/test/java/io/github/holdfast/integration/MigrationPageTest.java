@@ -34,7 +34,7 @@ class MigrationPageTest {
     void theCodeOfThePageRunsBeforeDuringAndAfterTheChange(Database database, @TempDir Path directory)
             throws Exception {
         FormerNode.createTables(database);
-        List<String> blocks = JavaSources.blocksOf("migrating-from-spring-integration.md");
+        List<String> blocks = JavaSources.blocksOf("migrate/migrating-from-spring-integration.md");
         assertThat(blocks).hasSize(6);
         JavaSources.in(directory)
                 .file("Page", PAGE.formatted(blocks.toArray()))

@@ -17,13 +17,13 @@ import org.springframework.integration.support.locks.DistributedLock;
 
 /**
  * What the operations of both registries cost in statements and commits; the table in {@code
- * docs/migrating-from-spring-integration.md} is this one.
+ * docs/migrate/migrating-from-spring-integration.md} is this one.
  */
 @OnEachDatabase
 @SuppressWarnings("LockNotBeforeTry") // what a test has locked ends with the test
 class RegistryCostTest {
 
-    private static final Path DOCUMENT = ProjectDirectory.resolve("docs/migrating-from-spring-integration.md");
+    private static final Path DOCUMENT = ProjectDirectory.resolve("docs/migrate/migrating-from-spring-integration.md");
 
     private final List<String> table = new ArrayList<>();
     private CountingDataSource ours;

@@ -264,7 +264,7 @@ final class DatabaseCheck {
             return;
         }
         String accept = ". If you accept this risk: holdfast.accept=" + risk.property()
-                + " (or LockServiceBuilder.accept). See docs/operations.md, \"Checks at start\"";
+                + " (or LockServiceBuilder.accept). See docs/operate/operations.md, \"Checks at start\"";
         if (risk.isRefused()) {
             throw new IllegalStateException(what + accept);
         }

@@ -8,7 +8,7 @@ import java.util.stream.Stream;
 import org.springframework.transaction.annotation.Isolation;
 
 /**
- * A limit that docs/guarantees.md names.
+ * A limit that docs/understand/guarantees.md names.
  *
  * @param section the heading under which the page names it
  */

@@ -95,7 +95,7 @@ class FenceMatrixTest {
 
     @Test
     void eachLimitHasItsHeadingOnThePage() throws IOException {
-        List<String> headings = Files.readAllLines(ProjectDirectory.resolve("docs/guarantees.md")).stream()
+        List<String> headings = Files.readAllLines(ProjectDirectory.resolve("docs/understand/guarantees.md")).stream()
                 .filter(line -> line.startsWith("#"))
                 .map(line -> line.replaceFirst("#+ ", ""))
                 .toList();

@@ -63,7 +63,7 @@ class ConsumerTest {
     }
 
     @Test
-    @EnabledIf(value = "gradleIsThere", disabledReason = "there is no Gradle: see docs/releasing.md")
+    @EnabledIf(value = "gradleIsThere", disabledReason = "there is no Gradle: see docs/project/releasing.md")
     void gradleBuildsAnApplication() throws Exception {
         copy();
 

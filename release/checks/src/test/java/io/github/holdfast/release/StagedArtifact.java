@@ -21,7 +21,7 @@ record StagedArtifact(String artifactId, Path directory, String prefix) {
     static final String STAGING = "holdfast.staging";
 
     /** Why tests of staged files do not run. */
-    static final String NOTHING_STAGED = "nothing is staged: see docs/releasing.md";
+    static final String NOTHING_STAGED = "nothing is staged: see docs/project/releasing.md";
 
     private static final Path GROUP = Path.of("io", "github", "holdfast");
 

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** The code of the page on quorums, compiled and run. */
 class QuorumPageTest {
 
-    private static final Path PAGE = ProjectDirectory.resolve("docs/quorum.md");
+    private static final Path PAGE = ProjectDirectory.resolve("docs/scale-out/quorum.md");
 
     @Test
     void theCodeOfThePageRuns(@TempDir Path directory) throws Exception {

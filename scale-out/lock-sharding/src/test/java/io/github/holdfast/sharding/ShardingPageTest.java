@@ -51,7 +51,7 @@ class ShardingPageTest {
 
     private static List<String> blocks(String language) throws Exception {
         return Pattern.compile("```" + language + "\n(.*?)\n```", Pattern.DOTALL)
-                .matcher(Files.readString(ProjectDirectory.resolve("docs/sharding.md")))
+                .matcher(Files.readString(ProjectDirectory.resolve("docs/scale-out/sharding.md")))
                 .results()
                 .map(block -> block.group(1))
                 .toList();

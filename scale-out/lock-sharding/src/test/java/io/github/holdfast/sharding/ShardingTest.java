@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 /** Which shard a name goes to. */
 class ShardingTest {
 
-    private static final Path PAGE = ProjectDirectory.resolve("docs/sharding.md");
+    private static final Path PAGE = ProjectDirectory.resolve("docs/scale-out/sharding.md");
     private static final int NAMES = 20_000;
 
     private static List<String> shards(int count) {

@@ -27,8 +27,8 @@ import org.springframework.web.servlet.function.ServerRequest;
 import org.springframework.web.servlet.function.ServerResponse;
 
 /**
- * A page that shows holders and waiters; see {@code docs/observability.md}. It releases locks and permits by force if this is
- * {@linkplain ForcedRelease allowed}. The application controls access to the page, as to its other pages. Thread-safe.
+ * A page that shows holders and waiters; see {@code docs/operate/observability.md}. It releases locks and permits by force if
+ * this is {@linkplain ForcedRelease allowed}. The application controls access to the page, as to its other pages. Thread-safe.
  */
 public final class LockConsole {
 

@@ -26,7 +26,8 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
 
 /**
- * The Actuator endpoint that lists locks, elections, nodes, runs and semaphores over HTTP; see {@code docs/observability.md} for requests and answers.
+ * The Actuator endpoint that lists locks, elections, nodes, runs and semaphores over HTTP; see {@code
+ * docs/operate/observability.md} for requests and answers.
  *
  * <ul>
  *   <li>{@code GET locks} and {@code GET locks/held}: the held locks, in pages;

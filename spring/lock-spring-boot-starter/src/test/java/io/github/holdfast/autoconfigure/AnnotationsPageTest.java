@@ -29,7 +29,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 /** The page about the annotations: its tables have what the annotations have, and its code runs. */
 class AnnotationsPageTest {
 
-    private static final String PAGE = "annotations.md";
+    private static final String PAGE = "start/annotations.md";
 
     @ParameterizedTest
     @ValueSource(classes = {Locked.class, Limited.class, ScheduledLock.class, LeaderOnly.class})

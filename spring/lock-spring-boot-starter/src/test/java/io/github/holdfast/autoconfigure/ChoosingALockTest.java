@@ -19,7 +19,7 @@ class ChoosingALockTest {
 
     @Test
     void theCodeOfThePageRuns(@TempDir Path directory) throws Exception {
-        List<String> blocks = JavaSources.blocksOf("choosing-a-lock.md");
+        List<String> blocks = JavaSources.blocksOf("choose/choosing-a-lock.md");
         assertThat(blocks).hasSize(7);
         NewApplication application = new NewApplication(directory, "example.Shop")
                 .source("Shop", SHOP)

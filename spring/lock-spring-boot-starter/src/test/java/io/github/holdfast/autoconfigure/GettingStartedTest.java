@@ -18,7 +18,7 @@ class GettingStartedTest {
 
     @Test
     void theCodeOfThePageRuns(@TempDir Path directory) throws Exception {
-        List<String> blocks = JavaSources.blocksOf("getting-started.md");
+        List<String> blocks = JavaSources.blocksOf("start/getting-started.md");
         assertThat(blocks).hasSize(5);
         Path classes = directory.resolve("classes");
         JavaSources.in(directory.resolve("sources"))
@@ -44,7 +44,7 @@ class GettingStartedTest {
 
     @Test
     void theFirstLockedMethodRuns(@TempDir Path directory) throws Exception {
-        List<String> blocks = JavaSources.blocksOf("getting-started-in-ten-minutes.md");
+        List<String> blocks = JavaSources.blocksOf("start/getting-started-in-ten-minutes.md");
         assertThat(blocks).hasSize(1);
         Path classes = directory.resolve("classes");
         JavaSources.in(directory.resolve("sources"))

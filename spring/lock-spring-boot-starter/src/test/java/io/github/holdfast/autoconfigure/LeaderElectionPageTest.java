@@ -17,7 +17,7 @@ class LeaderElectionPageTest {
 
     @Test
     void theCodeOfThePageRuns(@TempDir Path directory) throws Exception {
-        List<String> blocks = JavaSources.blocksOf("leader-election.md");
+        List<String> blocks = JavaSources.blocksOf("choose/leader-election.md");
         assertThat(blocks).hasSize(6);
         NewApplication application = new NewApplication(directory, "example.Shop")
                 .source("Shop", SHOP)

@@ -21,8 +21,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records the meters of one lock service. {@code docs/observability.md} lists them. Their tags contain the {@link LockGroup} of a
- * lock, never its name. Permits of a semaphore are counted like a lock: each grant counts as one, however many permits it has.
+ * Records the meters of one lock service. {@code docs/operate/observability.md} lists them. Their tags contain the {@link LockGroup} of
+ * a lock, never its name. Permits of a semaphore are counted like a lock: each grant counts as one, however many permits it has.
  * Thread-safe.
  *
  * <pre>{@code

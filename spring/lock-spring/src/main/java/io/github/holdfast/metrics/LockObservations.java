@@ -10,7 +10,7 @@ import java.util.Deque;
 
 /**
  * Observes the acquisitions of one lock service, on the acquiring thread. Each observation has the name {@value #NAME}. In a
- * trace, each acquisition is a span that contains its statements. See {@code docs/observability.md}. Thread-safe.
+ * trace, each acquisition is a span that contains its statements. See {@code docs/operate/observability.md}. Thread-safe.
  *
  * <pre>{@code
  * LockService locks = LockService.builder(entityManagerFactory)

@@ -44,7 +44,10 @@ import org.springframework.security.authentication.AuthenticationCredentialsNotF
 import org.springframework.security.authentication.TestingAuthenticationToken;
 import org.springframework.security.core.context.SecurityContextHolder;
 
-/** What is outside and what is inside of {@code @Locked}, {@code @Limited} and {@code @ScheduledLock}, as docs/annotations.md has it. */
+/**
+ * What is outside and what is inside of {@code @Locked}, {@code @Limited} and {@code @ScheduledLock}, as docs/start/annotations.md has
+ * it.
+ */
 @OnDatabase(TestDatabase.H2_MEMORY)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class AdviceOrderTest {

@@ -57,7 +57,7 @@ class LockMetersTest {
     /** Name, and type with tags, of each row of the table. */
     private static Map<String, String> documented() throws IOException {
         Pattern row = Pattern.compile("\\| `(holdfast[.\\w]*)` \\| (timer|gauge|counter) \\| ([^|]*)\\|.*");
-        return Files.readAllLines(ProjectDirectory.resolve("docs/observability.md")).stream()
+        return Files.readAllLines(ProjectDirectory.resolve("docs/operate/observability.md")).stream()
                 .map(row::matcher)
                 .filter(Matcher::matches)
                 .collect(Collectors.toMap(

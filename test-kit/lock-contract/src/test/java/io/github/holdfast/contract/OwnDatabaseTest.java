@@ -122,7 +122,7 @@ class OwnDatabaseTest {
     void theDocumentationShowsThatClass() throws IOException {
         String source = Files.readString(SOURCE);
 
-        assertThat(Files.readString(ProjectDirectory.resolve("docs/other-databases.md")))
+        assertThat(Files.readString(ProjectDirectory.resolve("docs/scale-out/other-databases.md")))
                 .contains("```java\n" + source + "```\n");
     }
 }

@@ -25,7 +25,7 @@ class LanesTest {
 
     @Test
     void pageNamesEachTag() throws IOException {
-        Set<String> documented = DocumentTable.below("testing.md", "Lanes").stream()
+        Set<String> documented = DocumentTable.below("understand/testing.md", "Lanes").stream()
                 .map(row -> row.get(0).replace("`", ""))
                 .filter(tag -> !tag.equals("none"))
                 .collect(Collectors.toCollection(TreeSet::new));
@@ -66,7 +66,7 @@ class LanesTest {
 
     /** The tags of which a column says no. */
     private static Set<String> without(int column) throws IOException {
-        return DocumentTable.below("testing.md", "Lanes").stream()
+        return DocumentTable.below("understand/testing.md", "Lanes").stream()
                 .filter(row -> row.get(column).equals("no"))
                 .map(row -> row.get(0).replace("`", ""))
                 .collect(Collectors.toCollection(TreeSet::new));

@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @EnabledIfSystemProperty(
         named = "faults.database",
         matches = ".+",
-        disabledReason = "no database was named: see docs/testing.md")
+        disabledReason = "no database was named: see docs/understand/testing.md")
 @Tag("long")
 @Execution(ExecutionMode.CONCURRENT)
 class FaultTest {

@@ -1,6 +1,6 @@
 package io.github.holdfast.faults;
 
-/** What is judged: docs/guarantees.md. */
+/** What is judged: docs/understand/guarantees.md. */
 enum Promise {
     /** In the order of versions, no grant was over before an earlier one was asked for. */
     ORDERED_BY_VERSION,

@@ -5,7 +5,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 
-/** What was found in a history: violations, and what docs/guarantees.md exempts, by the fault that exempts it. */
+/** What was found in a history: violations, and what docs/understand/guarantees.md exempts, by the fault that exempts it. */
 final class Verdict {
 
     /** One promise that was broken, and by what. */

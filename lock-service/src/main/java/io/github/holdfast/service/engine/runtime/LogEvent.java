@@ -4,8 +4,8 @@ import org.slf4j.Logger;
 import org.slf4j.spi.LoggingEventBuilder;
 
 /**
- * The events that operators see in the log. An event keeps its id when its message changes. {@code docs/observability.md} lists
- * all events.
+ * The events that operators see in the log. An event keeps its id when its message changes. {@code docs/operate/observability.md}
+ * lists all events.
  */
 public enum LogEvent {
     SERVICE_STARTED("service.started"),

@@ -13,7 +13,7 @@ public final class DocumentTable {
     /**
      * Returns the rows of the first table below a heading.
      *
-     * @param page the name of the page's file in {@code docs}
+     * @param page the page's file in {@code docs}, such as {@code operate/liquibase.md}
      * @param heading the text of the heading, without the {@code #} before it
      * @return the cells of each row in their order, without the row of titles
      * @throws IOException if the page cannot be read

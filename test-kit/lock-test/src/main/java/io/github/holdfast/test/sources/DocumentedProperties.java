@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class DocumentedProperties {
 
-    private static final String PAGE = "configuration.md";
+    private static final String PAGE = "operate/configuration.md";
 
     /** A default that is no value, such as "the application's". */
     private static final String IN_WORDS = "in words";

@@ -15,7 +15,7 @@ import javax.tools.ToolProvider;
  *
  * <pre>{@code
  * JavaSources.in(directory.resolve("sources"))
- *         .file("Page", PAGE.formatted(JavaSources.blocksOf("liquibase.md").toArray()))
+ *         .file("Page", PAGE.formatted(JavaSources.blocksOf("operate/liquibase.md").toArray()))
  *         .compile(directory.resolve("classes"), System.getProperty("java.class.path"));
  * }</pre>
  */
@@ -34,7 +34,7 @@ public final class JavaSources {
     /**
      * Returns the blocks of Java code of a page.
      *
-     * @param page the name of the page's file in {@code docs}
+     * @param page the page's file in {@code docs}, such as {@code operate/liquibase.md}
      * @return the lines within each fenced block that is said to be Java, in their order
      * @throws IOException if the page cannot be read
      */

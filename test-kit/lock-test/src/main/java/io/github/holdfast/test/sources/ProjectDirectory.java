@@ -23,7 +23,7 @@ public final class ProjectDirectory {
     /**
      * Returns a file or directory of the project.
      *
-     * @param path relative to the directory of the project, such as {@code docs/faq.md}
+     * @param path relative to the directory of the project, such as {@code docs/start/faq.md}
      * @return its absolute path, whether it exists or not
      */
     public static Path resolve(String path) {

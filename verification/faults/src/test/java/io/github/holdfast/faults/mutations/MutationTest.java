@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @EnabledIfSystemProperty(
         named = "faults.mutations",
         matches = ".+",
-        disabledReason = "run by hand: see docs/testing.md")
+        disabledReason = "run by hand: see docs/understand/testing.md")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class MutationTest {
 
