@@ -52,6 +52,7 @@ public final class FlashSale {
 
     /** Takes no arguments. */
     public static void main(String[] args) throws Exception {
+        System.out.println("Two shops sell lamps. WARN lines follow: a lock is released by force, on purpose.");
         Story story = tell();
         System.out.printf("%d customers have bought %d of %d lamps", CUSTOMERS, story.receipts(), STOCK);
         System.out.printf(" in two shops. Left: %d%n", story.left());

@@ -40,6 +40,7 @@ public final class NightlyJob {
 
     /** Takes no arguments. */
     public static void main(String[] args) throws Exception {
+        System.out.println("Two nodes share a task. A WARN line follows: one is killed during a run, on purpose.");
         Story story = tell();
         System.out.printf(
                 "The run of period %d hung, and its process was killed.%n",

@@ -32,6 +32,7 @@ public final class PlainJpa {
 
     /** Takes no arguments. */
     public static void main(String[] args) throws InterruptedException {
+        System.out.println("Two nodes sell seats. WARN lines follow: a lock is released by force, on purpose.");
         Story story = tell();
         System.out.printf("Two nodes have sold 10 of 20 seats each. Left: %d%n", story.seatsLeft());
         System.out.printf("While one holds the lock, the other is told:%n  %s%n", story.refusal());

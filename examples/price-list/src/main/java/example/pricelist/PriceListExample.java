@@ -43,6 +43,7 @@ public final class PriceListExample {
 
     /** Takes no arguments. */
     public static void main(String[] args) throws Exception {
+        System.out.println("Two shops take orders. WARN lines follow: an order outlives its lease, on purpose.");
         Story story = tell();
         System.out.printf(
                 "%d customers have ordered %d times in two shops, at prices of %d lists.%n",

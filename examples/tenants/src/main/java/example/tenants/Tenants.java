@@ -28,6 +28,7 @@ public final class Tenants {
 
     /** Takes no arguments. */
     public static void main(String[] args) throws InterruptedException {
+        System.out.println("Two tenants write invoices. WARN lines follow: a lock is released by force, on purpose.");
         Story story = tell();
         System.out.printf("North writes invoice %d.%n", story.north());
         System.out.printf("South writes invoice %d while the lock of north is held elsewhere.%n", story.south());

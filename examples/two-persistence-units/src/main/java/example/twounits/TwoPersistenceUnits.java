@@ -38,6 +38,7 @@ public final class TwoPersistenceUnits {
 
     /** Takes no arguments. */
     public static void main(String[] args) throws InterruptedException {
+        System.out.println("Orders go to two databases. WARN lines follow: locks are released by force, on purpose.");
         Story story = tell();
         print("An order under a lock of the orders", story.orders());
         print("  that is taken away", story.ordersLost());
