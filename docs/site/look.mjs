@@ -11,7 +11,7 @@ const pictures = fileURLToPath(new URL('pictures', import.meta.url))
 const base = process.env.SITE_BASE ?? '/'
 const widths = { phone: 390, desktop: 1280 }
 const pages = [
-  'index', 'start/getting-started-in-ten-minutes', 'start/getting-started', 'understand/guarantees',
+  'index', 'overview', 'start/getting-started-in-ten-minutes', 'start/getting-started', 'understand/guarantees',
   'operate/configuration', 'operate/operations', 'operate/runbooks', 'operate/observability', 'choose/comparison',
   'adr/index'
 ]

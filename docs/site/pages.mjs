@@ -51,14 +51,18 @@ export function navigation() {
 
 export const decisions = markdown('docs/adr')
 
+const landing = 'docs/site/landing.md'
+
 /** All pages, by file. */
-export const pages = [...navigation().flatMap((group) => group.pages), ...decisions]
+export const pages = [landing, ...navigation().flatMap((group) => group.pages), ...decisions]
 
 /** Where a page is on the site, with the ending `.md`. */
 export function placeOf(file) {
   switch (file) {
-    case 'README.md':
+    case landing:
       return 'index.md'
+    case 'README.md':
+      return 'overview.md'
     case 'CHANGELOG.md':
       return 'changes.md'
     case 'docs/site/decisions.md':

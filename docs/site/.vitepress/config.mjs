@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { slug } from 'github-slugger'
 import { defineConfig } from 'vitepress'
-import { plainText, siteLinks } from '../markdown.mjs'
+import { plainText, siteLinks, target } from '../markdown.mjs'
 import { decisions, navigation, pages, placeOf, root, titleOf } from '../pages.mjs'
 
 /** The one of the console. */
@@ -21,7 +21,7 @@ const packagesOfTheSite = {
   }
 }
 
-const item = (file) => ({ text: file === 'README.md' ? 'Holdfast' : titleOf(file), link: '/' + placeOf(file) })
+const item = (file) => ({ text: file === 'README.md' ? 'Overview' : titleOf(file), link: '/' + placeOf(file) })
 
 export default defineConfig({
   title: 'Holdfast',
@@ -36,6 +36,13 @@ export default defineConfig({
   // Only the pages of the navigation, and never what a build leaves beside them.
   srcExclude: ['**/target/**', '**/node_modules/**', '**/src/**', '.*/**', 'docs/site/README.md', '*/README.md', '*/*/README.md'],
   rewrites: Object.fromEntries(pages.map((file) => [file, placeOf(file)])),
+
+  // The links of the landing page are written like those of all pages.
+  transformPageData({ filePath, frontmatter }) {
+    const { hero } = frontmatter
+    const actions = hero?.actions.map((action) => ({ ...action, link: target(filePath, action.link) }))
+    return hero && { frontmatter: { ...frontmatter, hero: { ...hero, actions } } }
+  },
 
   vite: {
     plugins: [packagesOfTheSite],
@@ -56,7 +63,7 @@ export default defineConfig({
     ],
     sidebar: {
       '/adr/': [
-        { text: 'All pages', link: '/' },
+        { text: 'All pages', link: '/' + placeOf('README.md') },
         { text: 'Decisions', items: decisions.map(item) }
       ],
       '/': navigation().map(({ group, pages }) => ({ text: group, items: pages.map(item) }))
