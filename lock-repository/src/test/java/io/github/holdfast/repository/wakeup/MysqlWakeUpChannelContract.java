@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.StoreException;
@@ -40,6 +44,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
 
 /** Whom a release wakes on MySQL and MariaDB, and what becomes of the connection that listens. */
 abstract class MysqlWakeUpChannelContract {
@@ -381,15 +386,23 @@ abstract class MysqlWakeUpChannelContract {
         }
     }
 
+    /** Its pool logs no failure. */
     @Test
     void theConnectionIsNotGivenBackToItsPool() throws Exception {
         Listening other = new Listening("other");
         long session = owner(other.own.bell());
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        log.start();
+        Logger poolLogger = (Logger) LoggerFactory.getLogger("com.zaxxer.hikari");
+        poolLogger.addAppender(log);
         other.isOpen = false;
-        await().until(() -> {
-            other.own.stopListening();
-            return other.listening.isDone();
-        });
+        other.own.stopListening();
+        other.listening.get(SOON, TimeUnit.SECONDS);
+        poolLogger.detachAppender(log);
+        assertThat(log.list)
+                .filteredOn(line -> line.getLevel().isGreaterOrEqual(Level.WARN)
+                        && line.getFormattedMessage().contains(other.pool.getPoolName()))
+                .isEmpty();
         assertThat(other.own.bell()).isNull();
         await().until(() ->
                 database.queryForLong("select count(*) from information_schema.processlist where id = " + session)
