@@ -53,11 +53,32 @@ final class DatabaseUnderTest implements AutoCloseable {
         this.properties = properties;
         this.settings = settings;
         createdTables = LockSchema.on(dataSource).createIfMissing();
-        unit = unit(dataSource);
-        JpaTransactionManager manager = new JpaTransactionManager(unit);
-        manager.setJpaDialect(new HibernateJpaDialect());
-        transaction = new TransactionTemplate(manager);
-        fenced = service(unit, builder -> builder.transactionManager(manager));
+        try {
+            unit = unit(dataSource);
+            JpaTransactionManager manager = new JpaTransactionManager(unit);
+            manager.setJpaDialect(new HibernateJpaDialect());
+            transaction = new TransactionTemplate(manager);
+            fenced = service(unit, builder -> builder.transactionManager(manager));
+        } catch (RuntimeException | Error refused) {
+            giveUp(refused);
+            throw refused;
+        }
+    }
+
+    /** Closes what was opened, and drops the tables that were created. */
+    private void giveUp(Throwable refused) {
+        try {
+            closeOpened();
+            dropCreatedTables();
+        } catch (Exception alsoFailed) {
+            refused.addSuppressed(alsoFailed);
+        }
+    }
+
+    private void closeOpened() throws Exception {
+        while (!opened.isEmpty()) {
+            opened.pop().close();
+        }
     }
 
     /** Returns the name of a lock, or of another row of the contract. */
@@ -164,9 +185,7 @@ final class DatabaseUnderTest implements AutoCloseable {
             delete(em, "HoldfastLock", "name");
             delete(em, "HoldfastNode", "description");
         });
-        while (!opened.isEmpty()) {
-            opened.pop().close();
-        }
+        closeOpened();
         dropCreatedTables();
     }
 

@@ -1,6 +1,7 @@
 package io.github.holdfast.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import example.OurTenConnections;
 import io.github.holdfast.repository.LockSchema;
@@ -14,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
@@ -73,6 +75,17 @@ class OwnDatabaseTest {
             } finally {
                 TABLES.forEach(table -> database.execute("drop table " + table));
             }
+        }
+
+        @Test
+        void aRefusedRunLeavesNoTables(Database database) {
+            IllegalStateException refused = new IllegalStateException("refused");
+            assertThatThrownBy(() -> new DatabaseUnderTest(database.dataSource(), Map.of(), builder -> {
+                        throw refused;
+                    }))
+                    .isSameAs(refused)
+                    .hasNoSuppressedExceptions();
+            assertThat(tables(database)).isZero();
         }
 
         /** The class, with this database as the user's. */
