@@ -45,8 +45,8 @@ public final class LockSchema {
      */
     private static final Set<String> BEING_CREATED = Set.of("42P07", "42710", "23505");
 
-    /** How often to look for a table that another session is creating. Each look is one round trip; all take most of a second. */
-    private static final int LOOKS = 1000;
+    /** How often to check for a table that another session is creating. Each check is one round trip; all take most of a second. */
+    private static final int CHECKS = 1000;
 
     private static final String OWN_SCRIPT =
             "the SQL that LockSchema.script(entityManagerFactory) returns, or with the starter the file that"
@@ -242,7 +242,7 @@ public final class LockSchema {
             LOG.info("Created table {} in {}", names.table(table), script.database());
             return true;
         } catch (SQLException failure) {
-            // Another node may have been faster. A second look is more reliable than the error code: PostgreSQL answers
+            // Another node may have been faster. A second check is more reliable than the error code: PostgreSQL answers
             // 42P07, 42710 or 23505, depending on how far the other node is, and "if not exists" would not help there
             // (https://www.postgresql.org/message-id/CA+TgmoZAdYVtwBfp1FL2sMZbiHCWT4UPrzRLNnX1Nb30Ku3-gg@mail.gmail.com).
             if (!existsByNow(connection, script, table, failure)) {
@@ -270,20 +270,20 @@ public final class LockSchema {
     }
 
     /**
-     * Looks for a table after its creation has failed. Some errors show that another node is creating the table, and then it soon
+     * Checks for a table after its creation has failed. Some errors show that another node is creating the table, and then it soon
      * becomes visible. On PostgreSQL, other sessions see the table's type a moment before they see its name
      * (https://github.com/postgres/postgres/blob/master/src/backend/utils/cache/inval.c).
      */
     private boolean existsByNow(Connection connection, SchemaScript script, String table, SQLException failure) {
         boolean exists = exists(connection, script, table);
-        for (int looks = 0; !exists && looks < LOOKS && BEING_CREATED.contains(failure.getSQLState()); looks++) {
+        for (int checks = 0; !exists && checks < CHECKS && BEING_CREATED.contains(failure.getSQLState()); checks++) {
             exists = exists(connection, script, table);
         }
         return exists;
     }
 
     /**
-     * Looks for a table by a query, as the application will. The catalog would not show to which of several schemas a name
+     * Checks for a table by a query, as the application will. The catalog would not show to which of several schemas a name
      * resolves. H2 may fail with an internal error while another session creates a table. The query is then repeated.
      */
     private boolean exists(Connection connection, SchemaScript script, String table) {

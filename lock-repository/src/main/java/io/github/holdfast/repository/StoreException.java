@@ -114,7 +114,7 @@ public final class StoreException extends RuntimeException {
     public static StoreException unanswered() {
         return new StoreException(
                 Failure.UNAVAILABLE,
-                "An earlier statement must be answered first, but has no answer or no connection yet; if all"
+                "An earlier statement has not completed yet, or has no connection; if all"
                         + " connections of the pool are in use, " + MORE_CONNECTIONS,
                 null);
     }

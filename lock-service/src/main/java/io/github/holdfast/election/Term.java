@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One term of a leader. The thread that has acquired the lock leads. Another thread looks whether the term is over, and calls {@link
+ * One term of a leader. The thread that has acquired the lock leads. Another thread checks whether the term has ended, and calls {@link
  * LeaderCallbacks#onRevoked} if the leading thread does not return. Thread-safe.
  */
 final class Term implements Leadership {
@@ -21,11 +21,11 @@ final class Term implements Leadership {
     /** How long the leading thread may take to return after it was interrupted. */
     static final Duration PATIENCE = Duration.ofSeconds(1);
 
-    /** A loss is told at once. This look is for the case that a slow listener delays it. */
-    private static final Duration LOOK = Duration.ofSeconds(1);
+    /** A loss is reported at once. This check covers a listener that delays the report. */
+    private static final Duration CHECK_PERIOD = Duration.ofSeconds(1);
 
     /** No event shows that the heartbeat is overdue. */
-    private static final Duration LOOK_FOR_SUSPICION = Duration.ofMillis(100);
+    private static final Duration SUSPICION_CHECK_PERIOD = Duration.ofMillis(100);
 
     private final LockHandle lock;
     private final ElectionRequest request;
@@ -46,7 +46,7 @@ final class Term implements Leadership {
     /**
      * A term of the calling thread, which has just acquired this lock.
      *
-     * @param watch has a thread that looks whether the term is over
+     * @param watch has the thread that checks whether the term has ended
      */
     Term(LockHandle lock, ElectionRequest request, LeaderCallbacks callbacks, ScheduledExecutorService watch) {
         this.lock = lock;
@@ -62,7 +62,7 @@ final class Term implements Leadership {
 
     /** Calls the callbacks. Returns after the end of the term, when both have returned. */
     void lead() {
-        Future<?> looks = beginToWatch();
+        Future<?> checks = beginToWatch();
         try {
             if (grant()) {
                 awaitUninterruptibly(over);
@@ -70,13 +70,13 @@ final class Term implements Leadership {
                 awaitUninterruptibly(revoked);
             }
         } finally {
-            looks.cancel(false);
+            checks.cancel(false);
         }
     }
 
     /** Does the work, and ends the term. If the term ends meanwhile, or has ended before, the thread is interrupted. */
     <E extends Exception> void leadDuring(Work<E> work) throws E {
-        Future<?> looks = beginToWatch();
+        Future<?> checks = beginToWatch();
         try {
             work(() -> {
                 try {
@@ -87,14 +87,14 @@ final class Term implements Leadership {
                 }
             });
         } finally {
-            looks.cancel(false);
+            checks.cancel(false);
         }
     }
 
     private Future<?> beginToWatch() {
-        LockHandle unused = lock.onLost(lost -> look());
-        long nanos = (request.isEndedWhenSuspect() ? LOOK_FOR_SUSPICION : LOOK).toNanos();
-        return watch.scheduleWithFixedDelay(this::look, nanos, nanos, TimeUnit.NANOSECONDS);
+        LockHandle unused = lock.onLost(lost -> check());
+        long nanos = (request.isEndedWhenSuspect() ? SUSPICION_CHECK_PERIOD : CHECK_PERIOD).toNanos();
+        return watch.scheduleWithFixedDelay(this::check, nanos, nanos, TimeUnit.NANOSECONDS);
     }
 
     /** Returns false if the term was over before, so that no callback needs to know of it. */
@@ -225,7 +225,7 @@ final class Term implements Leadership {
         return leading == Thread.currentThread() || revoking == Thread.currentThread();
     }
 
-    private void look() {
+    private void check() {
         if (cause != null) {
             return;
         }
@@ -240,7 +240,7 @@ final class Term implements Leadership {
         }
     }
 
-    /** Asks the handle, without a statement: the handler of the loss may come later than this look. */
+    /** Reads the cause from the handle, without a statement: the handler of the loss may run after this check. */
     private RevocationCause lossCause() {
         try {
             lock.ensureValidFor(Duration.ZERO);
@@ -265,7 +265,7 @@ final class Term implements Leadership {
 
     @Override
     public boolean isOver() {
-        look();
+        check();
         return cause != null;
     }
 
@@ -298,7 +298,7 @@ final class Term implements Leadership {
 
     /** The handle of a lost lock is released soon. Then it would say that, and not why the lock was lost. */
     private void checkNotLost() {
-        look();
+        check();
         RevocationCause why = cause;
         if (why != null) {
             why.loss().ifPresent(loss -> {

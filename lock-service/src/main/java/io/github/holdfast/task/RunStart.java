@@ -28,7 +28,7 @@ final class RunStart implements GrantStep {
     }
 
     @Override
-    public boolean isWanted(LockSnapshot seen) {
+    public boolean accepts(LockSnapshot seen) {
         last = runs.last(request.name());
         lost = Optional.empty();
         dueAt = seen.dbNow();

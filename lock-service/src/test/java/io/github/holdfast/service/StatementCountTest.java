@@ -66,11 +66,11 @@ class StatementCountTest {
             counting.reset();
             LockHandle first = mine.tryAcquire(REQUEST).orElseThrow();
             boolean countsHolders = database.kind() == TestDatabase.MYSQL || database.kind() == TestDatabase.MARIADB;
-            row("acquire, a name's first time" + (countsHolders ? ON_MYSQL : ""), counting, countsHolders ? 4 : 3, 0);
+            row("first acquisition of a name" + (countsHolders ? ON_MYSQL : ""), counting, countsHolders ? 4 : 3, 0);
             first.release();
             row("release", counting, 1, 0);
             LockHandle outer = mine.acquire(REQUEST);
-            row("acquire, free, this process had it last", counting, 1, 0);
+            row("acquire, free, last held by this process", counting, 1, 0);
             LockHandle inner = mine.acquire(REQUEST);
             row("acquire, nested in the same thread", counting, 1, 0);
             outer.renew(ofSeconds(60));
@@ -92,13 +92,13 @@ class StatementCountTest {
 
             LockHandle held = theirs.acquire(REQUEST);
             assertThat(mine.tryAcquire(REQUEST)).isEmpty();
-            row("tryAcquire, held by another, this process had it before", counting, 2, 0);
+            row("tryAcquire, held by another, previously by this process", counting, 2, 0);
             assertThat(mine.tryAcquire(REQUEST)).isEmpty();
             row("tryAcquire, held by another", counting, 1, 0);
             held.release();
 
             LockHandle chosen = mine.acquire(REQUEST.owner("chosen"));
-            row("acquire, free, another process had it last", counting, 2, 0);
+            row("acquire, free, last held by another process", counting, 2, 0);
             LockHandle again = mine.acquire(REQUEST.owner("chosen"));
             row("acquire, nested, chosen owner", counting, 2, 0);
             again.release();
@@ -129,7 +129,7 @@ class StatementCountTest {
         theirs.acquire(REQUEST).close();
         counting.reset();
         LockHandle surprised = mine.acquire(REQUEST);
-        row("acquire, free, another process had it after this one", counting, 3, 0);
+        row("acquire, free, held by another process since", counting, 3, 0);
         surprised.close();
         theirs.acquire(REQUEST).close();
         counting.reset();
@@ -148,11 +148,11 @@ class StatementCountTest {
     private void countNodes(LockService mine, CountingDataSource counting, Database database) throws Exception {
         LockRequest request = LockRequest.of("counted");
         LockHandle first = mine.acquire(request);
-        row("acquire without a lease, a service's first time", counting, 2, 1);
+        row("first acquisition without a lease by a service", counting, 2, 1);
         first.release();
         counting.reset();
         LockHandle outer = mine.acquire(request);
-        row("acquire without a lease, free, this process had it last", counting, 1, 0);
+        row("acquire without a lease, free, last held by this process", counting, 1, 0);
         LockHandle inner = mine.acquire(request);
         row("acquire without a lease, nested in the same thread", counting, 1, 0);
         inner.release();
@@ -196,7 +196,7 @@ class StatementCountTest {
                 mine.semaphore(SemaphoreRequest.of("semaphore").limit(1).lease(ofSeconds(60)));
         counting.reset();
         LockHandle first = semaphore.tryAcquire().orElseThrow();
-        row("permits, a semaphore's first time", counting, 7, 4);
+        row("permits, first acquisition from a semaphore", counting, 7, 4);
         releaseOfPermits(first, counting);
         LockHandle permit = semaphore.tryAcquire().orElseThrow();
         row("permits, acquire", counting, 4, 2);
@@ -256,7 +256,7 @@ class StatementCountTest {
             await().atMost(ofSeconds(60)).until(leading::isLeader);
             counting.reset();
             assertThat(mine.admin().elections("", 100)).hasSize(1);
-            row("list of elections, one with a leader, nobody waits", counting, 2, 2);
+            row("list of elections, one with a leader, no node waits", counting, 2, 2);
             waiting.start();
             await().atMost(ofSeconds(60))
                     .until(() -> !others.admin().waitingNodes("election").isEmpty());

@@ -64,7 +64,7 @@ public final class ChangeLogLockService implements LockService {
         waitTime = Duration.ofMinutes(minutes);
     }
 
-    /** Sets the longest pause between two looks for the lock, in seconds. */
+    /** Sets the longest pause between two reads of the lock, in seconds. */
     @Override
     public void setChangeLogLockRecheckTime(long seconds) {
         recheckTime = Duration.ofSeconds(seconds);
@@ -113,10 +113,10 @@ public final class ChangeLogLockService implements LockService {
         endTransaction();
         LiquibaseLockRow row = row();
         try {
-            Seen seen = row.look();
+            Seen seen = row.readOrCreate();
             if (seen.state() == State.NODE_OVER) {
                 row.endNode(Objects.requireNonNull(seen.nodeId()));
-                seen = row.look();
+                seen = row.readOrCreate();
             }
             String owner = UUID.randomUUID().toString();
             long sentAt = System.nanoTime();
@@ -193,7 +193,7 @@ public final class ChangeLogLockService implements LockService {
     @Override
     public DatabaseChangeLogLock[] listLocks() throws LockException {
         try {
-            Seen seen = row().look();
+            Seen seen = row().readOrCreate();
             Instant acquiredAt = seen.acquiredAt();
             return seen.state() == State.HELD && acquiredAt != null
                     ? new DatabaseChangeLogLock[] {
@@ -220,9 +220,9 @@ public final class ChangeLogLockService implements LockService {
         }
         LiquibaseLockRow row = row();
         try {
-            Seen seen = row.look();
+            Seen seen = row.readOrCreate();
             while (isHeldByLease(seen) && !row.takeFromHolder(seen, Holder.current(settings()), FORCED)) {
-                seen = row.look();
+                seen = row.readOrCreate();
             }
         } catch (SQLException | IllegalStateException failed) {
             throw failure("released by force", failed);

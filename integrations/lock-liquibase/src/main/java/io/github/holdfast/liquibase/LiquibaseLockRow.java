@@ -16,7 +16,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The row of a lock, by JDBC alone. Liquibase runs before there is a persistence unit, so these statements are written by hand. They do
+ * The row of a lock, over plain JDBC. Liquibase runs before there is a persistence unit, so these statements are written by hand. They do
  * what the statements of {@code lock-repository} do, and follow the same rules; tests compare both.
  *
  * <p>Each statement commits by itself, on a connection of its own. Thread-safe.
@@ -146,7 +146,7 @@ final class LiquibaseLockRow {
      *
      * @throws IllegalStateException if the table is missing and cannot be created; the message says what to do
      */
-    Seen look() throws SQLException {
+    Seen readOrCreate() throws SQLException {
         Optional<Seen> seen = readOrCreateTable();
         if (seen.isEmpty()) {
             create();

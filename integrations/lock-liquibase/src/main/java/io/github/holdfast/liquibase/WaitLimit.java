@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One wait for the lock: how long it may take, and the pauses between two looks. */
+/** One wait for the lock: how long it may take, and the pauses between two reads. */
 final class WaitLimit {
 
     private static final Logger LOG = LoggerFactory.getLogger(WaitLimit.class);
@@ -37,7 +37,7 @@ final class WaitLimit {
     }
 
     /**
-     * Pauses until the next look: until the lease ends that is in the way, but not longer than the recheck time.
+     * Pauses until the next read: until the lease ends that is in the way, but not longer than the recheck time.
      *
      * @throws LockException if the wait is over, or the thread was interrupted
      */

@@ -76,7 +76,7 @@ class LiquibaseRunTest {
 
         assertThat(steps("two")).isEqualTo(1);
         assertThat(steps("three")).isEqualTo(1);
-        assertThat(row().look().state()).isEqualTo(State.FREE);
+        assertThat(row().readOrCreate().state()).isEqualTo(State.FREE);
         assertThat(exists("DATABASECHANGELOGLOCK")).isFalse();
         await().atMost(SOON).until(() -> leaseThreads().isEmpty());
     }
@@ -185,7 +185,7 @@ class LiquibaseRunTest {
         Gate gate = new Gate();
         Future<?> run = threads.submit(() -> apply(shortLease, STEPS));
         gate.awaitTheMiddle();
-        long token = row().look().token();
+        long token = row().readOrCreate().token();
         try (Run other = Run.under(shortLease, pool)) {
             LockService waiting = other.lock();
             await().pollInterval(ofMillis(100))
@@ -193,7 +193,7 @@ class LiquibaseRunTest {
                     .atMost(ofSeconds(60))
                     .until(() -> !waiting.acquireLock());
         }
-        assertThat(row().look().token()).isEqualTo(token);
+        assertThat(row().readOrCreate().token()).isEqualTo(token);
         gate.open();
         run.get(60, TimeUnit.SECONDS);
         assertThat(steps("three")).isEqualTo(1);
@@ -206,10 +206,10 @@ class LiquibaseRunTest {
         Future<?> run = threads.submit(() -> apply(lock, STEPS));
         gate.awaitTheMiddle();
         LockServiceFactory.getInstance().resetAll();
-        assertThat(row().look().state()).isEqualTo(State.HELD);
+        assertThat(row().readOrCreate().state()).isEqualTo(State.HELD);
         gate.open();
         run.get(60, TimeUnit.SECONDS);
-        assertThat(row().look().state()).isEqualTo(State.FREE);
+        assertThat(row().readOrCreate().state()).isEqualTo(State.FREE);
     }
 
     @Test
@@ -275,7 +275,7 @@ class LiquibaseRunTest {
         assertThat(changeSets("MARK_RAN")).isEqualTo(changeSets("%") - 1).isGreaterThan(5);
         assertThat(exists("later", "distributed_lock")).isTrue();
         LockSchema.on(pool).validate();
-        assertThat(row().look().state()).isEqualTo(State.FREE);
+        assertThat(row().readOrCreate().state()).isEqualTo(State.FREE);
     }
 
     @Test
@@ -301,7 +301,7 @@ class LiquibaseRunTest {
                     .hasMessageContaining("/" + Thread.currentThread().getName());
             assertThat(other.lock().hasChangeLogLock()).isFalse();
             other.lock().releaseLock();
-            assertThat(row().look().state()).as("the lock of another one").isEqualTo(State.HELD);
+            assertThat(row().readOrCreate().state()).as("the lock of another one").isEqualTo(State.HELD);
             holder.lock().releaseLock();
             assertThat(other.lock().acquireLock()).isTrue();
             assertThat(other.lock().acquireLock()).as("once more").isTrue();
@@ -359,7 +359,7 @@ class LiquibaseRunTest {
                     .isEqualTo(1);
             await().atMost(SOON).until(() -> operator.lock().acquireLock());
             holder.lock().releaseLock();
-            assertThat(row().look().state()).as("the lock of another one").isEqualTo(State.HELD);
+            assertThat(row().readOrCreate().state()).as("the lock of another one").isEqualTo(State.HELD);
             operator.lock().releaseLock();
         }
     }
@@ -383,7 +383,7 @@ class LiquibaseRunTest {
             run.lock().waitForLock();
         }
         await().atMost(SOON).until(() -> leaseThreads().isEmpty());
-        assertThat(row().look().state()).isEqualTo(State.FREE);
+        assertThat(row().readOrCreate().state()).isEqualTo(State.FREE);
     }
 
     @Test
@@ -407,7 +407,7 @@ class LiquibaseRunTest {
                 assertThat(connection.getAutoCommit()).isFalse();
             }
         }
-        assertThat(row().look().state()).isEqualTo(State.FREE);
+        assertThat(row().readOrCreate().state()).isEqualTo(State.FREE);
         assertThat(steps("three")).isEqualTo(1);
     }
 

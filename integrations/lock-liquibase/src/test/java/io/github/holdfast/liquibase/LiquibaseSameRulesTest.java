@@ -73,7 +73,7 @@ class LiquibaseSameRulesTest {
 
     /** Acquires the lock, and returns its token. */
     private static long granted(LiquibaseLockRow row, String owner) throws SQLException {
-        Seen seen = row.look();
+        Seen seen = row.readOrCreate();
         assertThat(seen.state()).isEqualTo(State.FREE);
         assertThat(row.grant(seen, owner, "somebody")).isTrue();
         return seen.token() + 1;
@@ -112,14 +112,14 @@ class LiquibaseSameRulesTest {
         assertThat(row.release("me", token)).isTrue();
 
         try (LockHandle handle = real.locks().acquire(request)) {
-            Seen seen = row.look();
+            Seen seen = row.readOrCreate();
             assertThat(seen.state()).isEqualTo(State.HELD);
             assertThat(seen.token()).isEqualTo(handle.fencingToken()).isGreaterThan(token);
             assertThat(requireNonNull(seen.untilFree())).isBetween(ofSeconds(20), LONG);
             assertThat(row.release("me", token)).as("an old grant").isFalse();
             assertThat(row.extend("me", token)).as("an old grant").isFalse();
         }
-        assertThat(row.look().state()).isEqualTo(State.FREE);
+        assertThat(row.readOrCreate().state()).isEqualTo(State.FREE);
     }
 
     @Test
@@ -132,8 +132,8 @@ class LiquibaseSameRulesTest {
         assertThat(row.extend("me", first)).isFalse();
         assertThat(row.release("me", first)).isFalse();
 
-        assertThat(row.look().state()).isEqualTo(State.HELD);
-        await().atMost(LONG).until(() -> row.look().state() == State.FREE);
+        assertThat(row.readOrCreate().state()).isEqualTo(State.HELD);
+        await().atMost(LONG).until(() -> row.readOrCreate().state() == State.FREE);
         assertThat(granted(row, "me again")).isGreaterThan(handle.fencingToken());
         assertThat(handle.release().name()).isEqualTo("LOST");
     }
@@ -145,16 +145,16 @@ class LiquibaseSameRulesTest {
                 .clockTolerance(ofSeconds(10))
                 .row("tolerance");
         long token = granted(row, "me");
-        await().atMost(LONG).until(() -> Duration.ZERO.equals(row.look().untilFree()));
-        assertThat(row.look().state()).isEqualTo(State.HELD);
+        await().atMost(LONG).until(() -> Duration.ZERO.equals(row.readOrCreate().untilFree()));
+        assertThat(row.readOrCreate().state()).isEqualTo(State.HELD);
         assertThat(row.extend("me", token)).isFalse();
-        await().atMost(LONG).until(() -> row.look().state() == State.FREE);
+        await().atMost(LONG).until(() -> row.readOrCreate().state() == State.FREE);
     }
 
     @Test
     void onlyOneOfTwoThatSawTheSameRowGetsTheLock() throws Exception {
         LiquibaseLockRow row = row("race", LONG);
-        Seen seen = row.look();
+        Seen seen = row.readOrCreate();
         try (LockHandle handle = real.locks().acquire(LockRequest.of("race").lease(LONG))) {
             assertThat(row.grant(seen, "me", "somebody")).isFalse();
             assertThat(handle.state()).isEqualTo(LockState.HELD);
@@ -167,11 +167,11 @@ class LiquibaseSameRulesTest {
         LiquibaseLockRow row = row("node", LONG);
         try (RealService other = RealService.on(database)) {
             LockHandle handle = other.locks().acquire(LockRequest.of("node"));
-            Seen seen = row.look();
+            Seen seen = row.readOrCreate();
             assertThat(seen.state()).isEqualTo(State.HELD);
             assertThat(seen.untilFree()).isNull();
             database.execute("update lock_node set expires_at = started_at where id = '" + seen.nodeId() + "'");
-            await().atMost(LONG).until(() -> row.look().state() != State.HELD);
+            await().atMost(LONG).until(() -> row.readOrCreate().state() != State.HELD);
             row.endNode(requireNonNull(seen.nodeId()));
             assertThat(granted(row, "me")).isGreaterThan(handle.fencingToken());
         }
@@ -182,13 +182,13 @@ class LiquibaseSameRulesTest {
         LiquibaseLockRow row = row("by hand", LONG);
         try (RealService other = RealService.on(database)) {
             var unused = other.locks().acquire(LockRequest.of("by hand"));
-            String node = requireNonNull(row.look().nodeId());
+            String node = requireNonNull(row.readOrCreate().nodeId());
             for (String change : List.of("update lock_node set ended = true", "delete from lock_node")) {
                 database.execute(change + " where id = '" + node + "'");
-                assertThat(row.look().state()).as(change).isEqualTo(State.HELD);
+                assertThat(row.readOrCreate().state()).as(change).isEqualTo(State.HELD);
             }
             database.execute("update distributed_lock set expires_at = acquired_at where name = 'by hand'");
-            await().atMost(LONG).until(() -> row.look().state() == State.FREE);
+            await().atMost(LONG).until(() -> row.readOrCreate().state() == State.FREE);
         }
     }
 
@@ -196,8 +196,8 @@ class LiquibaseSameRulesTest {
     void aNodeThatIsAliveIsNotEnded() throws Exception {
         try (LockHandle handle = real.locks().acquire(LockRequest.of("alive"))) {
             LiquibaseLockRow row = row("alive", LONG);
-            row.endNode(requireNonNull(row.look().nodeId()));
-            assertThat(row.look().state()).isEqualTo(State.HELD);
+            row.endNode(requireNonNull(row.readOrCreate().nodeId()));
+            assertThat(row.readOrCreate().state()).isEqualTo(State.HELD);
             assertThat(handle.state()).isEqualTo(LockState.HELD);
         }
     }
@@ -208,8 +208,8 @@ class LiquibaseSameRulesTest {
                 LockHandle permit = real.locks()
                         .semaphore(SemaphoreRequest.of("semaphore").limit(2))
                         .acquire()) {
-            assertThat(row("shared", LONG).look().state()).isEqualTo(State.HELD);
-            assertThat(row("semaphore", LONG).look().state()).isEqualTo(State.HELD);
+            assertThat(row("shared", LONG).readOrCreate().state()).isEqualTo(State.HELD);
+            assertThat(row("semaphore", LONG).readOrCreate().state()).isEqualTo(State.HELD);
             assertThat(shared.state()).isEqualTo(permit.state());
         }
     }
@@ -222,16 +222,16 @@ class LiquibaseSameRulesTest {
         LockHandle handle = real.locks().acquire(ofThis);
         LockHandle other = real.locks().acquire(ofReal);
         LiquibaseLockRow row = row("forced:ours", lease);
-        assertThat(row.takeFromHolder(row.look(), "an operator", "a reason")).isTrue();
+        assertThat(row.takeFromHolder(row.readOrCreate(), "an operator", "a reason")).isTrue();
         assertThat(real.locks().admin().forceRelease("forced:real", "a reason")).isPresent();
 
         assertThat(lock("forced:ours")).isEqualTo(lock("forced:real")).containsEntry("available_at", "there");
         assertThat(audit("forced:ours")).isEqualTo(audit("forced:real")).containsEntry("action", "FORCED_RELEASE");
-        assertThat(row.look().state()).isEqualTo(State.NOT_YET);
-        assertThat(requireNonNull(row.look().untilFree())).isBetween(ofMillis(1), lease.plusMillis(100));
+        assertThat(row.readOrCreate().state()).isEqualTo(State.NOT_YET);
+        assertThat(requireNonNull(row.readOrCreate().untilFree())).isBetween(ofMillis(1), lease.plusMillis(100));
         assertThat(real.locks().tryAcquire(ofThis)).isEmpty();
         assertThat(handle.release()).isEqualTo(other.release());
-        await().atMost(LONG).until(() -> row.look().state() == State.FREE);
+        await().atMost(LONG).until(() -> row.readOrCreate().state() == State.FREE);
         assertThat(granted(row, "me")).isGreaterThan(handle.fencingToken() + 1);
         assertThat(lock("forced:ours")).containsEntry("available_at", "null");
     }
@@ -243,7 +243,7 @@ class LiquibaseSameRulesTest {
         assertThat(real.locks().admin().forceRelease("taken", "a reason")).isPresent();
         assertThat(row.extend("me", token)).isFalse();
         assertThat(row.release("me", token)).isFalse();
-        assertThat(row.look().state()).isEqualTo(State.NOT_YET);
+        assertThat(row.readOrCreate().state()).isEqualTo(State.NOT_YET);
     }
 
     private Map<String, String> lock(String name) throws SQLException {

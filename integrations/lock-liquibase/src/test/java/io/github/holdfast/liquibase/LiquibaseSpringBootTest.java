@@ -73,7 +73,7 @@ class LiquibaseSpringBootTest {
     void thePropertiesAreThoseOfTheLock() {
         List<LiquibaseLockRow.Seen> seen = new ArrayList<>();
         Pause.inTheMiddle(running -> seen.add(
-                LiquibaseLock.on(database.dataSource()).row("liquibase:public").look()));
+                LiquibaseLock.on(database.dataSource()).row("liquibase:public").readOrCreate()));
         start(Application.class, "holdfast.liquibase.lease=2m", "spring.application.name=shop")
                 .close();
         assertThat(seen.get(0).untilFree()).isBetween(Duration.ofSeconds(90), Duration.ofMinutes(2));

@@ -54,7 +54,7 @@ class RegistryCostTest {
             lock.unlock();
             formerLock.lock();
             formerLock.unlock();
-            row("lock, free, this node had it last", lock::lock, 1, 0, formerLock::lock, 2, 1);
+            row("lock, free, last held by this node", lock::lock, 1, 0, formerLock::lock, 2, 1);
             row("lock, nested in the same thread", lock::lock, 0, 0, formerLock::lock, 1, 1);
             row("unlock, nested", lock::unlock, 0, 0, formerLock::unlock, 0, 0);
             row(

@@ -94,7 +94,7 @@ final class Cancellation implements Runnable {
      * @throws SQLTimeoutException if this cancellation, or an administrator's, may have ended the write
      */
     void confirm() throws SQLTimeoutException {
-        if (hasBegun || PostgresDriver.toldOfMissingStandby(warned())) {
+        if (hasBegun || PostgresDriver.reportsMissingStandby(warned())) {
             throw inDoubt();
         }
     }

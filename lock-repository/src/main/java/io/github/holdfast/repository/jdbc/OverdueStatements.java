@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class OverdueStatements implements AutoCloseable {
 
-    private static final Duration LOOK = Duration.ofMillis(500);
+    private static final Duration CHECK_PERIOD = Duration.ofMillis(500);
 
     /**
      * When to repeat a cancellation without effect. It may have come before the statement was sent, or the server refused the
@@ -91,7 +91,7 @@ final class OverdueStatements implements AutoCloseable {
         try {
             // Fails here if no thread can start. Otherwise a check could be scheduled that never runs.
             watch.prestartCoreThread();
-            Future<?> unused = watch.schedule(this::look, LOOK.toMillis(), TimeUnit.MILLISECONDS);
+            Future<?> unused = watch.schedule(this::cancelOverdue, CHECK_PERIOD.toMillis(), TimeUnit.MILLISECONDS);
             isWatched = true;
             return true;
         } catch (RejectedExecutionException | OutOfMemoryError noThread) {
@@ -99,7 +99,7 @@ final class OverdueStatements implements AutoCloseable {
         }
     }
 
-    private void look() {
+    private void cancelOverdue() {
         synchronized (this) {
             isWatched = false;
         }

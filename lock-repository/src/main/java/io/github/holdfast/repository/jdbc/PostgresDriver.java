@@ -73,7 +73,7 @@ public final class PostgresDriver {
      *
      * @param warnings the warnings of a statement or connection of this driver
      */
-    static boolean toldOfMissingStandby(@Nullable SQLWarning warnings) {
+    static boolean reportsMissingStandby(@Nullable SQLWarning warnings) {
         for (SQLWarning warning = warnings; warning != null; warning = warning.getNextWarning()) {
             if (warning instanceof PSQLWarning told
                     && told.getServerErrorMessage() != null

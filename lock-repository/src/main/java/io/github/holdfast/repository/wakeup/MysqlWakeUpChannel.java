@@ -136,8 +136,7 @@ public final class MysqlWakeUpChannel implements WakeUpChannel, WakingRelease {
                 if (!executor.execute(connection -> MysqlBell.ring(connection, number), AutocommitExecutor.READ)
                         && !isRefusalReported) {
                     isRefusalReported = true;
-                    LOG.warn(
-                            "A waiter of another service is not woken, because that service has another database user");
+                    LOG.warn("Cannot wake a waiter of another service: it connects as a different database user");
                 }
             } catch (StoreException failed) {
                 LOG.debug("Could not wake the service with bell {}", number, failed);

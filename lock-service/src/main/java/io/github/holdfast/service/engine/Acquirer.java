@@ -154,11 +154,11 @@ public final class Acquirer {
     private Optional<LockHandle> resume(LockRequest request, int permits, Deadline deadline)
             throws InterruptedException {
         for (LeaseHold hold : context.holds().deferred(request.name())) {
-            boolean isWanted = hold.permits() == permits
+            boolean isSuitable = hold.permits() == permits
                     && isEnough(hold, request)
                     && !hold.isOwnerChosen()
                     && request.owner().isEmpty();
-            if (isWanted && hold.resume(request, deadline)) {
+            if (isSuitable && hold.resume(request, deadline)) {
                 context.registerAgain(hold, request);
                 return Optional.of(hold.handle());
             }

@@ -112,7 +112,7 @@ final class QuorumHold {
         LockHandle superfluous;
         synchronized (this) {
             if (phase == Phase.HELD) {
-                judge();
+                checkMembers();
             }
             if (phase == Phase.GATHERING || phase == Phase.HELD) {
                 superfluous = granted.put(member, handle);
@@ -149,12 +149,12 @@ final class QuorumHold {
 
     private synchronized void memberLost(LockLost unused) {
         if (phase == Phase.HELD) {
-            judge();
+            checkMembers();
         }
     }
 
     /** Returns the state by the handles of the members. The phase is {@link Phase#HELD}. */
-    private LockState judge() {
+    private LockState checkMembers() {
         LockState state = granted.state();
         if (state == LockState.LOST) {
             lose(granted.lossCause());
@@ -185,7 +185,7 @@ final class QuorumHold {
 
     synchronized LockState state() {
         return switch (phase) {
-            case HELD -> judge();
+            case HELD -> checkMembers();
             case GATHERING, LOST -> LockState.LOST;
             case GIVEN_BACK -> LockState.RELEASED;
         };

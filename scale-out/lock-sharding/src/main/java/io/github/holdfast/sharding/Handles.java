@@ -9,7 +9,7 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 
-/** What is done with several handles at once. */
+/** Operations on several handles. */
 final class Handles {
 
     private Handles() {}

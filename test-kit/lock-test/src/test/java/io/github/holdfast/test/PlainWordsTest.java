@@ -27,7 +27,7 @@ class PlainWordsTest {
         for (Path page : ProjectDirectory.files(".md")) {
             found += count(CODE.matcher(Files.readString(page)).replaceAll(""));
         }
-        assertThat(found).isEqualTo(4);
+        assertThat(found).isEqualTo(3);
     }
 
     @Test

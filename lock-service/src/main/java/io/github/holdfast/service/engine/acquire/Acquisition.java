@@ -147,8 +147,8 @@ public abstract class Acquisition<H extends Hold> implements PendingAcquisitions
         return made;
     }
 
-    /** Goes on as the owner of a grant that this service has. */
-    public final synchronized void goOnAs(String ownerOfGrant) {
+    /** Continues as the owner of a grant that this service has. */
+    public final synchronized void continueAs(String ownerOfGrant) {
         owner = ownerOfGrant;
     }
 

@@ -250,10 +250,10 @@ public sealed interface AttemptResult {
         }
     }
 
-    /** A look: the lock was shared. Its holders, if it has any, have rows of their own, which are not read yet. */
+    /** From a read: the lock was shared. Its holders, if it has any, have rows of their own, which are not read yet. */
     record Shared(LockSnapshot seen) implements AttemptResult {}
 
-    /** A look: the lock has no holder, as this row shows. */
+    /** From a read: the lock has no holder, as this row shows. */
     record Free(LockEntity row) implements AttemptResult {}
 
     /** Another write was faster: the row must be read again. */

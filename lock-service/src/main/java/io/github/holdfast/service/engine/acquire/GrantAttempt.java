@@ -266,7 +266,7 @@ public final class GrantAttempt {
 
     /** Takes the lock, which is free, or whose holders are dead, or which was shared and has no holder any more. */
     AttemptResult take(LockRows locks, LockSnapshot seen) {
-        if (!step.isWanted(seen)) {
+        if (!step.accepts(seen)) {
             return new NotDue();
         }
         if (needsDelay(seen.row())) {

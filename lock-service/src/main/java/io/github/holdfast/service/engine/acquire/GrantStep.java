@@ -12,7 +12,7 @@ public interface GrantStep {
     /** No additional step, for a plain lock. */
     GrantStep NONE = new GrantStep() {
         @Override
-        public boolean isWanted(LockSnapshot seen) {
+        public boolean accepts(LockSnapshot seen) {
             return true;
         }
 
@@ -21,11 +21,11 @@ public interface GrantStep {
     };
 
     /**
-     * Decides whether the free lock is wanted at all. Each attempt calls this.
+     * Returns whether to grant the free lock. Each attempt calls this.
      *
      * @param seen the lock and the database's clock
      */
-    boolean isWanted(LockSnapshot seen);
+    boolean accepts(LockSnapshot seen);
 
     /**
      * Writes further rows in the transaction of the grant.

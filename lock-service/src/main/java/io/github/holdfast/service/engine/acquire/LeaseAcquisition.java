@@ -137,23 +137,23 @@ public final class LeaseAcquisition extends Acquisition<LeaseHold> implements Ha
         }
     }
 
-    /** {@inheritDoc} The next attempt grants without a look. */
+    /** {@inheritDoc} The next attempt skips the read. */
     @Override
     public void created(LockEntity created) {
-        if (canOmitLook()) {
+        if (canSkipRead()) {
             access().freeRows().created(created, access().ticker().nanoTime());
         }
     }
 
-    /** {@inheritDoc} The next attempt grants without a look, if the release was the only change. */
+    /** {@inheritDoc} The next attempt skips the read, if the release was the only change. */
     @Override
     public void releasedByOther(LockEntity held) {
-        if (canOmitLook()) {
+        if (canSkipRead()) {
             access().freeRows().expectReleased(held, access().ticker().nanoTime());
         }
     }
 
-    private boolean canOmitLook() {
+    private boolean canSkipRead() {
         return step == GrantStep.NONE && !request().isFair();
     }
 
@@ -216,7 +216,7 @@ public final class LeaseAcquisition extends Acquisition<LeaseHold> implements Ha
                 : access().store().inTransaction(atMost, grants::attemptAfterRead);
     }
 
-    /** Takes a lock that was shared, unless it has holders. Any shared grant since the look would have changed the row's version. */
+    /** Takes a lock that was shared, unless it has holders. Any shared grant since the read would have changed the row's version. */
     private AttemptResult takeFromShared(LockSnapshot seen, Deadline deadline) {
         SharedHolders holders = sharedHolders();
         Optional<AttemptResult> blockers = holders.findBlockers(seen, deadline);

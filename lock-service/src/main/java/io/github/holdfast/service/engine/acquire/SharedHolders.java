@@ -47,7 +47,7 @@ public final class SharedHolders {
     }
 
     /**
-     * Looks whether the lock has shared holders, and removes those that are dead. Costs one statement if there is no holder.
+     * Checks whether the lock has shared holders, and removes those that are dead. Costs one statement if there is no holder.
      *
      * @param seen the lock's row
      * @return why the lock cannot be granted now; empty if it has no shared holder
@@ -55,13 +55,13 @@ public final class SharedHolders {
      */
     public Optional<AttemptResult> findBlockers(LockSnapshot seen, Deadline deadline) {
         long sentAt = access.ticker().nanoTime();
-        Optional<List<HolderSnapshot>> look = store().inTransaction(
+        Optional<List<HolderSnapshot>> rows = store().inTransaction(
                         deadline.forOneStatement(),
                         () -> store().permits().sharing(name, seen.row().version()));
-        if (look.isEmpty()) {
+        if (rows.isEmpty()) {
             return Optional.of(new LostRace());
         }
-        List<HolderSnapshot> holders = look.get();
+        List<HolderSnapshot> holders = rows.get();
         if (holders.isEmpty()) {
             return Optional.empty();
         }

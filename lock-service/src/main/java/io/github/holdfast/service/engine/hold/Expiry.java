@@ -21,7 +21,7 @@ interface Expiry {
     /** Notes that the row showed the grant at this local time. A later end of the grant will be noticed. */
     void confirm(long now);
 
-    /** Whether a renewal can prolong the hold. If not, look at the row first, and {@link #confirm} the hold. */
+    /** Whether a renewal can prolong the hold. If not, read the row first, and {@link #confirm} the hold. */
     boolean isConfirmed();
 
     /**

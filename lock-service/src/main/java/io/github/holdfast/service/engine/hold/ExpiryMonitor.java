@@ -72,7 +72,7 @@ public final class ExpiryMonitor implements AutoCloseable {
             hold.acquired(
                     new Throwable("Acquired by thread " + Thread.currentThread().getName()));
         }
-        long due = ticker.nanoTime() + Math.min(hold.lifetime().look(), Long.MAX_VALUE / 2);
+        long due = ticker.nanoTime() + Math.min(hold.lifetime().check(), Long.MAX_VALUE / 2);
         forgetWhileIdle();
         Thread running = thread;
         if (running == null) {
@@ -112,13 +112,13 @@ public final class ExpiryMonitor implements AutoCloseable {
             if (suspension.detect() && !holds.isEmpty()) {
                 recheck();
             }
-            long next = look();
+            long next = checkAll();
             long due = ticker.nanoTime() + Math.min(next, Long.MAX_VALUE / 2);
             isIdle = next == Long.MAX_VALUE;
             wakeAt = due;
-            // The look below sees each hold added before these writes. A thread that adds one later reads the new
+            // The check below sees each hold added before these writes. A thread that adds one later reads the new
             // values, and wakes this thread.
-            long again = look();
+            long again = checkAll();
             if (again != Long.MAX_VALUE) {
                 isIdle = false;
             }
@@ -164,11 +164,11 @@ public final class ExpiryMonitor implements AutoCloseable {
     }
 
     /** Checks every hold; returns the nanoseconds until the next check. */
-    private long look() {
+    private long checkAll() {
         long next = Long.MAX_VALUE;
         for (LeaseHold hold : holds) {
             try {
-                next = Math.min(next, hold.lifetime().look());
+                next = Math.min(next, hold.lifetime().check());
                 warnOfLeak(hold);
             } catch (RuntimeException | Error failed) {
                 LogEvent.INTERNAL_FAILED
@@ -177,7 +177,7 @@ public final class ExpiryMonitor implements AutoCloseable {
                         .log("Lock '{}' could not be checked for expiry and leaks", hold.name());
             }
         }
-        return next == Long.MAX_VALUE ? next : Math.min(next, SuspensionDetector.LOOK.toNanos());
+        return next == Long.MAX_VALUE ? next : Math.min(next, SuspensionDetector.CHECK_PERIOD.toNanos());
     }
 
     private void warnOfLeak(LeaseHold hold) {

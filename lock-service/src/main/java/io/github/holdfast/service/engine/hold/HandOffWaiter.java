@@ -24,7 +24,7 @@ public final class HandOffWaiter {
      * How often the waiter checks whether the holder has lost the lock, or the service is closing. Neither event wakes the
      * waiter.
      */
-    private static final Duration LOOK = Duration.ofMillis(50);
+    private static final Duration CHECK_PERIOD = Duration.ofMillis(50);
 
     /** An acquisition to which the lock can be granted. */
     public interface Candidate extends KeptLocks.Heir {
@@ -85,7 +85,7 @@ public final class HandOffWaiter {
         try {
             while (isWaitingWhile(isHeld) && !deadline.isOver()) {
                 phase.checkAccepting();
-                deadline.pauseUntil(() -> !isWaitingWhile(isHeld), LOOK);
+                deadline.pauseUntil(() -> !isWaitingWhile(isHeld), CHECK_PERIOD);
             }
             // One atomic step: between a check and a change, the holder could choose this thread.
             if (!state.compareAndSet(State.WAITING, State.GONE)) {
@@ -116,7 +116,7 @@ public final class HandOffWaiter {
         while (state.get() == State.CHOSEN) {
             phase.checkAccepting();
             boolean unused = deadline.takeInterrupt();
-            ticker.park(this, LOOK.toNanos());
+            ticker.park(this, CHECK_PERIOD.toNanos());
             if (deadline.isOver()) {
                 leave();
             }
@@ -171,7 +171,7 @@ public final class HandOffWaiter {
         if (!candidate.canInherit() || !choose()) {
             return false;
         }
-        candidate.goOnAs(owner);
+        candidate.continueAs(owner);
         return true;
     }
 

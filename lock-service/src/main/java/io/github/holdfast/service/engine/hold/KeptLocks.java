@@ -47,7 +47,7 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
     /** How long after a grant was written it can be revived, but never for more than a third of the node's lease. */
     private static final Duration LONGEST_RUN = Duration.ofSeconds(1);
 
-    /** How often to look for rows that must be given back, at least. */
+    /** The longest pause between two checks for rows that must be given back. */
     private static final Duration LONGEST_SWEEP = Duration.ofMillis(50);
 
     /** No more rows are kept than this. */
@@ -203,7 +203,7 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
             return Optional.empty();
         }
         // In this order: a reconciliation finds the owner at one of them, until the hold is registered.
-        acquisition.goOnAs(owner(row.next()));
+        acquisition.continueAs(owner(row.next()));
         pending.endGrant(name, owner(row.next()));
         return Optional.of(row.next());
     }
@@ -212,7 +212,7 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
     public interface Heir {
 
         /** Makes it an acquisition of this owner. */
-        void goOnAs(String owner);
+        void continueAs(String owner);
     }
 
     /** Gives the row of a lock back now, if it is kept. One statement then. */
@@ -298,7 +298,7 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
 
     /** Gives the rows back that were kept for long enough, or that cannot be revived. */
     private void sweep() {
-        // Before the look: a row that is kept later finds no sweep, and begins one.
+        // Before the check: a row that is kept later finds no sweep, and begins one.
         isSweeping.set(false);
         long now = ticker().nanoTime();
         long longest = atMost == null ? 0 : atMost.toNanos();

@@ -147,7 +147,7 @@ public final class Lifetime {
      *
      * @return the nanoseconds until the next check
      */
-    long look() {
+    long check() {
         if (expireIfOver()) {
             return Long.MAX_VALUE;
         }
@@ -258,7 +258,7 @@ public final class Lifetime {
      */
     boolean renew(IntUnaryOperator count, Duration atLeast) {
         if (!validity.isConfirmed()) {
-            // Its look after the acquisition had no answer.
+            // Its check after the acquisition had no answer.
             recheck();
             if (expireIfOver()) {
                 return false;
@@ -309,7 +309,7 @@ public final class Lifetime {
         return row.lossCause();
     }
 
-    /** Reports a loss that a look at the row has shown; if there is none, the look confirms the hold. */
+    /** Reports a loss that a read of the row has shown; if there is none, the read confirms the hold. */
     void rechecked(Optional<LossCause> lossCause) {
         if (!isEnded && !expireIfOver()) {
             lossCause.ifPresent(this::lose);
@@ -318,7 +318,7 @@ public final class Lifetime {
     }
 
     /**
-     * Asks the database how long the lease lasts, and reports the loss if it is over.
+     * Reads from the database how long the lease lasts, and reports the loss if it has expired.
      *
      * @throws StoreException if the database failed
      */
@@ -326,7 +326,7 @@ public final class Lifetime {
         if (!isEnded && !expireIfOver() && !validity.correct(row::left)) {
             row.lossCause().ifPresent(this::lose);
         }
-        look();
+        check();
     }
 
     /** Notes that the row still showed this grant when reconciliations could already see the hold. */

@@ -86,7 +86,7 @@ public final class Reconciliation implements NodeHolds {
             if (node.mayHoldShares()) {
                 rows.addAll(this.<LockHolder>read(after -> permits(node, after), Grant::of, inDoubtWrites::free));
             }
-            // The holds of threads that share one grant need one look together.
+            // One read is enough for all holds of threads that share one grant.
             Map<Grant, Optional<LossCause>> gone = new HashMap<>();
             for (LeaseHold hold : holds) {
                 Lifetime lifetime = hold.lifetime();

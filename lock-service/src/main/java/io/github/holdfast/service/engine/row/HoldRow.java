@@ -18,8 +18,8 @@ public interface HoldRow {
     /** How long a renewal or release is retried while the database does not answer. */
     Duration WRITE_LIMIT = Duration.ofSeconds(3);
 
-    /** The time limit of a query. */
-    Duration LOOK = Duration.ofSeconds(3);
+    /** The time limit of a read. */
+    Duration READ_LIMIT = Duration.ofSeconds(3);
 
     /** The name of what was granted. */
     String name();

@@ -108,12 +108,12 @@ public final class HolderRow implements HoldRow {
 
     @Override
     public Optional<Duration> left() {
-        return access.store().inTransaction(LOOK, this::seen).map(HolderSnapshot::timeUntilOver);
+        return access.store().inTransaction(READ_LIMIT, this::seen).map(HolderSnapshot::timeUntilOver);
     }
 
     @Override
     public Optional<LossCause> lossCause() {
-        return access.store().inTransaction(LOOK, () -> {
+        return access.store().inTransaction(READ_LIMIT, () -> {
             if (seen().isPresent()) {
                 return Optional.empty();
             }

@@ -160,8 +160,8 @@ public final class LockRow implements HoldRow {
         LockEntity last = current;
         return Deadline.untilDecided(
                 access.ticker(),
-                LOOK,
-                () -> access.store().inTransaction(LOOK, locks -> {
+                READ_LIMIT,
+                () -> access.store().inTransaction(READ_LIMIT, locks -> {
                     if (isForced(locks, last)) {
                         return ReleaseOutcome.LOST;
                     }
@@ -239,7 +239,7 @@ public final class LockRow implements HoldRow {
         LockEntity last = current;
         return access.store()
                 .inTransaction(
-                        LOOK,
+                        READ_LIMIT,
                         locks -> locks.read(last.name())
                                 .filter(seen -> seen.row().isSameGrantAs(last))
                                 .map(LockSnapshot::timeUntilOver));
@@ -248,7 +248,7 @@ public final class LockRow implements HoldRow {
     @Override
     public Optional<LossCause> lossCause() {
         LockEntity last = current;
-        return access.store().inTransaction(LOOK, locks -> {
+        return access.store().inTransaction(READ_LIMIT, locks -> {
             if (locks.read(last.name())
                     .filter(seen -> seen.row().isSameGrantAs(last))
                     .isPresent()) {

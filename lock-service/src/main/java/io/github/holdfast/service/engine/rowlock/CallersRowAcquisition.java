@@ -93,7 +93,7 @@ public final class CallersRowAcquisition extends RowAcquisition {
             if (attempt instanceof RowMissing) {
                 return new PermanentFailure(StoreException.overtaken());
             }
-            return attempt instanceof LostRace ? lookAgain(deadline) : attempt;
+            return attempt instanceof LostRace ? lockAfterReread(deadline) : attempt;
         } catch (StoreException failed) {
             return failed.failure() == Failure.BUSY
                     ? new TooLate("another transaction has locked its row")
@@ -129,9 +129,9 @@ public final class CallersRowAcquisition extends RowAcquisition {
     }
 
     /** Reads the lock again after its row was locked. The row cannot change any more, and the transaction cannot unlock it. */
-    private AttemptResult lookAgain(Deadline deadline) {
+    private AttemptResult lockAfterReread(Deadline deadline) {
         AttemptResult again =
-                look(deadline) instanceof Free free ? lockIfFreeIn(transaction, free.row()) : new RowLockedByOther();
+                read(deadline) instanceof Free free ? lockIfFreeIn(transaction, free.row()) : new RowLockedByOther();
         return again instanceof RowLockAcquired
                 ? again
                 : new TooLate("another owner was faster, and this transaction cannot unlock the row");

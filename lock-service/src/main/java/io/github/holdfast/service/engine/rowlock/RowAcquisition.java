@@ -122,11 +122,11 @@ public class RowAcquisition extends Acquisition<RowHold> {
 
     @Override
     public final AttemptResult attempt(Deadline deadline) {
-        AttemptResult look = look(deadline);
-        if (look instanceof SharedByOthers refused) {
+        AttemptResult seen = read(deadline);
+        if (seen instanceof SharedByOthers refused) {
             reserve(refused, deadline);
         }
-        return look instanceof Free free ? lock(free.row(), deadline) : look;
+        return seen instanceof Free free ? lock(free.row(), deadline) : seen;
     }
 
     private void reserve(SharedByOthers refused, Deadline deadline) {
@@ -137,7 +137,7 @@ public class RowAcquisition extends Acquisition<RowHold> {
         }
     }
 
-    final AttemptResult look(Deadline deadline) {
+    final AttemptResult read(Deadline deadline) {
         try {
             AttemptResult seen = store().inTransaction(deadline.forOneStatement(), this::classify);
             // A share in between would change the version, which is compared again when the row is locked.

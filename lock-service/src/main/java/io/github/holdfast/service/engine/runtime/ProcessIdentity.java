@@ -7,7 +7,7 @@ import java.net.UnknownHostException;
 import java.util.UUID;
 import java.util.function.Supplier;
 
-/** Identifies the acquirer of a lock: in readable form, and by an owner that no other acquirer has. Thread-safe. */
+/** Identifies an acquirer by a readable description and a unique owner. Thread-safe. */
 public final class ProcessIdentity {
 
     private final String process;

@@ -11,7 +11,7 @@ import java.time.Duration;
 public final class SuspensionDetector {
 
     /** How often to check while there are holds. */
-    public static final Duration LOOK = Duration.ofSeconds(1);
+    public static final Duration CHECK_PERIOD = Duration.ofSeconds(1);
 
     /** The shortest suspension that is detected. No clock is slewed by that much between two checks. */
     private static final Duration SHORTEST = Duration.ofSeconds(1);

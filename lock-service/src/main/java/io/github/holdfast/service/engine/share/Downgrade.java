@@ -220,7 +220,7 @@ public final class Downgrade implements Successor, PendingAcquisitions.Pending {
                 return written;
             }
             Optional<Grant> earlier = isInDoubt ? earlier() : Optional.empty();
-            return earlier.isPresent() ? earlier : afterLook(held, locks);
+            return earlier.isPresent() ? earlier : afterRead(held, locks);
         });
     }
 
@@ -238,7 +238,7 @@ public final class Downgrade implements Successor, PendingAcquisitions.Pending {
     }
 
     /** Writes once more if only the version of the row has changed: a transaction under the lock has protected it, for example. */
-    private Optional<Grant> afterLook(LockEntity held, TransactionalLockRows locks) {
+    private Optional<Grant> afterRead(LockEntity held, TransactionalLockRows locks) {
         Optional<LockEntity> now = locks.read(held.name())
                 .filter(seen -> seen.row().isSameGrantAs(held) && seen.isHeldBy(hold.owner(), claim.nodeId()))
                 .map(LockSnapshot::row);

@@ -77,7 +77,7 @@ public final class JoinableShares implements HoldRegistry.SharedGrants {
     }
 
     /**
-     * Adds a hold to a share of this lock. Costs two statements if no share with room was looked at within a second, or since a
+     * Adds a hold to a share of this lock. Costs two statements if no share with room was checked within a second, or since a
      * reconciliation.
      *
      * @return empty if there is none that the calling thread can join
@@ -85,7 +85,7 @@ public final class JoinableShares implements HoldRegistry.SharedGrants {
     Optional<LeaseHold> join(LockRequest request, Deadline deadline) {
         Set<JoinableShare> shares = byName.getOrDefault(request.name(), Set.of());
         return join(shares.stream(), request)
-                .or(() -> join(withRoom(shares, request).filter(share -> share.look(deadline)), request));
+                .or(() -> join(withRoom(shares, request).filter(share -> share.recheck(deadline)), request));
     }
 
     private static Optional<LeaseHold> join(Stream<JoinableShare> shares, LockRequest request) {
@@ -145,7 +145,7 @@ public final class JoinableShares implements HoldRegistry.SharedGrants {
         private boolean isClosed;
 
         /** The local time before the last read that showed no exclusive waiter. */
-        private volatile long lookedAt;
+        private volatile long checkedAt;
 
         /** How many reconciliations had begun before the last read that showed the share. */
         private volatile long reconciliations;
@@ -166,7 +166,7 @@ public final class JoinableShares implements HoldRegistry.SharedGrants {
             this.row = new HolderRow(collaborators.access(), granted.grant());
             this.whenGivenBack = whenGivenBack;
             this.first = hold(request, granted, enter(request));
-            this.lookedAt = granted.validFrom();
+            this.checkedAt = granted.validFrom();
             this.reconciliations = granted.reconciliations();
         }
 
@@ -181,7 +181,7 @@ public final class JoinableShares implements HoldRegistry.SharedGrants {
         }
 
         /**
-         * Adds a hold, if the last look is fresh. Needs no statement.
+         * Adds a hold, if the last check is fresh. Needs no statement.
          *
          * @return empty if the thread cannot join
          * @throws LockLostException if the share was lost meanwhile
@@ -221,12 +221,12 @@ public final class JoinableShares implements HoldRegistry.SharedGrants {
         }
 
         private boolean isFresh() {
-            return collaborators.access().ticker().nanoTime() - lookedAt < FRESH.toNanos()
+            return collaborators.access().ticker().nanoTime() - checkedAt < FRESH.toNanos()
                     && collaborators.heartbeat().reconciliations() == reconciliations;
         }
 
-        /** Asks the database whether threads may go on to join, with two statements. A failure is left to the acquisition that follows. */
-        boolean look(Deadline deadline) {
+        /** Checks with two statements whether more threads may join. A failure is left to the acquisition that follows. */
+        boolean recheck(Deadline deadline) {
             long now = collaborators.access().ticker().nanoTime();
             long begun = collaborators.heartbeat().reconciliations();
             try {
@@ -238,7 +238,7 @@ public final class JoinableShares implements HoldRegistry.SharedGrants {
                         && row.lossCause().isEmpty();
                 if (isOpen) {
                     reconciliations = begun;
-                    lookedAt = now;
+                    checkedAt = now;
                 } else {
                     close();
                 }

@@ -17,11 +17,11 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
-/** One acquisition of a semaphore's permits. Each attempt looks how many permits are left. Not thread-safe. */
+/** One acquisition of a semaphore's permits. Each attempt reads how many permits are left. Not thread-safe. */
 public final class PermitAcquisition extends ShareAcquisition {
 
-    /** How often a waiter looks for holders whose node is dead. Mostly it attempts only after the poller has seen something. */
-    private static final Duration LOOK_FOR_DEAD = Duration.ofMillis(200);
+    /** How often a waiter checks for holders whose node is dead. Mostly it attempts only after the poller has seen a change. */
+    private static final Duration DEAD_HOLDER_CHECK_PERIOD = Duration.ofMillis(200);
 
     /** How long a waiter leaves dead holders alone whose rows are protected. Other permits may be released meanwhile. */
     private static final Duration AFTER_PROTECTED = Duration.ofSeconds(10);
@@ -30,8 +30,8 @@ public final class PermitAcquisition extends ShareAcquisition {
     private final DeadHolders deadHolders;
     private final Ticker ticker;
 
-    /** The local time of the next look for dead holders, unless a lease ends before. */
-    private long nextLookForDead;
+    /** The local time of the next check for dead holders, unless a lease ends before. */
+    private long nextDeadHolderCheck;
 
     /** An acquisition that has not begun. */
     public PermitAcquisition(HoldContext context, PermitRequest permits) {
@@ -39,7 +39,7 @@ public final class PermitAcquisition extends ShareAcquisition {
         this.permits = permits;
         this.deadHolders = new DeadHolders(context, AFTER_PROTECTED);
         this.ticker = access().ticker();
-        this.nextLookForDead = ticker.nanoTime();
+        this.nextDeadHolderCheck = ticker.nanoTime();
     }
 
     @Override
@@ -86,7 +86,7 @@ public final class PermitAcquisition extends ShareAcquisition {
         return new SemaphoreMissing(name(), permits.limit());
     }
 
-    /** Looks from time to time whether dead holders have permits, and removes them. */
+    /** Checks from time to time whether dead holders have permits, and removes them. */
     private AttemptResult refused(Usage seen, Deadline deadline) {
         Duration untilLeaseEnds = seen.timeUntilLeaseEnds(context().policy().clockTolerance());
         boolean isLeaseOver = untilLeaseEnds != null && untilLeaseEnds.isZero();
@@ -95,7 +95,7 @@ public final class PermitAcquisition extends ShareAcquisition {
             return new PermitsUsed(seen, leftAlone);
         }
         long now = ticker.nanoTime();
-        if (!isLeaseOver && now - nextLookForDead < 0) {
+        if (!isLeaseOver && now - nextDeadHolderCheck < 0) {
             return new PermitsUsed(seen, untilLeaseEnds);
         }
         List<HolderSnapshot> holders = store().inTransaction(
@@ -108,7 +108,7 @@ public final class PermitAcquisition extends ShareAcquisition {
         if (!protectedFor.isZero()) {
             return new PermitsUsed(seen, protectedFor);
         }
-        nextLookForDead = now + LOOK_FOR_DEAD.toNanos();
-        return new PermitsUsed(seen, isLeaseOver ? LOOK_FOR_DEAD : untilLeaseEnds);
+        nextDeadHolderCheck = now + DEAD_HOLDER_CHECK_PERIOD.toNanos();
+        return new PermitsUsed(seen, isLeaseOver ? DEAD_HOLDER_CHECK_PERIOD : untilLeaseEnds);
     }
 }

@@ -32,10 +32,10 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One acquisition of a share: of permits, or of a shared lock. Each attempt looks whether it can be granted, and then writes the
+ * One acquisition of a share: of permits, or of a shared lock. Each attempt checks whether it can be granted, and then writes the
  * grant. Not thread-safe.
  *
- * <p>A grant without an answer may have happened, or may still happen. The next attempt makes it impossible, and then looks whether
+ * <p>A grant without an answer may have happened, or may still happen. The next attempt makes it impossible, and then checks whether
  * it has happened. When the loop gives up, {@link InDoubtWrites} does the same.
  */
 abstract class ShareAcquisition extends Acquisition<LeaseHold> {
@@ -116,7 +116,7 @@ abstract class ShareAcquisition extends Acquisition<LeaseHold> {
     /** How many permits of a semaphore it wants; 0 if it wants a lock. */
     abstract int wantedPermits();
 
-    /** Looks, and then grants or refuses. */
+    /** Reads, and then grants or refuses. */
     abstract AttemptResult decide(Deadline deadline);
 
     /**
@@ -166,7 +166,7 @@ abstract class ShareAcquisition extends Acquisition<LeaseHold> {
     }
 
     /**
-     * Settles a grant without an answer, if there is one: makes it impossible, and then looks whether it has happened. A failover could
+     * Settles a grant without an answer, if there is one: makes it impossible, and then checks whether it has happened. A failover could
      * undo what a read shows, so the holder's row is written.
      *
      * @return the grant; empty if it has not happened, or its holder is dead

@@ -20,7 +20,7 @@ import io.github.holdfast.service.engine.runtime.Deadline;
 import io.github.holdfast.service.engine.wait.Waiter;
 import java.util.Optional;
 
-/** One outermost acquisition of a shared lock. Each attempt looks whether the lock is free or shared. Not thread-safe. */
+/** One outermost acquisition of a shared lock. Each attempt checks whether the lock is free or shared. Not thread-safe. */
 public final class SharedAcquisition extends ShareAcquisition {
 
     private final JoinableShares shares;
@@ -52,12 +52,12 @@ public final class SharedAcquisition extends ShareAcquisition {
     @Override
     AttemptResult decide(Deadline deadline) {
         long sentAt = access().ticker().nanoTime();
-        Optional<LockSnapshot> look =
+        Optional<LockSnapshot> read =
                 access().autocommit(deadline.forOneStatement()).read(name());
-        if (look.isEmpty()) {
+        if (read.isEmpty()) {
             return new RowMissing(name());
         }
-        LockSnapshot seen = look.get();
+        LockSnapshot seen = read.get();
         LockEntity row = seen.row();
         GrantAttempt.checkIsLock(row);
         if (row.isReserved(seen.dbNow())) {

@@ -114,7 +114,7 @@ public final class LocalQueue {
     }
 
     /**
-     * Records the result of the first thread's attempt, or of a look for it, for the waiting threads.
+     * Records the result of the first thread's attempt, or of a poll for it, for the waiting threads.
      *
      * @param failure why the database could not show the holder of the lock; null if it did
      */

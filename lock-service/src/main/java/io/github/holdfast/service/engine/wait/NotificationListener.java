@@ -24,7 +24,7 @@ final class NotificationListener implements WakeUpChannel.Receiver, AutoCloseabl
     private static final Duration FIRST_PAUSE = Duration.ofMillis(500);
     private static final Duration LONGEST_PAUSE = Duration.ofMinutes(1);
 
-    /** Together three seconds for the end of the thread: a last look for notifications, and a statement that stops listening. */
+    /** Together three seconds for the end of the thread: a last check for notifications, and a statement that stops listening. */
     private static final int CLOSE_ATTEMPTS = 30;
 
     private static final Duration CLOSE_PAUSE = Duration.ofMillis(100);

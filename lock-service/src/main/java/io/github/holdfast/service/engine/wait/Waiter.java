@@ -33,7 +33,7 @@ public final class Waiter implements AutoCloseable {
     public static final Duration LONGEST_PAUSE_BEHIND_OTHERS = Duration.ofMillis(150);
 
     /** How often a waiter checks whether it can still rely on the poller. */
-    private static final Duration LOOK_AT_POLLER = Duration.ofSeconds(1);
+    private static final Duration POLLER_CHECK_PERIOD = Duration.ofSeconds(1);
 
     /** Most waiters that are woken acquire the lock at once, or after one that was faster. */
     private static final int MOST_IN_VAIN = 3;
@@ -173,7 +173,7 @@ public final class Waiter implements AutoCloseable {
         BooleanSupplier shouldEnd = () -> isWoken || (isNotified && !isDeaf);
         Duration left = end.minus(deadline.elapsed());
         while (!shouldEnd.getAsBoolean() && left.compareTo(Duration.ZERO) > 0 && !deadline.isOver()) {
-            deadline.pauseUntil(shouldEnd, left.compareTo(LOOK_AT_POLLER) > 0 ? LOOK_AT_POLLER : left);
+            deadline.pauseUntil(shouldEnd, left.compareTo(POLLER_CHECK_PERIOD) > 0 ? POLLER_CHECK_PERIOD : left);
             left = announcer.isPollerLate() ? Duration.ZERO : end.minus(deadline.elapsed());
         }
         inVain = isNotified ? inVain + 1 : 0;

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Announces waiting threads to other nodes, and wakes them when another node releases their lock. Every node announces its
  * waiting threads, but only a node that listens is woken. Wake-ups are only hints: {@link WaiterPoller} finds a release that they
- * missed. While this node does not listen, the poller looks more often. Thread-safe.
+ * missed. While this node does not listen, the poller polls more often. Thread-safe.
  */
 public final class WaiterNotifier implements Waiter.Announcer, NotificationListener.Audience, AutoCloseable {
 

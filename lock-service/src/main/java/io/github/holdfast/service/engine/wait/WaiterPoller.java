@@ -21,7 +21,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Polls the database for all waiting threads of this service. One statement looks at many locks, and finds those that may be
+ * Polls the database for all waiting threads of this service. One statement reads many locks, and finds those that may be
  * available. Only the waiters of those locks then attempt. So waiting uses one connection, and the number of statements does not
  * grow with the number of threads. Thread-safe.
  */
@@ -29,10 +29,10 @@ final class WaiterPoller implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(WaiterPoller.class);
 
-    /** A look is short, but the machine of the database may be busy. */
+    /** A poll is short, but the machine of the database may be busy. */
     private static final Duration LIMIT = Duration.ofSeconds(10);
 
-    /** After a call has lasted this long, the waiters look for themselves: its connection may be dead, or the database slow. */
+    /** After a call has lasted this long, each waiter polls for itself: its connection may be dead, or the database slow. */
     private static final Duration LATE = Duration.ofSeconds(3);
 
     private final Registry waiters;
@@ -51,28 +51,28 @@ final class WaiterPoller implements AutoCloseable {
 
     private volatile long busySince;
 
-    /** Whether a failure was reported since the last look that succeeded. */
+    /** Whether a failure was reported since the last poll that succeeded. */
     private boolean isReported;
 
     /** The last thread that polled; null if none has. */
     private volatile @Nullable Thread polling;
 
-    /** The names that this round has not looked at yet. */
+    /** The names that this round has not polled yet. */
     private Iterator<String> round = List.<String>of().iterator();
 
     /** Whether this round has begun since others wake the waiters. */
     private boolean isRoundWoken;
 
-    /** Whether the poller has looked at all locks since others wake the waiters. An earlier release may have woken none. */
-    private boolean hasLookedAtAll;
+    /** Whether the poller has polled all locks since others wake the waiters. An earlier release may have woken none. */
+    private boolean hasPolledAll;
 
-    /** How many looks this round takes. */
-    private int looks = 1;
+    /** How many statements this round takes. */
+    private int pollsPerRound = 1;
 
     /**
      * Creates a poller, which does nothing until it is {@linkplain #start started}.
      *
-     * @param isWokenByOthers keeps the waiters announced, and returns whether other nodes wake them, so that looks may be rare
+     * @param isWokenByOthers keeps the waiters announced, and returns whether other nodes wake them, so that polls may be rare
      * @param tolerance the time that must pass between the end of a lease and a takeover
      */
     WaiterPoller(
@@ -108,7 +108,7 @@ final class WaiterPoller implements AutoCloseable {
         return !isLate();
     }
 
-    /** Looks soon: other nodes no longer wake the waiters. */
+    /** Polls soon: other nodes no longer wake the waiters. */
     void hurry() {
         isHurried = true;
         LockSupport.unpark(polling);
@@ -131,7 +131,7 @@ final class WaiterPoller implements AutoCloseable {
         }
     }
 
-    /** Pauses, and looks. Whatever goes wrong, the next look follows after a pause. */
+    /** Pauses, and polls. Whatever goes wrong, the next poll follows after a pause. */
     private void poll() {
         // A driver or pool may have left an interrupt, and would give no connection then.
         boolean unused = Thread.interrupted();
@@ -140,12 +140,12 @@ final class WaiterPoller implements AutoCloseable {
             isBusy = true;
             boolean isWoken = isWokenByOthers.getAsBoolean();
             isBusy = false;
-            pause(isWoken && hasLookedAtAll);
+            pause(isWoken && hasPolledAll);
             busySince = ticker.nanoTime();
             isBusy = true;
             isRoundWoken = isWoken && (isRoundWoken || !round.hasNext());
-            look();
-            hasLookedAtAll = isWoken && (hasLookedAtAll || (isRoundWoken && !round.hasNext()));
+            pollNext();
+            hasPolledAll = isWoken && (hasPolledAll || (isRoundWoken && !round.hasNext()));
             isReported = false;
         } catch (RuntimeException | Error failed) {
             report(failed);
@@ -158,13 +158,13 @@ final class WaiterPoller implements AutoCloseable {
     }
 
     private void report(Throwable failed) {
-        LOG.debug("Could not look for the locks of waiting threads", failed);
+        LOG.debug("Could not poll the locks of waiting threads", failed);
         if (!isReported) {
             isReported = true;
             LogEvent.INTERNAL_FAILED
                     .in(LOG.atWarn())
                     .setCause(failed)
-                    .log("Could not look for the locks of waiting threads, so each looks for its own");
+                    .log("Could not poll the locks of waiting threads, so each thread polls its own");
         }
     }
 
@@ -178,17 +178,17 @@ final class WaiterPoller implements AutoCloseable {
     }
 
     /**
-     * Pauses before the next look. If other nodes wake the waiters, each lock gets a look in about a second. Otherwise, the looks
+     * Pauses before the next poll. If other nodes wake the waiters, each lock is polled about once a second. Otherwise, the polls
      * of one round follow each other at once.
      */
     private void pause(boolean isRare) {
         if (!isRare && round.hasNext()) {
             return;
         }
-        Duration perLook = Waiter.POLL_PERIOD.dividedBy(looks);
+        Duration perPoll = Waiter.POLL_PERIOD.dividedBy(pollsPerRound);
         park(
-                isRare && perLook.compareTo(Deadline.LONGEST_PAUSE) > 0
-                        ? perLook.toNanos()
+                isRare && perPoll.compareTo(Deadline.LONGEST_PAUSE) > 0
+                        ? perPoll.toNanos()
                         : Deadline.jittered(Deadline.LONGEST_PAUSE));
     }
 
@@ -201,12 +201,12 @@ final class WaiterPoller implements AutoCloseable {
     }
 
     /**
-     * Looks at the next locks, with one statement. A lock that may be available gets an attempt, which shows more than a look:
+     * Polls the next locks, with one statement. A lock that may be available gets an attempt, which shows more than a poll:
      * the database may refuse to write.
      *
      * @throws StoreException if the database failed, and an attempt would not fare better later
      */
-    private void look() {
+    private void pollNext() {
         List<String> names = next();
         if (names.isEmpty()) {
             return;
@@ -219,7 +219,7 @@ final class WaiterPoller implements AutoCloseable {
             if (!failed.failure().isTransient()) {
                 throw failed;
             }
-            LOG.debug("Could not look for the locks of waiting threads", failed);
+            LOG.debug("Could not poll the locks of waiting threads", failed);
             if (!failed.failure().isUndecided()) {
                 names.forEach(name -> queue.recordAttempt(name, failed));
             }
@@ -229,7 +229,7 @@ final class WaiterPoller implements AutoCloseable {
     private List<String> next() {
         if (!round.hasNext()) {
             List<String> names = waiters.names();
-            looks = Math.max(1, (names.size() - 1) / WaiterRows.MOST_NAMES + 1);
+            pollsPerRound = Math.max(1, (names.size() - 1) / WaiterRows.MOST_NAMES + 1);
             round = names.iterator();
         }
         List<String> next = new ArrayList<>();

@@ -26,8 +26,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The rows that show other nodes which threads wait for a lock, and since when. They only say whose turn it is, so no failure of them ends
- * an acquisition. Thread-safe.
+ * One row per waiting thread. It shows other nodes the name of the lock, and since when the thread waits. Rows are hints about the order: a
+ * failed write never fails an acquisition. Thread-safe.
  */
 public final class WaiterTickets {
 
@@ -352,7 +352,7 @@ public final class WaiterTickets {
         /** How long the mark lasts. A dead node's waiters count for this long. */
         private static final Duration LASTS = Waiter.POLL_PERIOD.multipliedBy(4);
 
-        /** The mark is renewed when less than this is left of it: with the third look of the poller. */
+        /** The mark is renewed when less than this is left of it: with the third poll of the poller. */
         private static final Duration RENEWED =
                 Waiter.POLL_PERIOD.multipliedBy(3).dividedBy(2);
 

@@ -106,11 +106,11 @@ class HoldStateTest {
         assertThat(handle.state()).isEqualTo(LockState.HELD);
         ticker.advance(TIMING.suspectAfter().minus(NANO));
         assertThat(handle.state()).isEqualTo(LockState.HELD);
-        assertThat(hold.lifetime().look()).isEqualTo(1);
+        assertThat(hold.lifetime().check()).isEqualTo(1);
         ticker.advance(NANO);
         assertThat(handle.state()).isEqualTo(LockState.SUSPECT);
         assertThat(handle.remaining()).isEqualTo(VALID.minus(TIMING.suspectAfter()));
-        assertThat(hold.lifetime().look()).isEqualTo(handle.remaining().toNanos());
+        assertThat(hold.lifetime().check()).isEqualTo(handle.remaining().toNanos());
         beat();
         assertThat(handle.state()).isEqualTo(LockState.HELD);
         assertThat(handle.remaining()).isEqualTo(VALID);
@@ -121,10 +121,10 @@ class HoldStateTest {
         LeaseHold hold = hold("order");
         for (int times = 0; times < 2; times++) {
             ticker.advance(TIMING.suspectAfter());
-            hold.lifetime().look();
-            hold.lifetime().look();
+            hold.lifetime().check();
+            hold.lifetime().check();
             beat();
-            hold.lifetime().look();
+            hold.lifetime().check();
         }
         told("suspect order", "suspect order");
     }
@@ -271,7 +271,7 @@ class HoldStateTest {
         node.end(LossCause.EXPIRED);
         node.end(LossCause.SERVICE_CLOSED);
         assertThat(handle(hold).state()).isEqualTo(LockState.LOST);
-        assertThat(hold.lifetime().look()).isEqualTo(Long.MAX_VALUE);
+        assertThat(hold.lifetime().check()).isEqualTo(Long.MAX_VALUE);
         told("lost order EXPIRED");
     }
 
@@ -350,10 +350,10 @@ class HoldStateTest {
                 new NewGrant.OfLock(row, null, ticker.nanoTime(), LEASE, 0, false, ticker.nanoTime()));
         ticker.advance(VALID.minus(NANO));
         assertThat(handle(hold).state()).isEqualTo(LockState.HELD);
-        assertThat(hold.lifetime().look()).isEqualTo(1);
+        assertThat(hold.lifetime().check()).isEqualTo(1);
         ticker.advance(NANO);
         assertThat(handle(hold).state()).isEqualTo(LockState.LOST);
-        assertThat(hold.lifetime().look()).isEqualTo(Long.MAX_VALUE);
+        assertThat(hold.lifetime().check()).isEqualTo(Long.MAX_VALUE);
         told("lost order EXPIRED");
     }
 
