@@ -143,7 +143,7 @@ public final class DerbyLockDialect extends LockDialect {
             int seconds = Integer.parseInt(ofDatabase == null ? System.getProperty(WAIT_TIMEOUT, "60") : ofDatabase);
             if (seconds < 0 || seconds > 10) {
                 throw new IllegalStateException("A statement would wait " + seconds
-                        + " seconds for a row (-1: for ever). Start the" + " JVM with -D" + WAIT_TIMEOUT + "=5");
+                        + " seconds for a row (-1: forever). Start the" + " JVM with -D" + WAIT_TIMEOUT + "=5");
             }
         }
     }

@@ -83,7 +83,7 @@ public final class NightlyJob {
                     .filter(run -> Story.node(run).equals(DOOMED))
                     .findFirst()
                     .orElseThrow();
-            // The dead node keeps the lock until its lease is over. Then the other node continues.
+            // The dead node keeps the lock until its lease has expired. Then the other node continues.
             await(admin, runs -> succeededAfter(killed, runs) >= 2);
             return new Story(killed, runs(admin));
         }

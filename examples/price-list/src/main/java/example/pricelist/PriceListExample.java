@@ -30,7 +30,7 @@ public final class PriceListExample {
      *
      * @param crowd what the crowd of customers has ordered
      * @param punctual what happened to an order that committed while a new list waited for it
-     * @param refused why the order was refused whose lease was over, and whose prices were replaced; empty if it was not
+     * @param refused why the order was refused whose lease had expired, and whose prices were replaced; empty if it was not
      * @param ordersOfRefused the number of orders of that customer
      * @param exports what the exports have read
      */

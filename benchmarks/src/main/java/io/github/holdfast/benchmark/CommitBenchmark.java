@@ -86,7 +86,7 @@ public final class CommitBenchmark {
         }
         Results<CommitNode, Double> results = new Results<>();
         List<CommitNode> turns = new ArrayList<>(nodes);
-        // No node always follows the same other one.
+        // No node always follows the same node.
         Random order = new Random(2026);
         for (int round = 0; round < rounds; round++) {
             Collections.shuffle(turns, order);

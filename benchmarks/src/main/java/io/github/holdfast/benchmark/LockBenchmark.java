@@ -131,8 +131,8 @@ public final class LockBenchmark {
         Results<Kind, Measurement> results = new Results<>();
         Random order = new Random(2026);
         for (int round = 0; round < parts * effort.rounds(); round++) {
-            // Each turn leaves the server with work to do. A random order avoids that one contestant always follows
-            // the same other one.
+            // Each turn leaves the server with work to do. In a random order, no contestant always follows the same
+            // one.
             Collections.shuffle(turns, order);
             for (Kind kind : turns) {
                 results.add(kind, turn.take(kind, effort.time().dividedBy(parts)));

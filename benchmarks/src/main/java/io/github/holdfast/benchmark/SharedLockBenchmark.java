@@ -87,7 +87,7 @@ public final class SharedLockBenchmark {
         M take(ReadWriteServices contestant) throws Exception;
     }
 
-    /** Lets the contestants take turns, each time in another order, so that none always follows the same other one. */
+    /** Lets the contestants take turns, each time in another order, so that none always follows the same contestant. */
     private <M> Results<String, M> compare(int rounds, Turn<M> turn) throws Exception {
         Results<String, M> results = new Results<>();
         List<ReadWriteServices> turns = new ArrayList<>(contestants);

@@ -101,7 +101,7 @@ public class LockAudit {
         return lockName;
     }
 
-    /** Returns the former owner. Null if no owner held the lock, or if a limit was changed. */
+    /** Returns the previous owner. Null if no owner held the lock, or if a limit was changed. */
     public @Nullable String owner() {
         return owner;
     }
@@ -111,7 +111,7 @@ public class LockAudit {
         return nodeId;
     }
 
-    /** Describes the former holder for people: host, process, thread; null if unknown. */
+    /** Describes the previous holder for people: host, process, thread; null if unknown. */
     public @Nullable String holder() {
         return holder;
     }

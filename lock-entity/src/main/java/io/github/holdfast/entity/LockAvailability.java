@@ -1,7 +1,8 @@
 package io.github.holdfast.entity;
 
 /**
- * The availability of a lock for a claimant, at one instant of the database's clock. A claimant is an owner that wants the lock.
+ * The availability of a lock for a claimant, at one instant of the database's clock. A claimant is an owner that requests the
+ * lock.
  */
 public enum LockAvailability {
     /** The lock is free and available. The claimant may acquire it. */
@@ -17,7 +18,7 @@ public enum LockAvailability {
     NOT_YET_AVAILABLE,
 
     /**
-     * The lock is held through a node that has not been ended, although its lease is over. A separate write must end the node
+     * The lock is held through a node that has not been ended, although its lease has expired. A separate write must end the node
      * first, because a heartbeat may be on its way. On every database, a single statement that both checks the node and takes the
      * lock would allow two holders.
      */

@@ -172,12 +172,12 @@ public class LockEntity {
     /**
      * Returns the availability of the lock for an owner. A shared lock counts as held by others.
      *
-     * @param claimant the owner that wants the lock
+     * @param claimant the owner that requests the lock
      * @param claimantNode the node through which the claimant would hold it, or null for a lease
      * @param node the node that this row refers to; null if it refers to none, or if the node has no row
      * @param dbNow the database's clock, read in the same statement as this row
      * @param tolerance how long the lease of the lock, or of its node, must be over before a takeover. After a failover, the new
-     *     database server's clock may be ahead. During the tolerance no owner holds the lock, because the former holder's right has
+     *     database server's clock may be ahead. During the tolerance no owner holds the lock, because the previous holder's right has
      *     ended
      */
     public LockAvailability availability(
@@ -224,9 +224,9 @@ public class LockEntity {
     }
 
     /**
-     * Whether the holder's lease was over at this instant, or its node had left its locks. Without a row of the node, the lease that
-     * the grant wrote decides: it is as long as the node's. So the holder has noticed by then, and a late write of a purged node holds
-     * no lock for ever.
+     * Whether the holder's lease had expired at this instant, or its node had left its locks. Without a row of the node, the lease
+     * that the grant wrote decides: it is as long as the node's. So the holder has noticed by then, and a late write of a purged node
+     * holds no lock forever.
      */
     static boolean isLeft(
             @Nullable String nodeId, @Nullable Instant expiresAt, @Nullable LockNode node, Instant since) {
@@ -252,7 +252,7 @@ public class LockEntity {
     }
 
     /**
-     * Returns the time until the lock can be granted, as far as this row shows. By then the lease is over and the lock is
+     * Returns the time until the lock can be granted, as far as this row shows. By then the lease has expired and the lock is
      * available. A renewal extends this time, and a release shortens it.
      *
      * @param dbNow the database's clock, read in the same statement as this row

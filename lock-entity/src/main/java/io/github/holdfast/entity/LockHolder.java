@@ -94,7 +94,7 @@ public class LockHolder {
     private long guardCount;
 
     /**
-     * The owner of permits, or of a share, that were released by force. No acquisition has it, so all writes of the former owner miss
+     * The owner of permits, or of a share, that were released by force. No acquisition has it, so all writes of the previous owner miss
      * the row.
      */
     public static final String FORCED = "*forced";
@@ -109,12 +109,12 @@ public class LockHolder {
         ALIVE,
 
         /**
-         * The node of the holder has not been ended, although its lease is over. A separate write must end the node first, because
+         * The node of the holder has not been ended, although its lease has expired. A separate write must end the node first, because
          * a heartbeat may be on its way.
          */
         NODE_EXPIRED,
 
-        /** The holder's lease is over, or its node has left it. Any service may delete the row. */
+        /** The holder's lease has expired, or its node has left it. Any service may delete the row. */
         DEAD
     }
 
@@ -156,8 +156,8 @@ public class LockHolder {
     }
 
     /**
-     * Whether the permits or the share were released by force. They count until the lease of the row ends, because the former owner may
-     * not have noticed yet.
+     * Whether the permits or the share were released by force. They count until the lease of the row ends, because the previous owner
+     * may not have noticed yet.
      */
     public boolean isForced() {
         return owner.equals(FORCED);

@@ -133,7 +133,7 @@ public class LockNode {
 
     /**
      * Returns whether the node was ended when its service had no locks any more: by that service, or by another one that has seen its
-     * version unchanged for a whole lease. Its locks are then free at once. Otherwise it was ended because its lease was over by the
+     * version unchanged for a whole lease. Its locks are then free at once. Otherwise it was ended because its lease had expired by the
      * database's clock, or by hand. An ended node stores the difference in {@link #waitsUntil()}, which then equals the start. A living
      * node's value never equals the start.
      */
@@ -151,14 +151,14 @@ public class LockNode {
 
     /**
      * Whether the node had left its locks at this instant of the database's clock. A node that its service ended has left them. One
-     * that was ended otherwise, perhaps by hand, has left them when its lease is over: by then its service has noticed.
+     * that was ended otherwise, perhaps by hand, has left them when its lease has expired: by then its service has noticed.
      */
     boolean hasLeft(Instant since) {
         return isStopped() || (ended && !expiresAt.isAfter(since));
     }
 
     /**
-     * Whether the node's lease is over but no service has ended the node yet.
+     * Whether the node's lease has expired but no service has ended the node yet.
      *
      * @param dbNow the database's clock, read in the same statement as this node
      */

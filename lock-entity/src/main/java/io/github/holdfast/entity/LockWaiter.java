@@ -64,19 +64,19 @@ class LockWaiter {
     private String nodeId;
 
     /**
-     * What the waiter wants: X for the exclusive lock, and in this version also for permits of a semaphore. S for a shared lock
+     * What the waiter requests: X for the exclusive lock, and in this version also for permits of a semaphore. S for a shared lock
      * and P for permits are for later versions.
      */
     @Column(name = "mode", length = 1, nullable = false)
     @Convert(disableConversion = true)
     private String mode;
 
-    /** How many permits of a semaphore the waiter wants; 1 for a lock. */
+    /** How many permits of a semaphore the waiter requests; 1 for a lock. */
     @Column(name = "permits", nullable = false)
     @Convert(disableConversion = true)
     private int permits;
 
-    /** Whether the waiter wants to be served in the order of the queue. */
+    /** Whether the waiter asks to be served in the order of the queue. */
     @Column(name = "fair", nullable = false)
     @Convert(disableConversion = true)
     @JdbcTypeCode(SqlTypes.BOOLEAN)

@@ -42,7 +42,7 @@ public final class DatabaseSetupException extends IllegalStateException {
         /** The connection changes characters on their way to the database. */
         CHARACTER_SET,
 
-        /** The persistence unit has the dialect of another database than the connected one. */
+        /** The persistence unit has the dialect of a database other than the connected one. */
         DIALECT,
 
         /** A pooler loses prepared statements. */
@@ -51,13 +51,13 @@ public final class DatabaseSetupException extends IllegalStateException {
         /** Holdfast does not support the database, such as one in which several servers execute statements by their own clocks. */
         UNSUPPORTED,
 
-        /** The lock data source leads to another database than the persistence unit. */
+        /** The lock data source and the persistence unit lead to different databases. */
         OTHER_DATABASE,
 
         /** Anything else. */
         OTHER;
 
-        /** Returns the problem behind a failure at the start, by the first of its causes that tells. */
+        /** Returns the problem behind a failure at the start, by the first of its causes that identifies one. */
         public static Problem of(Throwable failure) {
             for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
                 Problem problem = known(cause);

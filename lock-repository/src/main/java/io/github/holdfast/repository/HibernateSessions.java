@@ -22,7 +22,7 @@ import org.springframework.util.ClassUtils;
 @SuppressWarnings("deprecation")
 public final class HibernateSessions {
 
-    /** By a class that 7 alone has: the version of 6.6 is that of its jar, which may be merged into another. */
+    /** By a class that only 7 has: the version of 6.6 is that of its jar, which may be merged into another. */
     private static final boolean IS_HIBERNATE_6 = !ClassUtils.isPresent(
             "org.hibernate.SharedStatelessSessionBuilder", HibernateSessions.class.getClassLoader());
 
@@ -79,7 +79,7 @@ public final class HibernateSessions {
     }
 
     /**
-     * Until the transaction ends, Hibernate keeps this session, and tells its interceptor of the end. That would be the application's
+     * Until the transaction ends, Hibernate keeps this session, and notifies its interceptor of the end. That would be the application's
      * interceptor, for the second time.
      */
     private static Session besideOn6(Session session) {

@@ -108,7 +108,7 @@ public abstract class LockDialect {
 
     /**
      * Whether Hibernate's {@code PESSIMISTIC_WRITE} excludes other transactions from a row until the transaction ends, and its timeout
-     * of -2 skips locked rows. If not, requests of {@code rowLock()} are refused, a row for which a statement has waited in vain counts as
+     * of -2 skips locked rows. If not, requests of {@code rowLock()} are refused, a row for which a statement timed out counts as
      * locked by another transaction, and a batch of housekeeping may wait for a row and be left to the next run.
      *
      * @return true by default

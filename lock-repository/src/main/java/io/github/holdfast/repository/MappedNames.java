@@ -81,7 +81,8 @@ public final class MappedNames {
         if (text.equals(plain)) {
             return names.table();
         }
-        // Indexes and constraints: PostgreSQL wants each name once in a schema, and two units may have tables there.
+        // Indexes and constraints: PostgreSQL requires each name to be unique in a schema, and two units may have
+        // tables there.
         String table = last(names.table());
         if (text.startsWith(plain + '_') && !unquoted(table).equals(plain)) {
             return table.replace(unquoted(table), unquoted(table) + text.substring(plain.length()));

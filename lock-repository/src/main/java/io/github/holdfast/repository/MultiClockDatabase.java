@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Databases that speak the protocol of a supported one, but whose statements several servers execute, each by its own clock. A lease
- * may then be over for one server and not for another, so that two owners hold a lock. Their drivers and dialects would not tell.
+ * may then have expired for one server and not for another, so that two owners hold a lock. Their drivers and dialects do not show it.
  *
  * <p>Sources: https://docs.pingcap.com/tidb/stable/tidb-architecture/, https://www.cockroachlabs.com/docs/stable/architecture/sql-layer,
  * https://docs.yugabyte.com/preview/architecture/query-layer/, https://vitess.io/docs/concepts/vtgate/,

@@ -97,7 +97,7 @@ final class Term implements Leadership {
         return watch.scheduleWithFixedDelay(this::check, nanos, nanos, TimeUnit.NANOSECONDS);
     }
 
-    /** Returns false if the term was over before, so that no callback needs to know of it. */
+    /** Returns false if the term had already ended, so that no callback is needed. */
     private boolean grant() {
         if (isOver()) {
             return false;
@@ -142,7 +142,7 @@ final class Term implements Leadership {
         }
     }
 
-    /** Ends the term, unless it is over. The first cause counts. */
+    /** Ends the term, unless it has ended. The first cause counts. */
     synchronized void end(RevocationCause why) {
         if (cause != null) {
             return;

@@ -110,7 +110,7 @@ public interface LockHandle extends AutoCloseable {
      * Checks the grant like {@link #guard()}, in the transaction of this entity manager. Use it in code that begins its own
      * transactions with {@code EntityTransaction}. Call it as the last step before each commit, and release the lock after the
      * commit. The service does not see such transactions. It does not check them, and a release does not wait for their end. If
-     * you release before the commit, the release waits in vain for the row that this call has locked.
+     * you release before the commit, the row lock of this call blocks the release.
      *
      * @param entityManager an entity manager with an active transaction, of the service's persistence unit
      * @throws IllegalStateException if this handle was released, or the entity manager has no active transaction, or belongs to

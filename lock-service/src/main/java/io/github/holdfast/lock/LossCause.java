@@ -3,7 +3,7 @@ package io.github.holdfast.lock;
 /** The cause of the loss of a lock. */
 public enum LossCause {
     /** The lease, or the lease of the node, ended: the process was paused, or the work took longer than the lease. */
-    EXPIRED("its lease is over"),
+    EXPIRED("its lease expired"),
 
     /** Another owner got the lock, or another process took it from its holder: a transaction's check cannot distinguish these. */
     TAKEN_OVER("its row no longer belongs to its holder"),

@@ -35,7 +35,7 @@ class RunbookTest extends OnRunbookPage {
         LockHandle lock = mine.acquire(REQUEST);
         mine.admin().forceRelease(LOCK, lock.fencingToken(), "hangs");
 
-        for (String step : List.of("The process lives", "Look what else happened")) {
+        for (String step : List.of("The process lives", "Check what else happened")) {
             assertThat(runbook.query(runbook.step(step).get(0)))
                     .as(step)
                     .singleElement()
@@ -50,7 +50,7 @@ class RunbookTest extends OnRunbookPage {
         stopped.acquire(REQUEST);
         stopped.close();
 
-        assertThat(runbook.query(runbook.step("Look what else happened").get(1)))
+        assertThat(runbook.query(runbook.step("Check what else happened").get(1)))
                 .singleElement()
                 .satisfies(row -> assertThat(row).containsEntry("description", "a test"));
     }

@@ -118,7 +118,7 @@ class SemaphoreTest extends TwoServicesContract {
         assertThatExceptionOfType(ExecutionException.class)
                 .isThrownBy(() -> get(patient))
                 .withCauseInstanceOf(LockNotAcquiredException.class)
-                .withMessageContaining("the request wants 3 permits, and the semaphore has 2");
+                .withMessageContaining("the request asks for 3 permits, and the semaphore has 2");
     }
 
     @Test

@@ -207,7 +207,7 @@ public final class ChangeLogLockService implements LockService {
 
     /**
      * Takes the lock from its holder, even if that one is alive, and adds a record to {@code lock_audit}. The next run waits until the
-     * end of the former holder's lease. If no owner holds the lock, nothing happens.
+     * end of the previous holder's lease. If no owner holds the lock, nothing happens.
      *
      * @throws LockException if the database failed, or if the lock is held without a lease: then a service of an application has it,
      *     and can release it by force

@@ -94,7 +94,7 @@ final class LiquibaseHold {
                 if (isRunOver()) {
                     releaseAfterTheRun();
                 } else {
-                    // After a failure, there is time for several attempts before the lease is over.
+                    // After a failure, there is time for several attempts before the lease expires.
                     pause = row.lease().dividedBy(renew() ? 3 : 20);
                 }
             }

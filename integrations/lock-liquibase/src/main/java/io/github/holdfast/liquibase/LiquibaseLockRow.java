@@ -106,7 +106,7 @@ final class LiquibaseLockRow {
         FREE,
         /** It is free, but not available yet, because of a forced release or a minimum hold. */
         NOT_YET,
-        /** Its node has not been ended, but its lease is over. The node must be ended first. */
+        /** Its node has not been ended, but its lease has expired. The node must be ended first. */
         NODE_OVER,
         /** An owner holds it. */
         HELD
@@ -220,14 +220,14 @@ final class LiquibaseLockRow {
         return statements.update(RELEASE, name, owner, token) == 1;
     }
 
-    /** Ends a node whose lease is over. One statement. */
+    /** Ends a node whose lease has expired. One statement. */
     void endNode(String nodeId) throws SQLException {
         int unused = statements.update(END_NODE, nodeId, sinceMicros);
     }
 
     /**
-     * Takes the lock from its holder, and records that. The next grant waits until the end of the former holder's lease. Two statements,
-     * in one transaction.
+     * Takes the lock from its holder, and records that. The next grant waits until the end of the previous holder's lease. Two
+     * statements, in one transaction.
      *
      * @param seen the row of a lock that is held by a lease
      * @return false if the row has changed since

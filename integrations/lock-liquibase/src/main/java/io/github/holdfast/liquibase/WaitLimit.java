@@ -39,7 +39,7 @@ final class WaitLimit {
     /**
      * Pauses until the next read: until the lease ends that is in the way, but not longer than the recheck time.
      *
-     * @throws LockException if the wait is over, or the thread was interrupted
+     * @throws LockException if the wait timed out, or the thread was interrupted
      */
     void pause(String name, Seen obstacle) throws LockException {
         Duration left = waitTime.minusNanos(System.nanoTime() - begin);

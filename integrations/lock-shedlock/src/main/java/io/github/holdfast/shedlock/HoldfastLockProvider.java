@@ -79,9 +79,9 @@ public final class HoldfastLockProvider implements ExtensibleLockProvider {
     }
 
     /**
-     * Returns a provider that acquires each lock twice: from the former provider, and then from this one. Use it while you move
-     * from one to the other without a stop. A node with this provider excludes nodes that have only the former one, and nodes that
-     * have only this one. It refuses a lock if either refuses. Its locks can be extended if the former provider's can.
+     * Returns a provider that acquires each lock twice: from the old provider, and then from this one. Use it while you move
+     * from one to the other without a stop. A node with this provider excludes nodes that have only the old one, and nodes that
+     * have only this one. It refuses a lock if either refuses. Its locks can be extended if the old provider's can.
      *
      * @param former the provider that the application used before
      */
@@ -101,7 +101,7 @@ public final class HoldfastLockProvider implements ExtensibleLockProvider {
      *     but only one at a time
      * @throws IllegalArgumentException if the name breaks the rules of {@link LockRequest#of}
      * @throws IllegalStateException as for {@link Locks#tryAcquire}, for instance because the service is closed
-     * @throws LockException if the database failed, or the lease was over before the database answered
+     * @throws LockException if the database failed, or the lease had expired before the database answered
      */
     @Override
     public Optional<SimpleLock> lock(LockConfiguration configuration) {

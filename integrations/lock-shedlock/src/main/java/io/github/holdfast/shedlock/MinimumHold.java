@@ -8,7 +8,7 @@ import net.javacrumbs.shedlock.core.LockConfiguration;
  * there. Instants are those of {@link System#nanoTime}.
  *
  * @param inRow the instant until which the row says so
- * @param wanted the instant that the last extension wants; that of the row if there is none
+ * @param wanted the instant that the last extension requests; that of the row if there is none
  */
 record MinimumHold(long inRow, long wanted) {
 
@@ -22,7 +22,7 @@ record MinimumHold(long inRow, long wanted) {
         return new MinimumHold(until, until);
     }
 
-    /** What an extension wants that was written just now. */
+    /** The state after an extension that was written just now. */
     MinimumHold extended(LockConfiguration extension) {
         return new MinimumHold(inRow, until(System.nanoTime(), extension));
     }

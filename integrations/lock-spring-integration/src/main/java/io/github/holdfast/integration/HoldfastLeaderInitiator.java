@@ -18,9 +18,9 @@ import org.springframework.integration.leader.event.DefaultLeaderEventPublisher;
 import org.springframework.integration.leader.event.LeaderEventPublisher;
 
 /**
- * Takes part in an {@linkplain LeaderElection election} of Holdfast for a candidate of Spring Integration. It tells the candidate and the
- * listeners of Spring Integration's leader events, as {@code LockRegistryLeaderInitiator} does. But a leader costs no statement, and the
- * next one follows a resignation within milliseconds. Thread-safe.
+ * Takes part in an {@linkplain LeaderElection election} of Holdfast for a candidate of Spring Integration. It notifies the candidate and
+ * the listeners of Spring Integration's leader events, as {@code LockRegistryLeaderInitiator} does. But a leader costs no statement, and
+ * the next one follows a resignation within milliseconds. Thread-safe.
  *
  * <pre>{@code
  * @Bean
@@ -159,7 +159,7 @@ public final class HoldfastLeaderInitiator implements SmartLifecycle, Disposable
         }
     }
 
-    /** Tells the candidate first, and then the listeners. */
+    /** Notifies the candidate first, and then the listeners. */
     private final class CandidateCallbacks implements LeaderCallbacks {
 
         @Override

@@ -22,7 +22,7 @@ import org.springframework.util.Assert;
  *   <li>Without a time to live, the lock is held until it is unlocked, for as long as the process lives and reaches the database.
  *       Nothing has to renew it.
  *   <li>{@link DistributedLock#lock(Duration)} and {@link DistributedLock#tryLock(Duration, Duration)} hold the lock with a
- *       lease. The lock is lost when the lease is over, unless {@link #renewLock(Object)} renews it.
+ *       lease. The lock is lost when the lease has expired, unless {@link #renewLock(Object)} renews it.
  * </ul>
  *
  * <p>A lock costs what {@link Locks#acquire} costs, and what its release costs. A nested acquisition costs no statement, except
@@ -36,7 +36,7 @@ import org.springframework.util.Assert;
  *       before it can lock it again.
  *   <li>{@link java.util.ConcurrentModificationException} from {@code unlock}: the lock was lost before, and no transaction has
  *       committed while it was held. The work under the lock may have overlapped with the work of another holder. The lock counts
- *       as lost when its lease is over, even if no other owner has locked it.
+ *       as lost when its lease has expired, even if no other owner has locked it.
  *   <li>{@link IllegalMonitorStateException} from {@code unlock}: this thread does not hold the lock.
  *   <li>{@link IllegalStateException} from a locking method: the lock service is closed. {@link Locks#tryAcquire} has further
  *       cases.
@@ -133,7 +133,7 @@ public final class HoldfastLockRegistry implements RenewableLockRegistry<Distrib
      * @throws IllegalStateException if the lock is lost; also if this thread's transaction has locked the row of the lock by
      *     {@code LockHandle.guard}
      * @throws org.springframework.dao.DataAccessResourceFailureException if the database failed; the lock stays held until its
-     *     lease is over
+     *     lease has expired
      */
     @Override
     public void renewLock(Object lockKey) {
@@ -162,7 +162,7 @@ public final class HoldfastLockRegistry implements RenewableLockRegistry<Distrib
      * <p>It takes the lock of this registry first, so that the other one's time to live begins with the work. A time to live
      * applies to both, if the other registry supports it. Costs and exceptions are those of both registries. In addition, a
      * locking method throws {@link org.springframework.dao.CannotAcquireLockException} if one of the locks was lost while it
-     * waited for the other one, or if a nested {@code tryLock} finds that another node has taken the former lock.
+     * waited for the other one, or if a nested {@code tryLock} finds that another node has taken the old lock.
      *
      * @param former the registry that is replaced
      */

@@ -10,7 +10,7 @@ import org.springframework.dao.CannotAcquireLockException;
 import org.springframework.integration.support.locks.DistributedLock;
 
 /**
- * A lock of Holdfast together with one of the former registry. A thread holds both, or neither. Holdfast's lock comes first: without
+ * A lock of Holdfast together with one of the old registry. A thread holds both, or neither. Holdfast's lock comes first: without
  * a time to live, it does not end while the thread waits for the other one, and the other one's time to live begins with the work.
  * All nodes take the two in this order, so they cannot deadlock. Thread-safe.
  */
@@ -121,7 +121,7 @@ final class TransitionLock implements DistributedLock {
             if (isLocked) {
                 confirm(ttl);
             } else if (isNested) {
-                throw new CannotAcquireLockException("The former lock of " + lock + " is lost");
+                throw new CannotAcquireLockException("The old lock of " + lock + " is lost");
             }
         } catch (Throwable notBoth) {
             giveBack();
@@ -149,7 +149,7 @@ final class TransitionLock implements DistributedLock {
         try {
             lock.unlock();
         } catch (ConcurrentModificationException lost) {
-            // Nothing was done under it. If it is nested, the outer unlock tells of the loss.
+            // Nothing was done under it. If it is nested, the outer unlock reports the loss.
         }
     }
 

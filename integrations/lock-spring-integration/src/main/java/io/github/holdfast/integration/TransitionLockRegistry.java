@@ -5,7 +5,7 @@ import org.springframework.integration.support.locks.DistributedLock;
 import org.springframework.integration.support.locks.LockRegistry;
 import org.springframework.integration.support.locks.RenewableLockRegistry;
 
-/** A registry of pairs: each lock is one of Holdfast and one of the former registry. Thread-safe. */
+/** A registry of pairs: each lock is one of Holdfast and one of the old registry. Thread-safe. */
 final class TransitionLockRegistry implements RenewableLockRegistry<DistributedLock> {
 
     private final HoldfastLockRegistry registry;

@@ -94,7 +94,7 @@ public record CompiledSql(String text, List<Integer> markers) {
         long expected =
                 recorder.sql.chars().filter(character -> character == '?').count();
         if (markers.size() != expected || markers.contains(-1)) {
-            throw new IllegalStateException("Cannot tell how Hibernate binds the parameters of " + recorder.sql);
+            throw new IllegalStateException("Cannot determine how Hibernate binds the parameters of " + recorder.sql);
         }
         return new CompiledSql(recorder.sql, markers);
     }

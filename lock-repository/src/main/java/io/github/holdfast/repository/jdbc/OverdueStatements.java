@@ -64,8 +64,8 @@ final class OverdueStatements implements AutoCloseable {
     }
 
     /**
-     * Starts to watch a statement or commit, right before its execution. The watch cancels it when its time is over, or up to
-     * half a second later, and again about every five seconds.
+     * Starts to watch a statement or commit, right before its execution. The watch cancels it when its time limit has passed, or
+     * up to half a second later, and again about every five seconds.
      *
      * @param cancel sends the cancellation to the server, and then returns; called by other threads, one at a time
      * @param atMost the time until the cancellation

@@ -25,7 +25,7 @@ public final class PostgresDriver {
         return IS_PRESENT && connection.isWrapperFor(PGConnection.class);
     }
 
-    /** Returns the number of the server's session, as it was told at the login; 0 for another driver. No statement. */
+    /** Returns the number of the server's session, as the server sent it at the login; 0 for another driver. No statement. */
     public static long session(Connection connection) throws SQLException {
         return gave(connection) ? connection.unwrap(PGConnection.class).getBackendPID() : 0;
     }

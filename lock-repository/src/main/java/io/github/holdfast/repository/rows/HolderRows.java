@@ -97,7 +97,7 @@ public interface HolderRows {
 
         /**
          * Returns the remaining time of the hold at {@link #dbNow}: until the end of its lease, or of its node's lease. Zero if
-         * that lease is over.
+         * that lease has expired.
          */
         public Duration timeUntilOver() {
             return RemainingTime.of(holder.expiresAt(), node, dbNow);
@@ -196,8 +196,8 @@ public interface HolderRows {
     List<LockHolder> heldThrough(String nodeId, String after, long afterToken, int limit);
 
     /**
-     * Reads the holders of all semaphores whose lease is over, or whose node has left them or is absent, in the order of their names and
-     * grants. One statement.
+     * Reads the holders of all semaphores whose lease has expired, or whose node has left them or is absent, in the order of their names
+     * and grants. One statement.
      *
      * @param tolerance how long a lease must be over
      * @param after the last name of the page before; empty for the first page
@@ -233,7 +233,7 @@ public interface HolderRows {
      *
      * @param held the lock's row as its exclusive holder last wrote it
      * @param claim of the same name, with one permit, and through a node if the holder has one
-     * @return empty if the row has changed, its lease is over, or the node is ended or absent
+     * @return empty if the row has changed, its lease has expired, or the node is ended or absent
      */
     Optional<Grant> downgrade(LockEntity held, Claim claim);
 
@@ -261,10 +261,10 @@ public interface HolderRows {
     boolean release(Grant grant);
 
     /**
-     * Renews the lease of a holder, unless it is over. It lasts at least {@code lease} from the moment of the write, and never
+     * Renews the lease of a holder, unless it has expired. It lasts at least {@code lease} from the moment of the write, and never
      * becomes shorter. One statement. If that waits for the row, the lease may count from before the wait.
      *
-     * @return false if the permits are no longer those of this grant, or its lease is over
+     * @return false if the permits are no longer those of this grant, or its lease has expired
      */
     boolean extend(Grant grant, Duration lease);
 
@@ -278,7 +278,7 @@ public interface HolderRows {
     /**
      * Deletes the row of a dead holder. A renewal may have come in between, so a lease is compared again. One statement.
      *
-     * @param dead a holder whose lease is over, or whose node was ended
+     * @param dead a holder whose lease has expired, or whose node was ended
      * @param tolerance how long the lease must be over
      * @return false if the holder has released or renewed, or another service was faster
      */

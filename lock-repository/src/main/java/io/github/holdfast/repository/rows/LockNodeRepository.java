@@ -35,7 +35,7 @@ public interface LockNodeRepository extends Repository<LockNode, String> {
             return !node.isEnded() && node.expiresAt().isAfter(dbNow);
         }
 
-        /** Returns the remaining time of the node's lease; zero if it is over. */
+        /** Returns the remaining time of the node's lease; zero if it has expired. */
         public Duration expiresIn() {
             return node.expiresAt().isAfter(dbNow) ? Duration.between(dbNow, node.expiresAt()) : Duration.ZERO;
         }
@@ -69,7 +69,7 @@ public interface LockNodeRepository extends Repository<LockNode, String> {
      *
      * @param lockName what it waits for
      * @param since since when, by the database's clock
-     * @param mode the code of what it wants; see {@link WaiterRows.WaitMode}
+     * @param mode the code of what it requests; see {@link WaiterRows.WaitMode}
      * @param node its node
      * @param lock the lock; null if it has no row yet
      */
@@ -148,7 +148,7 @@ public interface LockNodeRepository extends Repository<LockNode, String> {
     }
 
     /**
-     * Ends a node whose lease is over. If a heartbeat has the row locked, this call waits, and a successful heartbeat
+     * Ends a node whose lease has expired. If a heartbeat has the row locked, this call waits, and a successful heartbeat
      * wins.
      *
      * @param tolerance how long the lease must already be over

@@ -98,7 +98,7 @@ public interface LockPageRepository extends Repository<LockEntity, String> {
             @Param("after") String after, @Param("sinceMicros") long sinceMicros, @Param("limit") int limit);
 
     /**
-     * Reads the locks whose node has left them, or is absent and their own lease is over.
+     * Reads the locks whose node has left them, or is absent and their own lease has expired.
      *
      * @param sinceMicros since when, from the begin of the transaction: zero or negative
      */

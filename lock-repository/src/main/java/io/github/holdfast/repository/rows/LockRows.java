@@ -34,7 +34,7 @@ public interface LockRows {
      * statement; two on MySQL and MariaDB. On an existing row, it would wait for any transaction that has the row locked. Version and token start
      * at the database's clock in microseconds, so both keep growing after a purge.
      *
-     * @return the row as this call created it; empty if unknown. MySQL and MariaDB may also tell of a row that existed. It
+     * @return the row as this call created it; empty if unknown. MySQL and MariaDB may also report a row that existed. It
      *     is then unlike that row, or like it and free
      */
     Optional<LockEntity> createIfMissing(String name);
@@ -61,13 +61,13 @@ public interface LockRows {
      * @param before the state that the decision was based on; held by a lease
      * @param after the state to write
      * @param lease how long the lease lasts at least from the moment of the write
-     * @return false if the row no longer matches {@code before}, or its lease is over
+     * @return false if the row no longer matches {@code before}, or its lease has expired
      */
     boolean extend(LockEntity before, LockEntity after, Duration lease);
 
     /**
      * Gives one hold back, as {@link LockEntity#released} or {@link LockEntity#withHoldCount} computed it. It does not
-     * check whether the lease is over. While the row still shows the owner and token, no other owner has acquired the lock,
+     * check whether the lease has expired. While the row still shows the owner and token, no other owner has acquired the lock,
      * and this one may free it. One statement.
      *
      * @param before the state that the decision was based on

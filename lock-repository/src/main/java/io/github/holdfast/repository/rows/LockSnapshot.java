@@ -20,7 +20,7 @@ public record LockSnapshot(LockEntity row, @Nullable LockNode node, Instant dbNo
     /**
      * Returns whether the lock is available to an owner.
      *
-     * @param owner the owner that wants to acquire it
+     * @param owner the owner that requests it
      * @param nodeId the node to hold it through; null to hold it by a lease
      * @param tolerance for how long a lease must have been over before the lock is taken from its holder
      */
@@ -50,7 +50,7 @@ public record LockSnapshot(LockEntity row, @Nullable LockNode node, Instant dbNo
 
     /**
      * Returns the remaining time of the hold at {@link #dbNow}. A hold lasts until the end of its lease, or of its node's
-     * lease. Zero if no owner holds the lock, or if that lease is over.
+     * lease. Zero if no owner holds the lock, or if that lease has expired.
      */
     public Duration timeUntilOver() {
         return row.owner() == null ? Duration.ZERO : RemainingTime.of(row.expiresAt(), node, dbNow);

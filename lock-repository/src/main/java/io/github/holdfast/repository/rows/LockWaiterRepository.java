@@ -48,9 +48,9 @@ public interface LockWaiterRepository extends Repository<LockEntity, String> {
     /**
      * Returns the locks of these names that have a row but are not {@linkplain WaiterRows#available available}. The condition is the
      * opposite of that of {@link LockEntity#availability} for any other owner, by the database's clock: where that differs from other
-     * clocks, a waiter attempts in vain, or later. A lock of an overdue node counts as available only when it may be granted. A semaphore
-     * is available if holders that are alive leave a permit. A shared lock is available if no waiter has reserved it, or if none of its
-     * holders is alive. While it is reserved, it counts as a semaphore with one permit.
+     * clocks, a waiter attempts too early or too late. A lock of an overdue node counts as available only when it may be granted. A
+     * semaphore is available if holders that are alive leave a permit. A shared lock is available if no waiter has reserved it, or if
+     * none of its holders is alive. While it is reserved, it counts as a semaphore with one permit.
      *
      * <p>The subquery is not inside of other brackets, because Hibernate's parser would be slow. It is no derived table, because H2
      * would compute that for each lock, and the others would read all holders if their statistics are old.

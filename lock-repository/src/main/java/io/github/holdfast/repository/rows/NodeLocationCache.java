@@ -35,7 +35,7 @@ final class NodeLocationCache {
     /** The tables of the locks, by place. A change replaces the map by another one. If a race loses a place, a later grant adds it again. */
     private volatile Map<Place, Long> tables = Map.of();
 
-    /** @param session the number of the server's session; 0 if the driver does not tell it */
+    /** @param session the number of the server's session; 0 if the driver does not report it */
     private record Place(
             String nodeId, String url, @Nullable String catalog, long session) {}
 

@@ -136,7 +136,7 @@ public interface PermitRepository extends Repository<LockEntity, String> {
 
     /**
      * Takes the next token for a shared holder, and locks the lock's row. MySQL and MariaDB assign in the order of the text, and a later
-     * assignment sees an earlier one, so the first one must read the former hold count. The lock's owner is a text that no other grant
+     * assignment sees an earlier one, so the first one must read the previous hold count. The lock's owner is a text that no other grant
      * has: after a failover, another share may have the same version and token again, and a later write must not take it for this one.
      */
     @Modifying

@@ -11,7 +11,7 @@ final class RemainingTime {
     private RemainingTime() {}
 
     /**
-     * Returns the time until the end of the grant's lease, or of its node's lease. Zero if that lease is over.
+     * Returns the time until the end of the grant's lease, or of its node's lease. Zero if that lease has expired.
      *
      * @param expiresAt the end of its lease; null if it has none
      * @param node the row of the node through which it is held; null if there is none, or if it has a lease

@@ -23,7 +23,7 @@ public interface WaiterRows {
 
     /** What a waiter waits for. */
     enum WaitMode {
-        /** A lock, alone. */
+        /** A lock, exclusively. */
         EXCLUSIVE("X"),
 
         /** A lock, together with others. */
@@ -65,7 +65,7 @@ public interface WaiterRows {
     int MOST_NAMES = 512;
 
     /**
-     * Finds the locks that may be available to another owner than their present one: no owner holds them, or their holder is
+     * Finds the locks that may be available to an owner other than their present one: no owner holds them, or their holder is
      * dead, or the lock has no row.
      *
      * @param names at least one, and {@link #MOST_NAMES} at most

@@ -308,7 +308,7 @@ public final class CommitGuard {
     }
 
     /**
-     * Whether the calling thread's transaction keeps the snapshot of its first read. Then it does not see later commits of former
+     * Whether the calling thread's transaction keeps the snapshot of its first read. Then it does not see later commits of previous
      * holders.
      */
     public boolean keepsSnapshot() {

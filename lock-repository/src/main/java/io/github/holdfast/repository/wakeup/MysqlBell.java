@@ -25,7 +25,7 @@ final class MysqlBell {
     /** A statement without an answer for this long shows that the connection is dead. */
     private static final int ANSWER_MILLIS = 15_000;
 
-    /** Releases of a lock that many want follow one another within milliseconds, so most rings that follow come within this time. */
+    /** Releases of a contended lock follow one another within milliseconds, so most rings that follow come within this time. */
     private static final String SHORT_SLEEP_SECONDS = "0.05";
 
     private static final int PROOFS = 100;

@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
  * release learns from its own answer whose bell to ring. To ring, it kills the query of the bell's owner ({@link MysqlBell}). That
  * needs no privilege, if both sessions belong to the same user. Thread-safe.
  *
- * <p>The server looks up the owner of the bell when it executes the kill. So a ring never hits another session than the one that
+ * <p>The server looks up the owner of the bell when it executes the kill. So a ring never hits a session other than the one that
  * owns the bell at that moment, and that session is used for nothing else.
  */
 public final class MysqlWakeUpChannel implements WakeUpChannel, WakingRelease {

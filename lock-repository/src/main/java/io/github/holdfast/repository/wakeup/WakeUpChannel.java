@@ -23,8 +23,8 @@ public interface WakeUpChannel {
     void wakeNext(String name);
 
     /**
-     * Tells the service of a node that this one wants a lock which that one may keep. Two statements at most; one if that service does not
-     * listen.
+     * Notifies the service of a node that this one requests a lock which that one may keep. Two statements at most; one if that service
+     * does not listen.
      *
      * @param nodeId the node that the row of the lock shows
      * @throws StoreException if the database failed
@@ -55,7 +55,7 @@ public interface WakeUpChannel {
 
         /**
          * Called a moment after {@link #ready} and {@link #woken}, unless the service was woken again before that, and about once a
-         * minute: a release may have woken it in vain meanwhile.
+         * minute: a release may have woken it without effect meanwhile.
          *
          * @param lockNames the locks that this service waits for and no owner holds
          */

@@ -148,7 +148,7 @@ public final class Acquirer {
      * Goes on with a hold whose release waits for the calling thread's transaction. Otherwise, the request would wait for its own thread. A
      * chosen owner does not go on, because other processes may hold the lock under that owner.
      *
-     * @param permits how many permits the request wants; 0 if it wants a lock
+     * @param permits how many permits are requested; 0 for a lock
      * @return empty if there is no such hold
      */
     private Optional<LockHandle> resume(LockRequest request, int permits, Deadline deadline)
@@ -166,7 +166,7 @@ public final class Acquirer {
         return Optional.empty();
     }
 
-    /** Whether the hold gives what the request wants. A share is not enough for an exclusive request. */
+    /** Whether the hold gives what was requested. A share is not enough for an exclusive request. */
     private static boolean isEnough(LeaseHold hold, LockRequest request) {
         return hold.isExclusive() || hold.permits() > 0 || request.mode() == LockMode.SHARED;
     }

@@ -184,7 +184,7 @@ public final class LockEngine implements AutoCloseable {
      *
      * @param isMeant selects the holders that lose the lock
      * @param reason the reason for the record
-     * @return the former holder; empty if no such holder has the lock
+     * @return the previous holder; empty if no such holder has the lock
      * @throws StoreException if the database failed
      */
     public Optional<LockInfo> forceRelease(String name, Predicate<LockInfo> isMeant, String reason) {
@@ -206,7 +206,7 @@ public final class LockEngine implements AutoCloseable {
      * Takes the permits of one grant from their holder.
      *
      * @param reason the reason for the record
-     * @return the former holder; empty if the grant no longer stands
+     * @return the previous holder; empty if the grant no longer stands
      * @throws StoreException if the database failed
      */
     public Optional<HolderSnapshot> forceReleasePermits(String semaphore, long fencingToken, String reason) {
@@ -319,7 +319,7 @@ public final class LockEngine implements AutoCloseable {
         components.close();
     }
 
-    /** Starts new components, unless the engine is open. Holds of the former ones stay lost. */
+    /** Starts new components, unless the engine is open. Holds of the previous ones stay lost. */
     public synchronized void reopen() {
         if (components.context().phase().isClosed()) {
             former.add(components);

@@ -53,7 +53,7 @@ final class OperatorActions {
      * that protects its hold must not block the commits of the others.
      *
      * @param isMeant selects the holders that lose the lock
-     * @return the former holder, or the first of those that shared the lock; empty if no such holder has the lock
+     * @return the previous holder, or the first of those that shared the lock; empty if no such holder has the lock
      * @throws StoreException if the database failed
      */
     Optional<LockInfo> forceRelease(String name, Predicate<LockInfo> isMeant, String reason) {
@@ -78,7 +78,7 @@ final class OperatorActions {
     /**
      * Takes the permits of one grant from their holder.
      *
-     * @return the former holder; empty if the grant no longer stands, or the name is not that of a semaphore
+     * @return the previous holder; empty if the grant no longer stands, or the name is not that of a semaphore
      * @throws StoreException if the database failed
      */
     Optional<HolderSnapshot> forceReleasePermits(String semaphore, long fencingToken, String reason) {
@@ -191,7 +191,7 @@ final class OperatorActions {
         }
 
         /**
-         * Adds the clock tolerance. After a failover, the clock of the new database may be ahead. The former holder must still notice
+         * Adds the clock tolerance. After a failover, the clock of the new database may be ahead. The previous holder must still notice
          * its loss in time.
          */
         private Duration tolerated(Duration believed) {
@@ -216,7 +216,7 @@ final class OperatorActions {
         /**
          * Takes the share from its holder. Call it in a transaction, and again if that had no answer.
          *
-         * @return the former holder; empty if the grant no longer stands
+         * @return the previous holder; empty if the grant no longer stands
          * @throws StoreException if the database failed, or the holder gave the share back meanwhile
          */
         private Optional<HolderSnapshot> attempt() {

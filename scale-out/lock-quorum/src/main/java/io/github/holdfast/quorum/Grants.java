@@ -34,7 +34,7 @@ final class Grants {
         return ALIVE.contains(state);
     }
 
-    /** Adds the grant of a member, and returns the former one; null if there is none. */
+    /** Adds the grant of a member, and returns the previous one; null if there is none. */
     @Nullable
     LockHandle put(Member member, LockHandle handle) {
         return handles.put(member.index(), handle);
@@ -57,7 +57,7 @@ final class Grants {
                 : LockState.SUSPECT;
     }
 
-    /** Returns why a member has lost its grant, by a handle and without a statement. The first one that is lost tells. */
+    /** Returns why a member has lost its grant, without a statement. The first handle that is lost decides. */
     LossCause lossCause() {
         for (LockHandle handle : handles.values()) {
             try {

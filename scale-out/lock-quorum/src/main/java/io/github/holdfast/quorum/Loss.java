@@ -26,7 +26,7 @@ final class Loss {
         this.quorum = quorum;
     }
 
-    /** Remembers the cause that members have told at the release. */
+    /** Remembers the cause that members have reported at the release. */
     synchronized void because(LossCause ofMember) {
         if (told == null) {
             cause = ofMember;

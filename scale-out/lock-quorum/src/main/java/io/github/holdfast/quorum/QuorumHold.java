@@ -104,7 +104,7 @@ final class QuorumHold {
     }
 
     /**
-     * Adds the grant of a member, or releases it if the hold is over. Called on the thread that has asked the member.
+     * Adds the grant of a member, or releases it if the hold has ended. Called on the thread that sent the request to the member.
      *
      * @param handle detached from that thread
      */

@@ -107,7 +107,7 @@ public final class QuorumLocks implements Locks, AutoCloseable {
      * {@inheritDoc}
      *
      * <p>It asks all members at once, and each of them costs what {@link LockService#tryAcquire} says. It returns when a majority has
-     * granted, or the timeout of a member is over. If another client asks at the same time, it can happen that none of them gets a majority.
+     * granted, or the timeout of a member has passed. If another client requests the lock at the same time, possibly none gets a majority.
      *
      * @throws io.github.holdfast.lock.LockStoreException if fewer than a majority answered
      * @throws UnsupportedOperationException if the request is for what only one database can give

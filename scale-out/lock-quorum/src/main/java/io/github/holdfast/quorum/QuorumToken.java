@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * seen = token.mergedWith(seen);
  * }</pre>
  *
- * <p>This refuses a former holder whatever clocks do. It has one condition: the member that both grants share has not lost
+ * <p>This refuses a previous holder whatever clocks do. It has one condition: the member that both grants share has not lost
  * committed data. Immutable.
  */
 public final class QuorumToken {

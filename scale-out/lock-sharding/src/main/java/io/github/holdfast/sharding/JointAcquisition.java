@@ -47,7 +47,8 @@ final class JointAcquisition {
     }
 
     /**
-     * Returns a handle for each request, in the order of acquisition. Begins again if a lease was over before the last lock was granted.
+     * Returns a handle for each request, in the order of acquisition. Begins again if a lease had expired before the last lock was
+     * granted.
      */
     LockHandles acquire() throws InterruptedException {
         List<Step> steps = steps();

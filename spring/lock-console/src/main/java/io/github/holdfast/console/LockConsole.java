@@ -148,7 +148,7 @@ public final class LockConsole {
                 .orElseGet(() -> refused(HttpStatus.NOT_FOUND, "The holder no longer has these permits"));
     }
 
-    /** Releases all of them, and returns the first former holder. */
+    /** Releases all of them, and returns the first previous holder. */
     private static <T> Optional<T> firstOf(List<Long> fencingTokens, Function<Long, Optional<T>> release) {
         return fencingTokens.stream()
                 .flatMap(token -> release.apply(token).stream())

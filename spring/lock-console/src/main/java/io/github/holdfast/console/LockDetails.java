@@ -113,7 +113,7 @@ record LockDetails(
         json.add("error", run.error());
     }
 
-    /** Tells the time of an event as if the database's clock had been read at that moment. */
+    /** Returns the time of an event as if the database's clock had been read at that moment. */
     private void event(Members<?> json, RecentEvents.Event event) {
         json.add("kind", event.kind().name());
         json.add("fencingToken", Long.toString(event.fencingToken()));

@@ -31,7 +31,8 @@ final class RecentEvents implements LockListener {
 
     /**
      * @param fencingToken the token of the grant
-     * @param detail the outcome of a release, the cause of a loss, the former holder of a lock that was taken over; null for others
+     * @param detail the outcome of a release, the cause of a loss, the previous holder of a lock that was taken over; null for
+     *     others
      * @param at the monotonic clock; a listener cannot read the database's clock, because the database may be the cause of the event
      */
     record Event(

@@ -28,7 +28,7 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
  * @param wakeUp whether a release wakes waiting threads of other processes, on PostgreSQL, MySQL and MariaDB; for that, one
  *     connection of the process listens as soon as a thread has waited for long
  * @param leakDetection how long a lock may be held without a warning with the stack of its acquisition: 1 second to 365 days; by default
- *     for ever
+ *     forever
  * @param keepReleased how long a released lock is kept for the next acquisition in this process: zero to 1 second; by default not at all
  * @param accept the risks of the database that do not stop the start-up
  * @param housekeeping how the lock tables are cleaned

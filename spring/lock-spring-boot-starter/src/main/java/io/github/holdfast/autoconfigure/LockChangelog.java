@@ -74,7 +74,7 @@ final class LockChangelog {
 
                 update DATABASECHANGELOGLOCK set LOCKED = false, LOCKEDBY = null, LOCKGRANTED = null
 
-            With lock-liquibase, the lock is free when its lease is over.""";
+            With lock-liquibase, the lock is free when its lease has expired.""";
 
     private LockChangelog() {}
 

@@ -36,7 +36,7 @@ interface Requirement {
          * Acquires it.
          *
          * @return the handles, in the order of acquisition
-         * @throws LockNotAcquiredException if others held it until the wait time was over
+         * @throws LockNotAcquiredException if others held it until the wait time ended
          * @throws InterruptedException if the thread is interrupted before it has all; none is held then
          */
         List<LockHandle> from(LockService locks) throws InterruptedException;

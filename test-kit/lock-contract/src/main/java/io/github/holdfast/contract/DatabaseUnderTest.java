@@ -148,7 +148,7 @@ final class DatabaseUnderTest implements AutoCloseable {
         }));
     }
 
-    /** Returns a lock's row, even if its lease is over. */
+    /** Returns a lock's row, even if its lease has expired. */
     Optional<LockEntity> row(String name) {
         return sessions().fromTransaction(em -> Optional.ofNullable(em.find(LockEntity.class, name)));
     }

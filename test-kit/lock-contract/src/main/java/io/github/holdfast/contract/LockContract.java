@@ -206,7 +206,7 @@ public abstract class LockContract extends SharingContract {
                 grantedAt.isBefore(over), "Granted at " + grantedAt + ", but the lease before lasted until " + over);
         assertTrue(next.fencingToken() > former.fencingToken(), "The token of a takeover is not greater");
         assertThrows(LockLostException.class, () -> former.ensureValidFor(Duration.ZERO));
-        assertEquals(ReleaseOutcome.LOST, former.release(), "A former owner released the lock of the next one");
+        assertEquals(ReleaseOutcome.LOST, former.release(), "A previous owner released the lock of the next one");
         assertEquals(next.fencingToken(), row(request).fencingToken());
         assertEquals(ReleaseOutcome.RELEASED, next.release());
     }
@@ -298,7 +298,7 @@ public abstract class LockContract extends SharingContract {
     }
 
     /**
-     * Returns whether another service sees the lock as held. If that service cannot tell without waiting, it does not see a
+     * Returns whether another service sees the lock as held. If that service cannot determine it without waiting, it does not see a
      * release either, so the result is true.
      */
     private boolean isSeenHeld(LockRequest request) {

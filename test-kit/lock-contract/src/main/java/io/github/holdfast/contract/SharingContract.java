@@ -35,8 +35,9 @@ abstract class SharingContract extends WaitingContract {
     /** A lease that does not end within the test. */
     private static final Duration LEASE = ofMinutes(1);
 
-    private static final String BESIDE_A_SHARE = "Granted alone although others share the lock: the rows of lock_holder"
-            + " are not seen, or an update does not compare";
+    private static final String BESIDE_A_SHARE =
+            "Granted exclusively although others share the lock: the rows of lock_holder are not seen, or an update does not"
+                    + " compare";
 
     private SemaphoreRequest semaphore(String name) {
         return SemaphoreRequest.of(database().name(name)).limit(LIMIT);
@@ -176,9 +177,9 @@ abstract class SharingContract extends WaitingContract {
         assertTrue(living.remaining().compareTo(LEASE) > 0, "Renewed, but it still lasts " + living.remaining());
         giveBack(living);
         LockHandle next = await(other(), request.lease(LEASE).waitAtMost(SOON));
-        assertEquals(LockState.LOST, dead.state(), "Granted alone while a shared holder believed in its share");
+        assertEquals(LockState.LOST, dead.state(), "Granted exclusively while a reader still relied on its share");
         assertTrue(next.fencingToken() > dead.fencingToken(), "The token of a takeover is not greater");
-        assertEquals(ReleaseOutcome.LOST, dead.release(), "A former holder released the lock of the next one");
+        assertEquals(ReleaseOutcome.LOST, dead.release(), "A previous holder released the lock of the next one");
         giveBack(next);
     }
 
@@ -269,7 +270,7 @@ abstract class SharingContract extends WaitingContract {
         LockHandle dead = take(one(), both.lease(SHORT));
         LockHandle next = keep(other().semaphore(both.waitAtMost(SOON)).acquire());
         assertEquals(LockState.LOST, dead.state(), "Granted while a holder believed in its permits");
-        assertEquals(ReleaseOutcome.LOST, dead.release(), "A former holder released the permits of the next one");
+        assertEquals(ReleaseOutcome.LOST, dead.release(), "A previous holder released the permits of the next one");
         assertTrue(tryAcquire(one(), semaphore("lease of permits")).isEmpty());
         giveBack(next);
     }
@@ -286,7 +287,7 @@ abstract class SharingContract extends WaitingContract {
         LockHandle alone = await(other(), lock.waitAtMost(SOON));
         keep(other().semaphore(both.waitAtMost(SOON)).acquire());
         faults.up();
-        assertEquals(LockState.LOST, share.state(), "Granted alone while a holder believed in its share");
+        assertEquals(LockState.LOST, share.state(), "Granted exclusively while a holder still relied on its share");
         assertEquals(LockState.LOST, permits.state(), "Granted while a holder believed in its permits");
         assertTrue(alone.fencingToken() > share.fencingToken(), "The token of a takeover is not greater");
     }

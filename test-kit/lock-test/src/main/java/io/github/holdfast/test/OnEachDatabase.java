@@ -14,7 +14,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
  * this to some kinds, or to the first if it names none of the class. Classes with the tag {@link #EVERYWHERE} ignore it, and so do all if
  * {@code holdfast.test.databases} selects kinds.
  *
- * <p> Each run is as if the class were alone and had {@link OnDatabase}: it
+ * <p> Each run is as if the class were the only one and had {@link OnDatabase}: it
  * has a separate database, its own {@code @BeforeAll} and {@code @AfterAll}, and is skipped or fails if its server cannot start.
  *
  * <pre>{@code

@@ -47,7 +47,7 @@ public final class ServerPrograms {
      * it trusts every user name, including the administrator {@code postgres}.
      *
      * @param directory gets the initialised data in {@code data}
-     * @return the command that starts a server on these data, without a port; options of the form {@code -c name=value} may follow
+     * @return the command that starts a server on this data, without a port; options of the form {@code -c name=value} may follow
      * @throws org.opentest4j.TestAbortedException if there is none; with the environment variable {@code CI=true} it is an
      *     {@link IllegalStateException}
      */
@@ -64,7 +64,7 @@ public final class ServerPrograms {
      * replication and Group Replication. No user can log in at first. Create users in a file, and pass it as {@code --init-file}.
      *
      * @param directory gets the initialised data in {@code data}
-     * @return the command that starts a server on these data, without a port; other options may follow
+     * @return the command that starts a server on this data, without a port; other options may follow
      * @throws org.opentest4j.TestAbortedException if there is none; with the environment variable {@code CI=true} it is an
      *     {@link IllegalStateException}
      */
@@ -81,7 +81,7 @@ public final class ServerPrograms {
      * a file, and pass it as {@code --init-file}.
      *
      * @param directory gets the initialised data in {@code data}
-     * @return the command that starts a server on these data, without a port; other options may follow
+     * @return the command that starts a server on this data, without a port; other options may follow
      * @throws org.opentest4j.TestAbortedException if there is none; with the environment variable {@code CI=true} it is an
      *     {@link IllegalStateException}
      */

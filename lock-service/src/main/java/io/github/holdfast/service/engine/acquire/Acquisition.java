@@ -93,7 +93,7 @@ public abstract class Acquisition<H extends Hold> implements PendingAcquisitions
      *
      * @return the hold, not yet registered; empty if nothing was granted
      * @throws LockStoreException if the database refused, or failed until the deadline
-     * @throws LockLostException if the lease was over before the database had answered
+     * @throws LockLostException if the lease had expired before the database had answered
      * @throws InterruptedException if the deadline is interruptible and the thread was interrupted; nothing is held then
      */
     public abstract Optional<H> acquire(Deadline deadline) throws InterruptedException;
@@ -347,7 +347,7 @@ public abstract class Acquisition<H extends Hold> implements PendingAcquisitions
      * Checks a hold that was just granted.
      *
      * @return the hold
-     * @throws LockLostException if its lease is over already; it is released then
+     * @throws LockLostException if its lease has expired already; it is released then
      */
     public static LeaseHold stillValid(LeaseHold hold, NewGrant granted) {
         if (hold.expireIfOver()) {

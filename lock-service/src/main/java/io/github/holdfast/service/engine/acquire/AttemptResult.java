@@ -205,9 +205,9 @@ public sealed interface AttemptResult {
     }
 
     /**
-     * The semaphore has fewer permits than the request wants, so a wait would be in vain.
+     * The semaphore has fewer permits than were requested, so waiting would not help.
      *
-     * @param wanted how many permits the request wants
+     * @param wanted how many permits are requested
      * @param limit how many the semaphore has; at least 1
      */
     record LimitTooLow(int wanted, int limit) implements AttemptResult {
@@ -219,11 +219,11 @@ public sealed interface AttemptResult {
 
         @Override
         public String reason() {
-            return "the request wants %d permits, and the semaphore has %d".formatted(wanted, limit);
+            return "the request asks for %d permits, and the semaphore has %d".formatted(wanted, limit);
         }
     }
 
-    /** The lock is free, but the {@link GrantStep} does not want it. */
+    /** The lock is free, but the {@link GrantStep} does not accept the grant. */
     record NotDue() implements AttemptResult {
 
         @Override
@@ -341,7 +341,7 @@ public sealed interface AttemptResult {
 
         /** The obstacle that a row shows which refers to this node. */
         public static HolderNodeExpired of(@Nullable LockNode node) {
-            return new HolderNodeExpired(Objects.requireNonNull(node, "what a dead node holds names the node"));
+            return new HolderNodeExpired(Objects.requireNonNull(node, "a lock of a dead node has the id of the node"));
         }
 
         @Override

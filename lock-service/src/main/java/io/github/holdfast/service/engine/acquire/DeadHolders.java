@@ -30,7 +30,8 @@ public final class DeadHolders {
     /**
      * A clean-up for one acquisition.
      *
-     * @param afterProtected how long dead holders are left alone after a removal has waited in vain for a transaction
+     * @param afterProtected how long dead holders are left alone after a removal has timed out waiting for a
+     *     transaction
      */
     public DeadHolders(HoldContext context, Duration afterProtected) {
         this.afterProtected = afterProtected;

@@ -12,7 +12,9 @@ import org.jspecify.annotations.Nullable;
 /** The validity of a hold by the local clock, and the ways to prolong it. Any thread may read it. */
 interface Expiry {
 
-    /** The nanoseconds that are left at this local time; zero or less if the hold is over. Only a reported end is final. */
+    /**
+     * The nanoseconds that are left at this local time; zero or less if the hold has expired. Only a reported end is final.
+     */
     long left(long now);
 
     /** The nanoseconds from this local time until the renewal is overdue; zero or less if it is overdue. */
@@ -58,7 +60,7 @@ interface Expiry {
      * Prolongs the hold, so that it lasts at least this long from now by the database's clock.
      *
      * @param count returns the new hold count for the present one, if the row is written
-     * @return false if the database says that the hold is over
+     * @return false if the database says that the hold has expired
      * @throws IllegalArgumentException if the hold cannot last that long
      */
     boolean renew(HoldRow row, IntUnaryOperator count, Duration atLeast, Deadline deadline) throws InterruptedException;

@@ -131,7 +131,8 @@ public final class ExpiryMonitor implements AutoCloseable {
 
     /**
      * Checks all holds in the database, because their leases may be over although the local clock does not show it. It checks leases one by
-     * one. One heartbeat covers the other holds: it prolongs them, or finds that the node is over. Returns before the database has answered.
+     * one. One heartbeat covers the other holds: it prolongs them, or finds that the node has expired. Returns before the database has
+     * answered.
      */
     public void recheck() {
         LogEvent.CLOCKS_PARTED

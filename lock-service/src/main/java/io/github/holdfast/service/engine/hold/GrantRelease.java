@@ -74,7 +74,7 @@ public class GrantRelease {
     }
 
     /**
-     * Frees the lock. After any exception, abandons the row: the hold is over, and nothing else would settle the row.
+     * Frees the lock. After any exception, abandons the row: the hold has ended, and nothing else would settle the row.
      *
      * @param wasLost whether the hold was known to be lost before
      * @param whenEnded called when the grant has ended, or has been abandoned

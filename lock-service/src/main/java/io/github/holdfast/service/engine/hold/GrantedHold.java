@@ -131,7 +131,8 @@ abstract class GrantedHold extends Hold implements GuardedHold.Granted {
     }
 
     /**
-     * {@inheritDoc} No handle is left that could be released; and the thread has the lock again, or its lease is over, or no fence was wanted.
+     * {@inheritDoc} No handle is left that could be released; and the thread has the lock again, or its lease has expired, or no fence was
+     * requested.
      */
     @Override
     public boolean isOutOfFence() {

@@ -55,7 +55,7 @@ public final class HandOff extends GrantRelease {
     private final PendingAcquisitions pending;
     private final ServicePhase phase;
 
-    /** Others may have waited in vain since this local time. */
+    /** Others may have waited without a hand-over since this local time. */
     private volatile long runsSince;
 
     private volatile boolean hasBegun;

@@ -95,7 +95,7 @@ public abstract class Hold {
 
     public abstract boolean isLost();
 
-    /** Reports the loss of a hold that is over by the local clock; returns whether it is lost. */
+    /** Reports the loss of a hold that has expired by the local clock; returns whether it is lost. */
     public abstract boolean expireIfOver();
 
     public abstract @Nullable Thread acquiredBy();
@@ -138,7 +138,7 @@ public abstract class Hold {
         return holdTransactions;
     }
 
-    /** How long ago it was granted, or this service was told so. */
+    /** How long ago it was granted, or this service learned of the grant. */
     public final Duration heldFor() {
         return Duration.ofNanos(ticker.nanoTime() - acquiredAt);
     }

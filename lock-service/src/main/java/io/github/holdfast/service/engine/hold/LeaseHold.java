@@ -144,7 +144,7 @@ public final class LeaseHold extends GrantedHold {
         }
     }
 
-    /** Another thread may be writing the row, and wait for the database for longer than this caller wants to. */
+    /** Another thread may be writing the row, and wait for the database for longer than this caller may wait. */
     private void lockWriting(Deadline deadline) throws InterruptedException {
         if (!deadline.lock(writing)) {
             throw new LockStoreException(name(), "was not re-entered", StoreException.unanswered());
@@ -156,7 +156,7 @@ public final class LeaseHold extends GrantedHold {
      * would otherwise wait for its own thread. If the release waits for another transaction too, also a suspended one of this thread, the
      * request must wait: it might not see what that transaction commits.
      *
-     * @return false if no such release waits, the hold is lost, a share lacks the lease or the node that the request wants, or a minimum
+     * @return false if no such release waits, the hold is lost, a share lacks the lease or the node that is requested, or a minimum
      *     hold forbids it: that of the hold is not over, or that of the request would have to be written
      * @throws IllegalStateException if the hold is exclusive and has a lease, and the request has none
      * @throws LockStoreException if the database failed

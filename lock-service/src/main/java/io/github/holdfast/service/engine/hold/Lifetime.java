@@ -95,7 +95,7 @@ public final class Lifetime {
         return loss != null || left <= 0 ? Duration.ZERO : Duration.ofNanos(left);
     }
 
-    /** Whether its lease, or its node's lease, is over by the local clock. */
+    /** Whether its lease, or its node's lease, has expired by the local clock. */
     boolean isOver() {
         return validity.left(ticker.nanoTime()) <= 0;
     }
@@ -115,7 +115,7 @@ public final class Lifetime {
         }
     }
 
-    /** Whether the hold is over by the local clock, or its loss was reported. Only {@link #expireIfOver} makes the first final. */
+    /** Whether the hold has expired by the local clock, or its loss was reported. Only {@link #expireIfOver} makes the first final. */
     boolean isLost() {
         return remaining().isZero();
     }
@@ -129,8 +129,8 @@ public final class Lifetime {
     }
 
     /**
-     * Reports the loss of a hold that is over by the local clock. Call this before a decision that relies on the end: a renewal under way
-     * cannot undo a reported loss.
+     * Reports the loss of a hold that has expired by the local clock. Call this before a decision that relies on the end: a renewal under
+     * way cannot undo a reported loss.
      *
      * @return whether the hold is lost
      */

@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Keeps the node of this service alive, and so all locks that are held through it. Each beat is one statement for any number of
- * locks. The first lock that needs a node registers it. A node whose lease is over is ended, and never used again. Thread-safe.
+ * locks. The first lock that needs a node registers it. A node whose lease has expired is ended, and never used again. Thread-safe.
  */
 public final class Heartbeat implements AutoCloseable {
 
@@ -243,7 +243,7 @@ public final class Heartbeat implements AutoCloseable {
     /**
      * Beats at once, for a caller that needs the node to live longer.
      *
-     * @return false if the node is over
+     * @return false if the node has expired
      * @throws StoreException if the database failed, or another beat had no answer, until the deadline
      * @throws InterruptedException if the deadline is interruptible and the thread was interrupted
      */
@@ -263,7 +263,7 @@ public final class Heartbeat implements AutoCloseable {
         });
     }
 
-    /** Beats; the caller has locked {@link #beating}. Returns false if the node is over. */
+    /** Beats; the caller has locked {@link #beating}. Returns false if the node has expired. */
     private boolean beat(Node current) {
         boolean wasFailing = current.isFailing();
         long leaseMicros = LockNodeRepository.micros(timing.lease());
@@ -292,7 +292,7 @@ public final class Heartbeat implements AutoCloseable {
      * effect without an answer, or a copy of this process beats through the node. The copy then keeps the node, and this process gets a
      * new one. Holders must be notified of a loss before the next beat prolongs their holds.
      *
-     * @return false, because the node is over
+     * @return false, because the node has expired
      * @throws StoreException if the node lives, and the beat must be repeated
      */
     private boolean missed(Node current) {
@@ -318,7 +318,7 @@ public final class Heartbeat implements AutoCloseable {
     }
 
     /**
-     * Ends a node that is over by the local clock, so that its locks become free at once. If that fails, they become free at the
+     * Ends a node that has expired by the local clock, so that its locks become free at once. If that fails, they become free at the
      * end of the node's lease. A node through which a copy of this process beats goes on.
      */
     private void retire(Node over) {
@@ -333,7 +333,7 @@ public final class Heartbeat implements AutoCloseable {
         }
     }
 
-    /** Ends the node. Its locks are free at once or, if the database does not answer, when its lease is over. */
+    /** Ends the node. Its locks are free at once or, if the database does not answer, when its lease has expired. */
     @Override
     public void close() {
         closed = true;
@@ -355,7 +355,7 @@ public final class Heartbeat implements AutoCloseable {
                     .in(LOG.atWarn())
                     .addKeyValue(LogEvent.NODE, last.id())
                     .log(
-                            "The locks of node {} stay held until its lease of {} is over: {}",
+                            "The locks of node {} stay held until its lease of {} ends: {}",
                             last.id(),
                             new ReadableDuration(timing.lease()),
                             failed.getMessage());

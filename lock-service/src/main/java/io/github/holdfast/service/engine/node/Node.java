@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * This process's view of its service's node. By the local clock, the node's lease begins just before the last confirmed beat was
- * sent. A node that is over never comes back. One thread at a time may write; any thread may read.
+ * sent. A node that has expired or ended never comes back. One thread at a time may write; any thread may read.
  */
 public final class Node {
 
@@ -104,7 +104,7 @@ public final class Node {
                 || (seenVersion >= pending && seenVersion - pending < LockNodeRepository.LEAST_STEP);
     }
 
-    /** The nanoseconds that the node lives from this local time without another beat; zero or less if it is over. */
+    /** The nanoseconds that the node lives from this local time without another beat; zero or less if it has expired. */
     public long left(long now) {
         return end != null ? 0 : Ticker.endOfLease(beatAt, timing.lease()) - now;
     }
@@ -240,7 +240,7 @@ public final class Node {
         }
 
         /**
-         * The timing for this lease: two beats may fail before the lease is over.
+         * The timing for this lease: two beats may fail before the lease expires.
          *
          * @throws IllegalArgumentException if the lease is shorter than 1 second or longer than a day
          */

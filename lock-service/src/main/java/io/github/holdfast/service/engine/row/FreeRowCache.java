@@ -93,7 +93,7 @@ public final class FreeRowCache {
         changedElsewhere.invalidate(row.free().name());
     }
 
-    /** Whether other processes take turns with this one, so that a grant without a read would probably be in vain. */
+    /** Whether other processes take turns with this one, so that a grant without a read would probably fail. */
     public boolean hasProbablyChanged(Row row) {
         return row.origin() == Origin.RELEASED
                 && changedElsewhere.getIfPresent(row.free().name()) != null;

@@ -72,7 +72,7 @@ public interface HoldRow {
      * @param count returns the new number for the present one
      * @param atLeast how long the lease lasts at least, from the moment of the write
      * @param sending called before each statement that may prolong the lease
-     * @return false if the row no longer shows this grant, or its lease is over
+     * @return false if the row no longer shows this grant, or its lease has expired
      * @throws StoreException if the database did not answer in time
      * @throws InterruptedException if the deadline is interruptible and the thread was interrupted
      */
@@ -80,7 +80,7 @@ public interface HoldRow {
             throws InterruptedException;
 
     /**
-     * Asks the database how long the grant lasts without a renewal; zero if it is over.
+     * Asks the database how long the grant lasts without a renewal; zero if it has expired.
      *
      * @return empty if the row no longer shows this grant
      * @throws StoreException if the database failed

@@ -333,7 +333,7 @@ public final class InDoubtWrites implements Background, AutoCloseable {
     }
 
     /**
-     * Tries a last time, and stops. Locks that are still in doubt stay held until their lease ends. A task under way is not
+     * Tries once more, and stops. Locks that are still in doubt stay held until their lease ends. A task under way is not
      * repeated: a second release would end the hold of another owner.
      */
     @Override

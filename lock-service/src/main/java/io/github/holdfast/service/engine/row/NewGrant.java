@@ -17,7 +17,7 @@ public sealed interface NewGrant {
         return grant().fencingToken();
     }
 
-    /** Whether a former holder in this process has had the same grant. */
+    /** Whether a previous holder in this process has had the same grant. */
     default boolean isRevived() {
         return false;
     }
@@ -48,7 +48,7 @@ public sealed interface NewGrant {
      * @param isFirst whether this is the first grant since the row was created
      * @param runsSince the local time from which this process has kept the lock to its own threads, while others may wait
      * @param token the fencing token of its holder, at most that of the row
-     * @param isRevived whether a former holder in this process has had the same grant
+     * @param isRevived whether a previous holder in this process has had the same grant
      * @param clockDifference that of the local clocks before the grant was sent, if its row may be kept: they part in a suspension
      */
     record OfLock(

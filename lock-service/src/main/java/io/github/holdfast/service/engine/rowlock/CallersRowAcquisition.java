@@ -67,7 +67,7 @@ public final class CallersRowAcquisition extends RowAcquisition {
         try {
             Optional<RowHold> hold = super.acquire(deadline);
             if (last() instanceof TooLate) {
-                // The exception passes by where other refusals are told.
+                // The exception bypasses the code that reports other refusals.
                 context().listeners().acquired(name(), Optional.empty(), deadline.elapsed());
                 throw new AcquireResult(name(), Optional.empty(), last(), deadline.elapsed()).refusal();
             }
@@ -110,7 +110,7 @@ public final class CallersRowAcquisition extends RowAcquisition {
     }
 
     /**
-     * Waits in another transaction. The caller's transaction would take its snapshot before the wait, and miss what the former
+     * Waits in another transaction. The caller's transaction would take its snapshot before the wait, and miss what the previous
      * holder commits.
      */
     private AttemptResult waitOutside(LockEntity free, Deadline deadline) {

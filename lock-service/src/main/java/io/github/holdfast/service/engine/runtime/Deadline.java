@@ -150,7 +150,7 @@ public final class Deadline implements AutoCloseable {
     }
 
     /**
-     * Whether the time for a decision is over. Attempts that lose races or meet conflicts get some seconds at least, even after
+     * Whether the time for a decision has passed. Attempts that lose races or meet conflicts get some seconds at least, even after
      * the deadline.
      */
     public boolean isOverForDecision() {

@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The local clocks, for durations only: the database decides whether a lease is over. Also the thread of the work that the engine does
+ * The local clocks, for durations only: the database decides whether a lease has expired. Also the thread of the work that the engine does
  * at intervals of these clocks.
  */
 public interface Ticker {

@@ -173,7 +173,7 @@ public final class Downgrade implements Successor, PendingAcquisitions.Pending {
         }
         throw hold.isLost()
                 ? hold.lossException()
-                : new LockLostException(claim.name(), LossCause.EXPIRED, "it was over before it was downgraded");
+                : new LockLostException(claim.name(), LossCause.EXPIRED, "it expired before it was downgraded");
     }
 
     @Override

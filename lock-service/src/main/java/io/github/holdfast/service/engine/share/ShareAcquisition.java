@@ -113,7 +113,7 @@ abstract class ShareAcquisition extends Acquisition<LeaseHold> {
         return living;
     }
 
-    /** How many permits of a semaphore it wants; 0 if it wants a lock. */
+    /** How many permits of a semaphore it requests; 0 for a lock. */
     abstract int wantedPermits();
 
     /** Reads, and then grants or refuses. */

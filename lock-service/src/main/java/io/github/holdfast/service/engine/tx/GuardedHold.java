@@ -33,7 +33,7 @@ public interface GuardedHold {
 
         boolean isByLease();
 
-        /** Whether it has gone on with the grant of a former holder in this process. */
+        /** Whether it has gone on with the grant of a previous holder in this process. */
         boolean isRevived();
 
         /** Whether transactions under the hold commit only while it stands. */

@@ -32,7 +32,7 @@ public final class HoldTransactions {
     private boolean isGuardedOutside;
     private boolean isPassedOn;
 
-    /** Fences the transactions, if the request wants a fence. No later request removes it. */
+    /** Fences the transactions, if the request asks for a fence. No later request removes it. */
     public synchronized void fence(LockRequest request) {
         areFenced |= !request.isUnfenced();
     }

@@ -329,7 +329,7 @@ public final class TransactionGuard implements TransactionExecutionListener {
         return scope().flatMap(scope -> scope.hold(name, owner));
     }
 
-    /** Warns of a release by another thread than the acquiring one, which has entered the hold again. */
+    /** Warns of a release by a thread other than the acquiring one, which has entered the hold again. */
     public void releasedElsewhere(Granted hold) {
         warnings.releasedElsewhere(hold.name());
     }

@@ -220,8 +220,8 @@ public final class TransactionScope implements TransactionSynchronization {
         if (isGuarded() && fenced.isPresent() && guard.keepsSnapshot()) {
             throw new LockStoreException(
                     fenced.get().name(),
-                    "was kept since its last release, and acquired after the transaction began, whose snapshot may miss what the former"
-                            + " holder committed. Acquire the lock before the transaction begins, or use READ COMMITTED",
+                    "was kept since its last release, and acquired after the transaction began, whose snapshot may miss what the"
+                            + " previous holder committed. Acquire the lock before the transaction begins, or use READ COMMITTED",
                     StoreException.overtaken());
         }
     }
@@ -267,8 +267,8 @@ public final class TransactionScope implements TransactionSynchronization {
             throw new LockStoreException(
                     hold.name(),
                     "was acquired too late: its row was written after the transaction's first read, which may have"
-                            + " missed what the former holder committed. Acquire the lock before that read, or use READ"
-                            + " COMMITTED",
+                            + " missed what the previous holder committed. Acquire the lock before that read, or use"
+                            + " READ COMMITTED",
                     StoreException.overtaken());
         }
     }

@@ -41,13 +41,13 @@ final class TransactionWarnings {
         });
     }
 
-    /** Warns that another thread than the acquiring one has released a handle while others of the same hold are open. */
+    /** Warns that a thread other than the acquiring one has released a handle while others of the same hold are open. */
     void releasedElsewhere(String name) {
         oncePerCallSite(callSite -> LogEvent.LOCK_RELEASED_ELSEWHERE
                 .of(name, LOG.atWarn())
                 .log(
-                        "A handle of lock '{}' was released by another thread than the one that acquired it, and that"
-                                + " one has entered the lock again: two threads may have worked under it at once. Call"
+                        "A handle of lock '{}' was released by a thread other than the one that acquired it, which has"
+                                + " acquired the lock again since: two threads may have worked under it at once. Call"
                                 + " detach() before you pass a handle to another thread ({})",
                         name,
                         callSite));

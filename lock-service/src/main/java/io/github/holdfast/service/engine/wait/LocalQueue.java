@@ -16,8 +16,9 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Queues the threads of one service that want the same lock, in order of arrival. Only the first thread queries the database. It
- * is woken when this process releases the lock. A name without waiters uses no memory, except for a recent offer. Thread-safe.
+ * Queues the threads of one service that request the same lock, in order of arrival. Only the first thread queries the database.
+ * It is woken when this process releases the lock. A name without waiters uses no memory, except for a recent offer.
+ * Thread-safe.
  */
 public final class LocalQueue {
 

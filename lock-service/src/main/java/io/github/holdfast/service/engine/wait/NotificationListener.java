@@ -160,7 +160,7 @@ final class NotificationListener implements WakeUpChannel.Receiver, AutoCloseabl
     public void close() {
         closed.countDown();
         try {
-            // A thread that is about to connect does not notice, so it is told again.
+            // A thread that is about to connect does not notice, so it is notified again.
             for (int attempt = 0; thread.isAlive() && attempt < CLOSE_ATTEMPTS; attempt++) {
                 channel.stopListening();
                 thread.join(CLOSE_PAUSE.toMillis());

@@ -155,7 +155,7 @@ public final class Waiter implements AutoCloseable {
 
     /**
      * Pauses until woken, or until the lease ends that the row showed. A thread that does not wait may be faster, again and again.
-     * So after some notifications in vain, a waiter attempts no more often than by polling. Each time that the place was taken,
+     * So after some notifications without a grant, a waiter attempts no more often than by polling. Each time that the place was taken,
      * the first pause is no longer than that of a poll: a release that was already under way has not seen the waiter. For a fair
      * waiter, there is none.
      */
@@ -188,7 +188,7 @@ public final class Waiter implements AutoCloseable {
         LockSupport.unpark(thread);
     }
 
-    /** Ends the pause, unless the last notification was in vain. */
+    /** Ends the pause, unless the last notification led to no grant. */
     void notifyOfRelease() {
         isNotified = true;
         LockSupport.unpark(thread);

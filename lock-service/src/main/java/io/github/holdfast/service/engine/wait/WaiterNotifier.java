@@ -109,10 +109,10 @@ public final class WaiterNotifier implements Waiter.Announcer, NotificationListe
             public void recalledAny() {}
         };
 
-        /** Notes that another service may want this lock. Returns whether it was kept, and will be free soon. */
+        /** Notes that another service may request this lock. Returns whether it was kept, and will be free soon. */
         boolean recalled(String name);
 
-        /** Notes that another service may want any of the locks. */
+        /** Notes that another service may request any of the locks. */
         void recalledAny();
     }
 
@@ -180,7 +180,7 @@ public final class WaiterNotifier implements Waiter.Announcer, NotificationListe
     }
 
     /**
-     * Keeps the waiters announced, mostly with one statement at the most. Returns whether other nodes wake them: only if each release
+     * Keeps the waiters announced, mostly with one statement at most. Returns whether other nodes wake them: only if each release
      * sees the mark.
      */
     private boolean keepAnnounced() {
@@ -190,7 +190,7 @@ public final class WaiterNotifier implements Waiter.Announcer, NotificationListe
             marked = now;
         }
         if (before != null && now != null && !before.id().equals(now.id())) {
-            // Their places are those of the former node.
+            // Their places are those of the previous node.
             waiters.wakeAll();
         }
         return now != null && isListening() && mark.isNoticed();
@@ -199,7 +199,7 @@ public final class WaiterNotifier implements Waiter.Announcer, NotificationListe
     /**
      * Returns how many others wait: other nodes, or threads of this process that have attempted for long, which count as one.
      * Returns 1 if the rows of the waiters could not be read. Threads that wait for a holder in this process's queue do not
-     * count. Needs one statement at the most.
+     * count. Needs one statement at most.
      */
     public int countOthers(String name) {
         int count = isAwaited(name) ? 1 : tickets.countOtherNodes(name);
@@ -252,7 +252,7 @@ public final class WaiterNotifier implements Waiter.Announcer, NotificationListe
         } else if (waiter.isGranted()) {
             waiter.place().leave();
         } else if (waiter.place().leaveSoon()) {
-            // Others may have attempted in vain, because this one was before them.
+            // Attempts of others may have failed, because this one was before them.
             thread.execute(() -> waiters.wake(waiter.name()));
             isNextToWake = true;
         }

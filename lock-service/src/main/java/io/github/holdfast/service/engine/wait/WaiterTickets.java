@@ -133,7 +133,8 @@ public final class WaiterTickets {
 
         /**
          * Takes the place, if other nodes cannot see it yet, with one statement. Fair places of one process are in the order in which
-         * they were created. The waiter keeps its place if its node is replaced. After a failure, it tries again a second later: the waiter must attempt to acquire its lock.
+         * they were created. The waiter keeps its place if its node is replaced. After a failure, it tries again a second later: the waiter
+         * must attempt to acquire its lock.
          *
          * @param seenAt the database's clock, as the waiter has just seen it
          * @return whether other nodes can see the place
@@ -158,7 +159,7 @@ public final class WaiterTickets {
                 if (failed.failure().isAmbiguous()) {
                     isInsertInDoubt = true;
                 }
-                LOG.debug("Could not tell other nodes that a thread waits for lock '{}'", name, failed);
+                LOG.debug("Could not show other nodes that a thread waits for lock '{}'", name, failed);
                 failedAt = ticker.nanoTime();
             }
             return isVisible;
@@ -213,8 +214,8 @@ public final class WaiterTickets {
         }
 
         /**
-         * Allows to wake another service in vain: a second after the place was created, and then once a second. For the waiter's
-         * thread.
+         * Returns whether another service may be woken now, even if needlessly: a second after the place was created, and then once a
+         * second. For the waiter's thread.
          */
         public boolean claimWakeUp() {
             long now = ticker.nanoTime();
@@ -342,8 +343,8 @@ public final class WaiterTickets {
 
     /**
      * A mark in the row of this service's node: threads of this node wait. Waiting threads write the mark, and their poller renews it. The
-     * rows of a node's waiters count only while the mark lasts. It expires when the threads stop waiting or the node has died. It is no part of a
-     * beat, and does not take the mutex of beats, so that it delays no beat. Thread-safe.
+     * rows of a node's waiters count only while the mark lasts. It expires when the threads stop waiting or the node has died. It is no
+     * part of a beat, and does not take the mutex of beats, so that it delays no beat. Thread-safe.
      */
     static final class Mark {
 
@@ -438,7 +439,7 @@ public final class WaiterTickets {
                     return;
                 }
             } catch (StoreException failed) {
-                LOG.debug("Could not tell other nodes that threads wait", failed);
+                LOG.debug("Could not show other nodes that threads wait", failed);
             } finally {
                 writing.unlock();
             }

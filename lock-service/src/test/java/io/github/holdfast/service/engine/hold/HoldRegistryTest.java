@@ -208,7 +208,7 @@ class HoldRegistryTest {
         ticker.advance(Duration.ofNanos(1));
         assertThat(hold.lifetime().remaining()).isEqualTo(Duration.ZERO);
         assertThat(hold.lifetime().isLost()).isTrue();
-        assertThat(hold.lifetime().lossException()).hasMessage("Lock 'order' was lost: its lease is over");
+        assertThat(hold.lifetime().lossException()).hasMessage("Lock 'order' was lost: its lease expired");
     }
 
     @Test

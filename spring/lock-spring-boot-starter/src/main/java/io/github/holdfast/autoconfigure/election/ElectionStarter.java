@@ -56,7 +56,7 @@ public final class ElectionStarter implements SmartLifecycle {
         return false;
     }
 
-    /** Publishes what an election tells. */
+    /** Publishes the events of an election. */
     private record Publishing(ApplicationEventPublisher events) implements LeaderCallbacks {
 
         @Override

@@ -9,8 +9,8 @@ import org.springframework.core.Nullness;
 import org.springframework.util.ClassUtils;
 
 /**
- * Tells which methods may return null. Spring 7 knows. On Spring 6.2 they are those with any annotation named Nullable, and those of
- * Kotlin whose type says so.
+ * Determines which methods may return null. Spring 7 knows. On Spring 6.2 they are those with any annotation named Nullable, and
+ * those of Kotlin whose type says so.
  */
 public final class NullableResult {
 

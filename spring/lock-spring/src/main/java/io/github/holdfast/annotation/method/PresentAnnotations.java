@@ -15,9 +15,9 @@ import org.springframework.util.ConcurrentReferenceHashMap;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * Tells quickly that an annotation is nowhere in a class. Spring's search, method by method, costs about fifty times as much, and
- * most beans have none of our annotations. If it were wrong, a method would run without its lock, and no check would see that. So it
- * may only exclude a class in which Spring's search finds nothing either. Thread-safe.
+ * Quickly rules out that a class contains an annotation anywhere. Spring's search, method by method, costs about fifty times as
+ * much, and most beans have none of our annotations. If it were wrong, a method would run without its lock, and no check would see
+ * that. So it may only exclude a class in which Spring's search finds nothing either. Thread-safe.
  */
 public final class PresentAnnotations implements ClassFilter {
 

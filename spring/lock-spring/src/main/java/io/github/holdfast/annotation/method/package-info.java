@@ -1,4 +1,4 @@
-/** What a method and its annotations tell without being called. Not for applications. */
+/** What a method and its annotations show without a call. Not for applications. */
 @NullMarked
 package io.github.holdfast.annotation.method;
 
