@@ -67,7 +67,7 @@ public final class Election {
             first.awaitLine(line -> line.startsWith(Reports.LEADS));
             NodeProcess second = start("second", url, started);
             first.awaitLine(Reports.WRITES::equals);
-            // This application only looks. It is no candidate, because it does not start its election.
+            // This application only observes. It is not a candidate: it does not start its election.
             LeaderElection election =
                     watching.getBean(LockService.class).election(ElectionRequest.of(ElectionNode.NAME));
             LeaderInfo killed = election.leader().orElseThrow();

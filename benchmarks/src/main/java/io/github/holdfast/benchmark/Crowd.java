@@ -37,7 +37,7 @@ record Crowd(String label, LockMode mode, int size, int others, Duration hold) {
     /**
      * What the threads experienced.
      *
-     * @param waits the wait of each acquisition of the other mode, also of one that ended without the lock
+     * @param waits the wait of each acquisition of the other mode, including those that ended without the lock
      * @param holdsPerSecond how often the crowd had the lock
      */
     record Outcome(Latencies waits, double holdsPerSecond) {}

@@ -81,7 +81,7 @@ public final class ElectionRequest {
 
     /**
      * Sets how long this node waits after the end of a leadership, before it is a candidate again. So another node has time to become
-     * the leader, also after a forced release.
+     * the leader, even after a forced release.
      *
      * @param pause zero to {@link LockRequest#LONGEST_DURATION}; {@link #DEFAULT_RETRY} by default
      * @throws IllegalArgumentException if it is out of that range

@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LeaderElection implements AutoCloseable {
 
-    /** Not the name under which a candidate acquires: what the leader's work locks is no election. */
+    /** Not the name under which a candidate acquires: what the leader's work locks is not an election. */
     private static final String THREAD_NAME = "holdfast-leader";
 
     private static final String WATCH_NAME = "holdfast-leader-watch";

@@ -28,7 +28,10 @@ final class LeaderLog {
                 .log("This node no longer leads '{}': {}", leadership.name(), cause.why());
     }
 
-    /** Logs an exception of {@code onGranted} after the end of the leadership. That may have caused it, and then it is no news. */
+    /**
+     * Logs an exception of {@code onGranted} after the end of the leadership. That end may have caused it, and then it is not
+     * worth a warning.
+     */
     static void failedAtTheEnd(Leadership leadership, Throwable failed) {
         if (failed instanceof InterruptedException || failed instanceof HoldfastException) {
             LOG.debug("The leader of '{}' was interrupted", leadership.name(), failed);

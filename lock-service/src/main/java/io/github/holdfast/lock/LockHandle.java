@@ -67,8 +67,8 @@ public interface LockHandle extends AutoCloseable {
      * @param lease {@link LockRequest#SHORTEST_LEASE} to {@link LockRequest#LONGEST_DURATION}. For a lock that lives as long as
      *     its node, the maximum is the {@linkplain io.github.holdfast.service.LockServiceBuilder#nodeLease lease of the node}
      * @throws IllegalArgumentException if it is out of that range
-     * @throws IllegalStateException if this handle was released. For a lock with a lease, also if this thread's transaction has
-     *     locked the row with {@link #guard()}
+     * @throws IllegalStateException if this handle was released. For a lock with a lease, this is also thrown if this thread's
+     *     transaction has locked the row with {@link #guard()}
      * @throws LockLostException if the lock is lost
      * @throws LockStoreException if the database failed; the lock stays held until its lease expires
      * @throws UnsupportedOperationException if it is a row lock
@@ -101,8 +101,8 @@ public interface LockHandle extends AutoCloseable {
      * @throws IllegalStateException if this handle was released, or the calling thread is not in a read-write transaction of
      *     the service's {@linkplain io.github.holdfast.service.LockServiceBuilder#transactionManager transaction manager}
      * @throws LockLostException if the lock is lost; roll back
-     * @throws LockStoreException if the database failed; roll back. At REPEATABLE READ or higher, also if another transaction
-     *     has written the lock's row since this transaction's first read
+     * @throws LockStoreException if the database failed; roll back. At REPEATABLE READ or higher, this is also thrown if another
+     *     transaction has written the lock's row since this transaction's first read
      */
     void guard();
 

@@ -15,7 +15,7 @@ import java.util.OptionalInt;
  * Lists the semaphores in the database and the holders of their permits, changes limits, and releases permits by force. It is for
  * operators: an application should work without it. Thread-safe. {@link LockAdmin#semaphores} returns it.
  *
- * <p>Pages are read as those of {@link LockAdmin}.
+ * <p>Pages are read like those of {@link LockAdmin}.
  */
 public final class SemaphoreAdmin {
 

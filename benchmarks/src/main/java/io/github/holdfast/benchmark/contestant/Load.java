@@ -26,7 +26,7 @@ public record Load(int threads, IntFunction<String> name, Duration hold) {
      * Runs the load on a node.
      *
      * @param exclusions returns the check of mutual exclusion for the name of a lock
-     * @return the wait of each acquisition, also of one that ended without the lock
+     * @return the wait of each acquisition, including those that ended without the lock
      */
     public Latencies run(Contestant node, Function<String, Exclusion> exclusions, Duration time) throws Exception {
         return run(node, exclusions, gap -> {}, time);

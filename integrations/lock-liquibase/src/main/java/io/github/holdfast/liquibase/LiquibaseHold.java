@@ -103,7 +103,7 @@ final class LiquibaseHold {
         }
     }
 
-    /** Notices the end of the lease, also while a renewal waits for a connection or an answer. */
+    /** Notices the end of the lease, even while a renewal waits for a connection or an answer. */
     private void watchUntilTheEnd() {
         long lease = row.lease().toNanos();
         try {

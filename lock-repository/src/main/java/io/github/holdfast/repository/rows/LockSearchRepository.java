@@ -9,7 +9,7 @@ import org.springframework.data.repository.Repository;
 import org.springframework.data.repository.query.Param;
 
 /**
- * Reads the held locks in pages, for operators. Every method is one statement. Call it as those of {@link LockPageRepository}.
+ * Reads the held locks in pages, for operators. Every method is one statement. Call it like those of {@link LockPageRepository}.
  *
  * <p>These queries are apart from the others, because to parse them takes as long as to parse fifty others, and only operators need
  * them. Hibernate's parser takes so long for a subquery inside of brackets.
@@ -49,7 +49,8 @@ public interface LockSearchRepository extends Repository<LockEntity, String> {
      *
      * @param first how the names begin
      * @param before greater than all names that begin so, if it is not empty
-     * @param holder a pattern of SQL with the escape character {@code !}, in lower case, for the description, the owner or the node of a holder; {@code %} for all
+     * @param holder a pattern of SQL with the escape character {@code !}, in lower case, for the description, the owner or the node of a
+     *     holder; {@code %} for all
      * @param state ANY, ALONE, SHARED, OVERDUE or WAITED_FOR
      */
     @Query("""

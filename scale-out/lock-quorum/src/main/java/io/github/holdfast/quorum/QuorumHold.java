@@ -262,7 +262,7 @@ final class QuorumHold {
 
     /**
      * Releases all members, and waits for their answers. What a member grants later is released then. The hold is lost if so many members
-     * say that they had lost their grants that the others are no majority.
+     * say that they had lost their grants that the others are not a majority.
      */
     ReleaseOutcome giveBack() {
         boolean wasLost;

@@ -25,11 +25,11 @@ record ShardingProperties(
     /**
      * The rule after a change.
      *
-     * @param prefixes as those of the present rule
-     * @param others as that of the present rule
+     * @param prefixes like those of the current rule
+     * @param others like that of the current rule
      * @param hash as that of the present rule
-     * @param tokensFrom needed: from when on tokens are those of the new shard of a name. The time is after the last node without this property
-     *     has stopped, and before the first node with the new rule alone starts
+     * @param tokensFrom needed: from when on tokens are those of the new shard of a name. The time is after the last node without this
+     *     property has stopped, and before the first node with only the new rule starts
      */
     record Next(
             @Nullable Map<String, List<String>> prefixes,

@@ -19,10 +19,10 @@ import org.springframework.web.servlet.HandlerExceptionResolver;
 import org.springframework.web.servlet.ModelAndView;
 
 /**
- * Gives requests whose lock was refused or lost a status of their own in place of 500. It comes after everything that the application has for
- * an exception, and does not look at causes: an exception of the application keeps its own status.
+ * Gives requests whose lock was refused or lost a status of their own in place of 500. It comes after everything that the application has
+ * for an exception, and does not look at causes: an exception of the application keeps its own status.
  *
- * <p>It does not write the response. It hands Spring MVC an exception that has a status, as those of Spring have. So the body is what the
+ * <p>It does not write the response. It hands Spring MVC an exception that has a status, like those of Spring. So the body is what the
  * application gives to those: an error page, or problem details.
  */
 final class LockErrorResolver implements HandlerExceptionResolver, Ordered {

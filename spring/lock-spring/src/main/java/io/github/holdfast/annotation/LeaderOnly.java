@@ -30,7 +30,7 @@ import org.springframework.aot.hint.annotation.Reflective;
  * them, as the last step, so that only a leader commits. If the method must never run twice at a time, use {@link Locked}.
  *
  * <p>Only calls from outside the bean are checked, as for {@link Locked}. Mistakes fail at startup. So does the name of an election
- * that is no bean.
+ * that is not a bean.
  */
 @Documented
 @Retention(RetentionPolicy.RUNTIME)

@@ -38,7 +38,7 @@ final class NameProperties {
             @Nullable Object target,
             Class<?> targetClass) {}
 
-    /** Nodes whose children are evaluated with another root, or are no expressions. */
+    /** Nodes whose children are evaluated with another root, or are not expressions. */
     private static final List<Class<? extends SpelNode>> OPAQUE = List.of(
             Selection.class,
             Projection.class,

@@ -30,7 +30,7 @@ abstract class WaitingContract extends TwoServices {
     /** Longer than a test waits. Otherwise, a thread that gave up would look like a database that does not answer. */
     static final Duration LONG = ofMinutes(2);
 
-    /** Enough for the waiter's row to be seen, also in a slow database. */
+    /** Enough for the waiter's row to be seen, even in a slow database. */
     private static final Duration UNTIL_SEEN = ofSeconds(5);
 
     /** A waiter attempts by itself until a moment after its row is there. */

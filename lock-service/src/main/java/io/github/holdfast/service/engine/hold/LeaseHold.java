@@ -255,7 +255,7 @@ public final class LeaseHold extends GrantedHold {
         }
     }
 
-    /** Makes sure that the hold is valid for this long. Throws what {@link #renew} throws, also if it is valid for less. */
+    /** Makes sure that the hold is valid for this long. Throws what {@link #renew} throws, and also throws if it is valid for less. */
     @Override
     public void ensureValidFor(Duration wanted) {
         if (!expireIfOver() && lifetime.remaining().compareTo(wanted) < 0) {

@@ -51,7 +51,7 @@ public final class RowHold extends Hold implements GuardedHold.OfRow {
     private final Thread thread = Thread.currentThread();
     private final ReentrantLock changing = new ReentrantLock();
 
-    /** How many handles are not released, also after a loss. */
+    /** How many handles are not released, even after a loss. */
     private volatile int handles = 1;
 
     private volatile LockState state = LockState.HELD;
