@@ -20,8 +20,8 @@ import java.util.Locale;
 import java.util.concurrent.Callable;
 
 /**
- * Measures the processor time of the thread whose {@code tryAcquire} is refused, beside that of a raw query for the same columns.
- * Both take turns.
+ * Measures the processor time of the thread whose {@code tryAcquire} is refused, compared with that of a raw query for the same
+ * columns. Both take turns.
  */
 public final class RefusalBenchmark {
 

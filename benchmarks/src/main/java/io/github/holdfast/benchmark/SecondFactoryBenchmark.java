@@ -24,8 +24,8 @@ import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.hibernate.jpa.HibernatePersistenceConfiguration;
 
 /**
- * What a second factory of nothing but Holdfast's entities would cost, beside those entities in the application's own factory: the time
- * until a lock service is built, and the heap that stays in use.
+ * What a second factory of nothing but Holdfast's entities would cost, compared with those entities in the application's own factory:
+ * the time until a lock service is built, and the heap that stays in use.
  */
 public final class SecondFactoryBenchmark {
 
@@ -133,7 +133,7 @@ public final class SecondFactoryBenchmark {
         return Objects.requireNonNull(lists.get(way));
     }
 
-    /** Four at once, because what one keeps is small beside what the collector leaves behind. */
+    /** Four at once, because what one keeps is small compared with what the collector leaves behind. */
     private static long heap(Way way, HikariDataSource pool, List<Class<?>> entities) {
         int many = 4;
         long before = used();

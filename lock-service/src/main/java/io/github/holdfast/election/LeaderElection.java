@@ -222,7 +222,7 @@ public final class LeaderElection implements AutoCloseable {
         return new IllegalStateException("Election '" + name() + "' was closed");
     }
 
-    /** A campaign whose callback outlasted a close of the service may end beside a later one, which goes on. */
+    /** A campaign whose callback outlasted a close of the service may end during a later one, which continues. */
     private synchronized void endCampaign(Campaign begun) {
         if (begun.equals(campaign)) {
             campaign = null;

@@ -76,8 +76,8 @@ public final class LockServiceBuilder {
     }
 
     /**
-     * Checks the locks before the commits of a transaction manager that is not of the locks' persistence unit: one of JTA, of a
-     * unit with tenants, or of JDBC. Right before each of its read-write commits, a second transaction locks the rows of the
+     * Checks the locks before the commits of a transaction manager that does not belong to the locks' persistence unit: for JTA, a
+     * unit with tenants, or JDBC. Right before each of its read-write commits, a second transaction locks the rows of the
      * thread's locks, on a connection of the locks' persistence unit. It ends after the commit. A lock that is already lost makes
      * the commit fail. While the second transaction lasts, no other owner gets the lock.
      *
@@ -90,7 +90,7 @@ public final class LockServiceBuilder {
      *
      * <p>A commit costs one statement for up to 50 locks (one for each lock on MariaDB and in clusters with several writers) and a
      * rollback, and a connection of the locks' persistence unit until it has ended. Let that unit have a pool of its own, with a
-     * connection for each thread that commits under locks at the same time, beside those that the locks need: if committing
+     * connection for each thread that commits under locks at the same time, in addition to those that the locks need: if committing
      * transactions use up the application's pool, they wait for each other.
      *
      * @throws IllegalArgumentException if the manager reports no transactions to listeners

@@ -15,7 +15,7 @@ import org.openjdk.jmh.annotations.OutputTimeUnit;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.State;
 
-/** What an acquisition costs beside its statements: the rules of the row, and the queue of the service. */
+/** What an acquisition costs in addition to its statements: the rules of the row, and the queue of the service. */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 public class InProcessBenchmark {

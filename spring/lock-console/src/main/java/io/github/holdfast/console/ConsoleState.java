@@ -53,7 +53,7 @@ record ConsoleState(
     static final int PAGE_SIZE = 100;
 
     /**
-     * The database's clock beside this machine's. No lock depends on it.
+     * The database's clock compared with this machine's. No lock depends on it.
      *
      * @param ahead how far the database's clock is ahead, to half a round trip
      */

@@ -138,7 +138,7 @@ public final class LockConsole {
         return firstOf(fencingTokens, token -> locks.admin().forceRelease(name, token, reason))
                 .map(former -> released(former.holder()))
                 .orElseGet(() -> locks.find(name).isPresent()
-                        ? refused(HttpStatus.CONFLICT, "Another holder has the lock by now: look again")
+                        ? refused(HttpStatus.CONFLICT, "Another owner holds the lock now: reload the page")
                         : refused(HttpStatus.NOT_FOUND, "No owner holds the lock any more"));
     }
 

@@ -26,8 +26,8 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
 
 /**
- * The Actuator endpoint that lists locks, elections, nodes, runs and semaphores over HTTP; see {@code
- * docs/operate/observability.md} for requests and answers.
+ * The Actuator endpoint that lists locks, elections, nodes, runs and semaphores over HTTP; see {@code docs/operate/observability.md} for requests
+ * and answers.
  *
  * <ul>
  *   <li>{@code GET locks} and {@code GET locks/held}: the held locks, in pages;
@@ -145,8 +145,8 @@ public final class LocksEndpoint {
 
     /**
      * Returns the held locks, one held lock, the holders of one lock, the nodes that wait for one lock, the elections, the nodes, the
-     * last run of each task, the runs of one task, the semaphores, or the holders of one semaphore's permits. Names are query parameters, because a path may lose slashes and would then
-     * mean another lock.
+     * last run of each task, the runs of one task, the semaphores, or the holders of one semaphore's permits. Names are query parameters,
+     * because a path may lose slashes and would then mean another lock.
      *
      * @param what {@code held}, {@code holders}, {@code waiting}, {@code elections}, {@code nodes}, {@code runs} or {@code semaphores}
      * @param name the lock, task or semaphore to return; all of them if it is missing. Required for {@code holders} and {@code
@@ -240,7 +240,7 @@ public final class LocksEndpoint {
             return new WebEndpointResponse<>(former.get());
         }
         return fencingToken != null && locks.find(name).isPresent()
-                ? new WebEndpointResponse<>(new Refusal("Another holder has the lock by now: look again"), 409)
+                ? new WebEndpointResponse<>(new Refusal("Another owner holds the lock now: read it again"), 409)
                 : notFound();
     }
 

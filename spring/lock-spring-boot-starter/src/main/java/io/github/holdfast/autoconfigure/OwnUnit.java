@@ -53,7 +53,7 @@ final class OwnUnit implements AutoCloseable {
 
                     %s
 
-                    If the DataSource bean is one of JTA, or chooses a database by tenant, name the database of the locks, too:
+                    If the DataSource bean belongs to JTA, or chooses a database by tenant, also name the database of the locks:
 
                     %s
 

@@ -135,7 +135,7 @@ final class PersistenceUnits {
                 .filter(TransactionCoordinatorBuilder::isJta)
                 .isPresent();
         if (isJta) {
-            throw jta("the persistence unit '" + nameOf(unit) + "' has those of JTA", null);
+            throw jta("the persistence unit '" + nameOf(unit) + "' uses JTA", null);
         }
     }
 
@@ -148,7 +148,7 @@ final class PersistenceUnits {
                     "The persistence unit '" + nameOf(unit)
                             + "' has a schema or database for each tenant, and all tenants share the locks",
                     OWN_UNIT
-                            + "If the DataSource bean chooses a database by tenant, name the database of the locks, too:\n\n"
+                            + "If the DataSource bean chooses a database by tenant, also name the database of the locks:\n\n"
                             + OwnUnit.DATABASE);
         }
     }
@@ -157,7 +157,7 @@ final class PersistenceUnits {
         return new LockSetupException(
                 "Locks need resource-local transactions, but " + what,
                 OWN_UNIT
-                        + "If the DataSource bean is one of JTA, name the database of the locks, too:\n\n"
+                        + "If the DataSource bean belongs to JTA, also name the database of the locks:\n\n"
                         + OwnUnit.DATABASE
                         + "\n\nIf another unit has resource-local transactions, and the locks protect those:\n\n    "
                         + PROPERTY + "=<its name>\n\nTo use no JTA at all:\n\n    spring.jta.enabled=false",

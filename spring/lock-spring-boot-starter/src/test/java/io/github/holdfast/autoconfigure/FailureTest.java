@@ -76,7 +76,7 @@ class FailureTest {
     @Test
     void jtaUnit(CapturedOutput output) {
         assertThat(reportOf(Application.of(JtaUnit.class), output))
-                .contains("Locks need resource-local transactions, but the persistence unit 'default' has those of JTA")
+                .contains("Locks need resource-local transactions, but the persistence unit 'default' uses JTA")
                 .contains("    holdfast.jpa.own-unit=true\n", "    holdfast.datasource.url=<JDBC URL>\n")
                 .contains("    spring.jta.enabled=false\n");
     }

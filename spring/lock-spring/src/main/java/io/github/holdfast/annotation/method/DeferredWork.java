@@ -48,7 +48,7 @@ public final class DeferredWork {
     private static final ClassValue<Boolean> OF_VALUES = new ClassValue<>() {
         @Override
         protected Boolean computeValue(Class<?> type) {
-            // Many classes implement a function beside something else. Lambdas and anonymous classes hardly do.
+            // Many classes implement a function in addition to something else. Lambdas and anonymous classes hardly do.
             return isDeferred(type)
                     || ((type.isHidden() || type.isAnonymousClass())
                             && ancestors(type).anyMatch(DeferredWork::isFunction)
