@@ -40,8 +40,8 @@ final class DatabaseCheck {
     private static final Duration LEASE = Duration.ofSeconds(1);
 
     private static final String COUNTS =
-            "The database or its driver does not report correctly how many rows an update has changed, so Holdfast cannot determine"
-                    + " whether it has acquired a lock";
+            "The database or its driver does not report correctly how many rows an update has changed, so Holdfast"
+                    + " cannot determine whether it has acquired a lock";
 
     private static final String ONE_SERVER = "let all connections lead to one server that writes";
 

@@ -256,7 +256,7 @@ class ConsoleOverHttpTest {
                 "page can release locks by force");
         assertRefused(release(allowed, "/admin/locks", token, " ").principal(ALICE), 400, "reason");
         assertRefused(release(allowed, "/admin/locks", token, "a\nb").principal(ALICE), 400, "control character");
-        assertRefused(release(allowed, "/admin/locks", token - 1, "stuck").principal(ALICE), 409, "look again");
+        assertRefused(release(allowed, "/admin/locks", token - 1, "stuck").principal(ALICE), 409, "reload the page");
         assertRefused(
                 allowed.post()
                         .uri("/admin/locks/release")

@@ -36,8 +36,8 @@ abstract class SharingContract extends WaitingContract {
     private static final Duration LEASE = ofMinutes(1);
 
     private static final String BESIDE_A_SHARE =
-            "Granted exclusively although others share the lock: the rows of lock_holder are not seen, or an update does not"
-                    + " compare";
+            "Granted exclusively although others share the lock: the rows of lock_holder are not seen, or an update"
+                    + " does not compare";
 
     private SemaphoreRequest semaphore(String name) {
         return SemaphoreRequest.of(database().name(name)).limit(LIMIT);
