@@ -14,7 +14,6 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.hibernate.Session;
@@ -42,9 +41,6 @@ public final class MysqlWakeUpChannel implements WakeUpChannel, WakingRelease {
     /** After this many sleeps without a ring, a minute, the bell is proved again: it may be on a server that was replaced. */
     private static final int SILENT_SLEEPS = 12;
 
-    /** With this call to stop, the own bell has not ended the sleep for about a second: the network may be broken. */
-    private static final int CALL_THAT_ABORTS = 10;
-
     private final StoreTransactions transactions;
     private final AutocommitExecutor executor;
     private final LockWaiterRepository waiters;
@@ -54,7 +50,6 @@ public final class MysqlWakeUpChannel implements WakeUpChannel, WakingRelease {
     private volatile @Nullable Long bell;
     private volatile @Nullable Receiver receiver;
     private volatile @Nullable Connection listening;
-    private final AtomicInteger callsToStop = new AtomicInteger();
     private volatile boolean isRefusalReported;
 
     /**
@@ -164,7 +159,6 @@ public final class MysqlWakeUpChannel implements WakeUpChannel, WakingRelease {
      * that it is not given back to its pool: a late ring would kill a query of its next user.
      */
     private Void listen(Connection connection, Receiver listener) throws SQLException {
-        callsToStop.set(0);
         listening = connection;
         try {
             MysqlBell own = new MysqlBell(connection);
@@ -226,29 +220,26 @@ public final class MysqlWakeUpChannel implements WakeUpChannel, WakingRelease {
         }
     }
 
-    /**
-     * {@inheritDoc} The first call rings the own bell. Only later calls abort the listening connection: its pool would log that as a failure.
-     */
+    /** {@inheritDoc} It rings the own bell. The pool would log an aborted connection as a failure. */
     @Override
     public void stopListening() {
-        Connection open = listening;
         Long own = bell;
-        if (open == null) {
-            return;
-        }
-        int call = callsToStop.incrementAndGet();
-        if (call == 1 && own != null) {
+        if (own != null) {
             ring(own);
-        } else if (call >= CALL_THAT_ABORTS) {
-            background.accept(() -> abort(open));
         }
     }
 
-    private static void abort(Connection listening) {
-        try {
-            listening.abort(Runnable::run);
-        } catch (SQLException alreadyBroken) {
-            LOG.debug("The listening connection could not be aborted", alreadyBroken);
+    @Override
+    public void abortListening() {
+        Connection open = listening;
+        if (open != null) {
+            background.accept(() -> {
+                try {
+                    open.abort(Runnable::run);
+                } catch (SQLException alreadyBroken) {
+                    LOG.debug("The listening connection could not be aborted", alreadyBroken);
+                }
+            });
         }
     }
 }

@@ -76,9 +76,9 @@ public interface WakeUpChannel {
      */
     void listen(Receiver receiver);
 
-    /**
-     * Makes {@link #listen} ask its receiver whether to keep listening. Called again every tenth of a second until that has ended: a thread
-     * that is about to connect does not notice.
-     */
+    /** Makes {@link #listen} ask its receiver whether to keep listening. A thread that is about to connect does not notice. */
     void stopListening();
+
+    /** Ends {@link #listen} although {@link #stopListening} did not, as on a broken network. */
+    default void abortListening() {}
 }

@@ -29,6 +29,9 @@ final class NotificationListener implements WakeUpChannel.Receiver, AutoCloseabl
 
     private static final Duration CLOSE_PAUSE = Duration.ofMillis(100);
 
+    /** After a second, the network may be broken. */
+    private static final int ABORTING_ATTEMPT = 10;
+
     /** Handles the notifications that a {@link WakeUpChannel.Receiver} receives. Thread-safe. */
     interface Audience {
 
@@ -162,7 +165,11 @@ final class NotificationListener implements WakeUpChannel.Receiver, AutoCloseabl
         try {
             // A thread that is about to connect does not notice, so it is notified again.
             for (int attempt = 0; thread.isAlive() && attempt < CLOSE_ATTEMPTS; attempt++) {
-                channel.stopListening();
+                if (attempt < ABORTING_ATTEMPT) {
+                    channel.stopListening();
+                } else {
+                    channel.abortListening();
+                }
                 thread.join(CLOSE_PAUSE.toMillis());
             }
         } catch (InterruptedException interrupted) {
