@@ -171,6 +171,17 @@ public interface LockNodeRepository extends Repository<LockNode, String> {
         return waitFor(id, Micros.of(lasts), bell) == 1;
     }
 
+    /**
+     * Writes the bell of a node that does not wait. The version stays, so that a concurrent heartbeat still succeeds.
+     *
+     * @param bell the number by which others ask for locks that the node keeps
+     * @return false if the node was ended, or is absent
+     */
+    default boolean markListening(String id, long bell) {
+        // With useAffectedRows=true, the drivers of MySQL and MariaDB do not count a row that has this bell already.
+        return listens(id, bell) == 1 || countListening(id, bell) == 1;
+    }
+
     /** Reads the counters of all nodes that have not been ended. */
     @Query(
             "select new io.github.holdfast.repository.rows.LockNodeRepository$Pulse(n.id, n.version, n.leaseMillis, db_clock()) from HoldfastNode n where n.ended = false")
@@ -246,15 +257,14 @@ public interface LockNodeRepository extends Repository<LockNode, String> {
             """)
     int waitFor(@Param("id") String id, @Param("micros") long micros, @Param("bell") @Nullable Long bell);
 
-    /**
-     * Writes the bell of a node that does not wait. The version stays, so that a concurrent heartbeat still succeeds.
-     *
-     * @param bell the number by which others ask for locks that the node keeps
-     * @return 0 if the node was ended, or is absent
-     */
+    /** See {@link #markListening}. */
     @Modifying
     @Query("update HoldfastNode n set n.bell = :bell where n.id = :id and n.ended = false")
     int listens(@Param("id") String id, @Param("bell") long bell);
+
+    /** See {@link #markListening}. */
+    @Query("select count(n) from HoldfastNode n where n.id = :id and n.ended = false and n.bell = :bell")
+    long countListening(@Param("id") String id, @Param("bell") long bell);
 
     /** See {@link #endIfOverdue}. */
     @Modifying

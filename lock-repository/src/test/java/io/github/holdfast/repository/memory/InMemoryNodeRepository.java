@@ -7,6 +7,7 @@ import io.github.holdfast.repository.rows.LockNodeRepository;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiFunction;
 import java.util.function.BiPredicate;
@@ -117,6 +118,11 @@ final class InMemoryNodeRepository implements LockNodeRepository {
                 id,
                 (node, now) -> true,
                 (node, now) -> Row.like(node).with("bell", bell).made());
+    }
+
+    @Override
+    public long countListening(String id, long bell) {
+        return database.tables().count("HoldfastNode", Map.of("id", id, "bell", bell, "ended", false));
     }
 
     @Override

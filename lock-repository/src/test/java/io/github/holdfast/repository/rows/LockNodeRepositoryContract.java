@@ -63,6 +63,10 @@ abstract class LockNodeRepositoryContract extends StoreContract {
         return call(nodes -> nodes.alert(id));
     }
 
+    private boolean markListening(long bell) {
+        return call(nodes -> nodes.markListening("node", bell));
+    }
+
     final boolean markWaiting(String id) {
         return call(nodes -> nodes.markWaiting(id, LEASE, null));
     }
@@ -370,9 +374,19 @@ abstract class LockNodeRepositoryContract extends StoreContract {
     }
 
     @Test
+    void aBellThatTheRowHasAlreadyCountsAsWritten() {
+        register("node", LEASE);
+        boolean isMarked = call(nodes -> nodes.markWaiting("node", LEASE, 7L));
+        assertThat(isMarked).isTrue();
+        assertThat(markListening(7)).isTrue();
+        assertThat(markListening(8)).isTrue();
+    }
+
+    @Test
     void anEndedNodeIsNotMarked() {
         LockNode node = ended("node");
         assertThat(markWaiting("node")).isFalse();
+        assertThat(markListening(7)).isFalse();
         assertUnchanged(node);
     }
 

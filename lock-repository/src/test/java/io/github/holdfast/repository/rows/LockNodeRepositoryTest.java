@@ -3,12 +3,14 @@ package io.github.holdfast.repository.rows;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.zaxxer.hikari.HikariConfig;
 import io.github.holdfast.entity.LockNode;
 import io.github.holdfast.repository.store.OtherClient;
 import io.github.holdfast.repository.store.TestApplication;
 import io.github.holdfast.repository.store.TestThreads;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
+import java.util.Map;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -26,9 +28,12 @@ class LockNodeRepositoryTest extends LockNodeRepositoryContract {
 
     LockNodeRepositoryTest(Database database) {
         this.database = database;
-        onDatabase = TestApplication.on(database);
+        onDatabase = TestApplication.on(database, this::configure, Map.of());
         application = onDatabase;
     }
+
+    /** For leaves that connect in another way. */
+    void configure(HikariConfig pool) {}
 
     @Test
     void aBeatWaitsForAMarkThatIsOnItsWayAndHappensThen() throws Exception {
@@ -89,6 +94,7 @@ class LockNodeRepositoryTest extends LockNodeRepositoryContract {
         assertOneStatement("update lock_node", nodes -> nodes.beat("node", 0, 1, Micros.of(LEASE)));
         assertOneStatement("update lock_node", nodes -> nodes.alert("node"));
         assertOneStatement("update lock_node", nodes -> nodes.markWaiting("node", LEASE, 7L));
+        assertOneStatement("update lock_node", nodes -> nodes.markListening("node", 8));
         assertOneStatement("update lock_node", nodes -> nodes.endIfOverdue("node", LEASE));
         assertOneStatement("update lock_node", nodes -> nodes.stop("node", 0, 0));
         assertOneStatement("update lock_node", nodes -> nodes.endSilent("node", 0));

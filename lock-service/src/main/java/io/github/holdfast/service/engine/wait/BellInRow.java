@@ -66,7 +66,7 @@ final class BellInRow {
 
     private void write(Node node, long bell) {
         try {
-            if (store.inTransaction(LIMIT, () -> store.nodes().listens(node.id(), bell)) == 1) {
+            if (store.inTransaction(LIMIT, () -> store.nodes().markListening(node.id(), bell))) {
                 last = new Written(node, bell, ticker.nanoTime());
             }
         } catch (StoreException failed) {

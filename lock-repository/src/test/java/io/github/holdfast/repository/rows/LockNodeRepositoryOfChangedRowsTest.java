@@ -1,0 +1,23 @@
+package io.github.holdfast.repository.rows;
+
+import static io.github.holdfast.test.TestDatabase.MARIADB;
+import static io.github.holdfast.test.TestDatabase.MYSQL;
+
+import com.zaxxer.hikari.HikariConfig;
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.OnEachDatabase;
+
+/** {@link LockNodeRepositoryTest} where the driver counts the rows that a statement changes, not those that it finds. */
+@OnEachDatabase({MARIADB, MYSQL})
+class LockNodeRepositoryOfChangedRowsTest extends LockNodeRepositoryTest {
+
+    LockNodeRepositoryOfChangedRowsTest(Database database) {
+        super(database);
+    }
+
+    @Override
+    void configure(HikariConfig pool) {
+        String url = pool.getJdbcUrl();
+        pool.setJdbcUrl(url + (url.contains("?") ? "&" : "?") + "useAffectedRows=true");
+    }
+}
