@@ -36,6 +36,7 @@ import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReadWriteLock;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -243,6 +244,33 @@ class KeptLockTest {
         }
         kept(mine, "job");
         mine.acquire(plain.rowLock()).close();
+    }
+
+    @Test
+    void aThreadThatTriesIsNotRefusedBecauseItsServiceGivesTheLockBack() {
+        LockService brief =
+                services.build(builder -> builder.keepReleased(Duration.ZERO).nodeLease(ofSeconds(60)));
+        awaitKeeping(brief);
+        for (int round = 0; round < 300; round++) {
+            Optional<LockHandle> lock = brief.tryAcquire(LockRequest.of("job"));
+            assertThat(lock).as("round " + round).isPresent();
+            ReleaseOutcome unused = lock.get().release();
+        }
+    }
+
+    @Test
+    @SuppressWarnings("LockNotBeforeTry") // Each lock is released at once.
+    void aThreadThatTriesToReadAfterItsOwnWriteIsNotRefused() throws Exception {
+        awaitKeeping(mine);
+        ReadWriteLock lock = mine.asReadWriteLock("job");
+        for (int round = 0; round < 100; round++) {
+            lock.writeLock().lock();
+            lock.writeLock().unlock();
+            assertThat(lock.readLock().tryLock()).as("round " + round).isTrue();
+            lock.readLock().unlock();
+        }
+        kept(mine, "job");
+        assertThat(mine.tryAcquire(LockRequest.of("job").rowLock())).hasValueSatisfying(LockHandle::close);
     }
 
     @Test

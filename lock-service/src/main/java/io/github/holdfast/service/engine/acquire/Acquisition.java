@@ -19,6 +19,7 @@ import io.github.holdfast.service.engine.acquire.AttemptResult.RowLockedByOther;
 import io.github.holdfast.service.engine.acquire.AttemptResult.TransientFailure;
 import io.github.holdfast.service.engine.acquire.AttemptResult.Unavailable;
 import io.github.holdfast.service.engine.hold.Hold;
+import io.github.holdfast.service.engine.hold.KeptLocks;
 import io.github.holdfast.service.engine.hold.LeaseHold;
 import io.github.holdfast.service.engine.hold.PendingAcquisitions;
 import io.github.holdfast.service.engine.row.HoldRow;
@@ -185,7 +186,8 @@ public abstract class Acquisition<H extends Hold> implements PendingAcquisitions
     /**
      * Attempts until the lock is granted or the deadline has passed, but at least once. After an inconclusive attempt, such as a
      * lost race, it continues until {@link Deadline#isOverForDecision}. A caller whose earlier transaction has ended is not refused
-     * because the release that waited for it is still to come: this does the release then, and attempts once more.
+     * because the release that waited for it is still to come: this does the release then, and attempts once more. The same holds for a row
+     * that this service keeps or gives back.
      *
      * @return the result of the last attempt
      * @throws IllegalStateException if the service is closed, or if it is closing and the thread holds no lock
@@ -199,6 +201,8 @@ public abstract class Acquisition<H extends Hold> implements PendingAcquisitions
                 context.phase().checkAccepting();
                 List<DueRelease> due =
                         isLastAttempt ? List.of() : access.inDoubtWrites().due(name());
+                KeptLocks.@Nullable Kept kept =
+                        isLastAttempt ? null : context.kept().find(name());
                 if (!request.isFair()) {
                     awaitOffer(deadline);
                 }
@@ -219,13 +223,13 @@ public abstract class Acquisition<H extends Hold> implements PendingAcquisitions
                     deadline.pause(null);
                     continue;
                 }
-                boolean isRefused = isOver && (due.isEmpty() || attempt instanceof TransientFailure);
+                boolean isRefused = isOver && ((due.isEmpty() && kept == null) || attempt instanceof TransientFailure);
                 if (isRefused || attempt.isLast()) {
                     last = attempt;
                     return attempt;
                 }
                 if (isOver) {
-                    finish(due);
+                    finish(due, kept);
                     isLastAttempt = true;
                     continue;
                 }
@@ -287,9 +291,12 @@ public abstract class Acquisition<H extends Hold> implements PendingAcquisitions
     }
 
     /** Does releases of this service that refuse the caller. When one has taken long, the others are left to their own threads. */
-    private void finish(List<DueRelease> due) {
+    private void finish(List<DueRelease> due, KeptLocks.@Nullable Kept kept) throws InterruptedException {
         try (Deadline limit = Deadline.uninterruptible(access.ticker(), HoldRow.WRITE_LIMIT)) {
             due.stream().takeWhile(release -> !limit.isOver()).forEach(DueRelease::finish);
+            if (kept != null) {
+                context.kept().finish(kept, limit);
+            }
         }
     }
 

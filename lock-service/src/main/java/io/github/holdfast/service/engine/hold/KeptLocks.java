@@ -8,6 +8,7 @@ import io.github.holdfast.service.engine.node.Node;
 import io.github.holdfast.service.engine.row.LockAccess;
 import io.github.holdfast.service.engine.row.LockRow;
 import io.github.holdfast.service.engine.row.NewGrant;
+import io.github.holdfast.service.engine.runtime.Deadline;
 import io.github.holdfast.service.engine.runtime.LockLog;
 import io.github.holdfast.service.engine.runtime.SuspensionDetector;
 import io.github.holdfast.service.engine.runtime.Ticker;
@@ -59,16 +60,18 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
     /** The time limit of such a transaction. */
     private static final Duration LIMIT = Duration.ofSeconds(1);
 
+    /** How often an acquisition checks whether a give-back under way has ended. */
+    private static final Duration CHECK_OF_GIVE_BACK = Duration.ofMillis(1);
+
     /** How long the close waits for a give-back under way. */
     private static final Duration CLOSE_LIMIT = LIMIT.multipliedBy(5);
 
-    /**
-     * A row that is kept.
-     *
-     * @param next the grant for the next holder
-     * @param since the local time of the release
-     */
-    private record Kept(NewGrant.OfLock next, long since) {
+    /** A row that is kept: the grant for the next holder, and the local time of the release. */
+    public record Kept(NewGrant.OfLock next, long since) {
+
+        String name() {
+            return row().name();
+        }
 
         LockEntity row() {
             return next.row();
@@ -85,6 +88,10 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
     private final Heartbeat heartbeat;
     private final PendingAcquisitions pending;
     private final Map<String, Kept> kept = new ConcurrentHashMap<>();
+
+    /** The rows that are not kept any more, and whose release is not finished. */
+    private final Map<String, Kept> givingBack = new ConcurrentHashMap<>();
+
     private final RecalledNames recalled;
     private final @Nullable ScheduledExecutorService thread;
     private final AtomicBoolean isSweeping = new AtomicBoolean();
@@ -194,18 +201,52 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
      * @return the grant; empty if the lock must be acquired from the database
      */
     public Optional<NewGrant.OfLock> revive(String name, Heir acquisition) {
-        Kept row = kept.remove(name);
-        if (row == null) {
-            return Optional.empty();
+        Kept row = kept.get(name);
+        if (row != null && !isRevivable(row.next())) {
+            giveBack(name);
+        } else if (row != null && kept.remove(name, row)) {
+            // In this order: a reconciliation finds the owner at one of them, until the hold is registered.
+            acquisition.continueAs(owner(row.next()));
+            pending.endGrant(name, owner(row.next()));
+            return Optional.of(row.next());
         }
-        if (!isRevivable(row.next())) {
-            giveBack(row);
-            return Optional.empty();
+        return Optional.empty();
+    }
+
+    /** Returns the row of a lock that is kept, or is being given back; null if there is none. */
+    public @Nullable Kept find(String name) {
+        Kept row = kept.get(name);
+        return row == null ? givingBack.get(name) : row;
+    }
+
+    /**
+     * Gives a row back now, if it is still kept. If another thread does that, waits for it.
+     *
+     * @throws InterruptedException if the deadline is interruptible and the thread was interrupted
+     */
+    public void finish(Kept row, Deadline deadline) throws InterruptedException {
+        while (row.equals(find(row.name())) && !deadline.isOver()) {
+            if (claim(row)) {
+                giveBack(row);
+            } else {
+                deadline.pauseFor(CHECK_OF_GIVE_BACK);
+            }
         }
-        // In this order: a reconciliation finds the owner at one of them, until the hold is registered.
-        acquisition.continueAs(owner(row.next()));
-        pending.endGrant(name, owner(row.next()));
-        return Optional.of(row.next());
+    }
+
+    /** Removes a row, to give it back. Returns false if another thread gives it back, or has revived it. */
+    private boolean claim(Kept row) {
+        // In this order: until its release is finished, the row is in one of the maps.
+        Kept other = givingBack.putIfAbsent(row.name(), row);
+        // An earlier row was released, or this one would not have been granted. Only the answer is still to come.
+        if (other != null && (other.equals(row) || !givingBack.replace(row.name(), other, row))) {
+            return false;
+        }
+        if (kept.remove(row.name(), row)) {
+            return true;
+        }
+        givingBack.remove(row.name(), row);
+        return false;
     }
 
     /** An acquisition that can go on with a grant. */
@@ -217,8 +258,8 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
 
     /** Gives the row of a lock back now, if it is kept. One statement then. */
     public void giveBack(String name) {
-        Kept row = kept.remove(name);
-        if (row != null) {
+        Kept row = kept.get(name);
+        if (row != null && claim(row)) {
             giveBack(row);
         }
     }
@@ -312,20 +353,17 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
 
     /** Gives rows back that are still kept, in transactions of several. Stops when the database fails; the rows are settled later then. */
     private void giveBack(List<Kept> rows) {
-        List<Kept> claimed = new ArrayList<>();
-        for (Kept row : rows) {
-            if (kept.remove(row.row().name(), row)) {
-                claimed.add(row);
-            }
-        }
         // Two transactions that lock rows in the same order do not block each other.
-        claimed.sort(Comparator.comparing(row -> row.row().name()));
+        List<Kept> sorted =
+                rows.stream().sorted(Comparator.comparing(Kept::name)).toList();
         boolean isAnswered = true;
-        for (int i = 0; i < claimed.size(); i += BATCH) {
-            List<Kept> batch = claimed.subList(i, Math.min(i + BATCH, claimed.size()));
-            isAnswered = isAnswered && giveBackTogether(batch);
+        for (int i = 0; i < sorted.size(); i += BATCH) {
+            List<Kept> claimed = sorted.subList(i, Math.min(i + BATCH, sorted.size())).stream()
+                    .filter(this::claim)
+                    .toList();
+            isAnswered = isAnswered && (claimed.isEmpty() || giveBackTogether(claimed));
             if (!isAnswered) {
-                batch.forEach(row -> logged(() -> abandon(row)));
+                claimed.forEach(row -> logged(() -> abandon(row)));
             }
         }
     }
@@ -350,7 +388,7 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
             LockLog.notGivenBack(failed);
             return false;
         }
-        released.forEach(row -> ended(row, row.freed()));
+        released.forEach(row -> logged(() -> ended(row, row.freed())));
         missed.forEach(row -> logged(() -> settle(row)));
         return true;
     }
@@ -365,8 +403,11 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
     }
 
     private void abandon(Kept claimed) {
-        new LockRow(access, claimed.row(), false).abandon();
-        ended(claimed, claimed.row());
+        try {
+            new LockRow(access, claimed.row(), false).abandon();
+        } finally {
+            ended(claimed, claimed.row());
+        }
     }
 
     /** Releases one row that was claimed. A release without an answer is settled as any other. */
@@ -380,6 +421,7 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
     }
 
     private void ended(Kept row, LockEntity last) {
+        givingBack.remove(last.name(), row);
         pending.endGrant(last.name(), owner(row.next()));
         if (last.owner() == null) {
             access.freeRows().released(last, ticker().nanoTime());

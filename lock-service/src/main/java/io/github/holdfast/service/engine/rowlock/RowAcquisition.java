@@ -122,6 +122,7 @@ public class RowAcquisition extends Acquisition<RowHold> {
 
     @Override
     public final AttemptResult attempt(Deadline deadline) {
+        context().kept().giveBack(name());
         AttemptResult seen = read(deadline);
         if (seen instanceof SharedByOthers refused) {
             reserve(refused, deadline);

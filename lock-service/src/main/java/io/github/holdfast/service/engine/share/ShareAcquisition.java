@@ -89,6 +89,7 @@ abstract class ShareAcquisition extends Acquisition<LeaseHold> {
 
     @Override
     public final AttemptResult attempt(Deadline deadline) {
+        context().kept().giveBack(name());
         try {
             node = node(deadline);
             reconciliations = context().heartbeat().reconciliations();
