@@ -6,6 +6,7 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,18 +49,32 @@ public final class LockHandles implements AutoCloseable {
     }
 
     /**
-     * Ensures that no other owner can get any of the locks for this long. Calls {@link LockHandle#ensureValidFor} for each.
+     * Ensures that no other owner can get any of the locks for this long. Calls {@link LockHandle#ensureValidFor} for each, and once more if
+     * the renewal of one took so long that another is valid for less.
      *
-     * @throws LockLostException if one is lost
+     * @throws LockLostException if one is lost, or valid for less
      * @throws LockStoreException if the database failed
      */
     public void ensureValidFor(Duration duration) {
         handles.forEach(handle -> handle.ensureValidFor(duration));
+        if (remaining().compareTo(duration) < 0) {
+            handles.forEach(handle -> handle.ensureValidFor(duration));
+        }
+        Duration left = remaining();
+        if (left.compareTo(duration) < 0) {
+            throw new LockLostException(
+                    handles.get(0).name(),
+                    LossCause.EXPIRED,
+                    "one of the locks that were acquired with it is valid only for another " + left);
+        }
     }
 
-    /** Releases all locks, the last one first. A lost lock or a failed database never makes this method throw. */
+    /**
+     * Releases all locks, the last one first. A lost lock or a failed database never makes this method throw. If a release throws for another
+     * reason, the others are still released.
+     */
     public void release() {
-        reversed().forEach(LockHandle::release);
+        forEach(LockHandle::release);
     }
 
     /**
@@ -70,27 +85,31 @@ public final class LockHandles implements AutoCloseable {
      */
     @Override
     public void close() {
-        @Nullable RuntimeException first = null;
-        for (LockHandle handle : reversed()) {
+        forEach(LockHandle::close);
+    }
+
+    /** Ends all handles, the last one first, whatever one of them throws. */
+    private void forEach(Consumer<LockHandle> end) {
+        List<LockHandle> reversed = new ArrayList<>(handles);
+        Collections.reverse(reversed);
+        @Nullable Throwable first = null;
+        for (LockHandle handle : reversed) {
             try {
-                handle.close();
-            } catch (RuntimeException thrown) {
+                end.accept(handle);
+            } catch (RuntimeException | Error thrown) {
                 if (first == null) {
                     first = thrown;
-                } else {
+                } else if (first != thrown) {
                     first.addSuppressed(thrown);
                 }
             }
         }
-        if (first != null) {
-            throw first;
+        if (first instanceof RuntimeException exception) {
+            throw exception;
         }
-    }
-
-    private List<LockHandle> reversed() {
-        List<LockHandle> reversed = new ArrayList<>(handles);
-        Collections.reverse(reversed);
-        return reversed;
+        if (first instanceof Error error) {
+            throw error;
+        }
     }
 
     @Override

@@ -78,6 +78,7 @@ public interface Locks {
      * @return the handles of all locks
      * @throws IllegalArgumentException if there is no request, or two requests have the same name
      * @throws InterruptedException if the thread is interrupted before it has all locks; none is held then
+     * @throws LockLostException as for {@link #acquire}. Also if the lease of one ended while the call waited for another
      * @see #acquire for the other exceptions. After an exception none of the locks is held; in a Spring-managed transaction,
      *     none is held after its end
      */

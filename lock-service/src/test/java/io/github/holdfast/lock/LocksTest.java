@@ -5,11 +5,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import jakarta.persistence.EntityManager;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.function.Consumer;
@@ -52,6 +54,30 @@ class LocksTest {
     void severalHandlesCloseInReverse() throws Exception {
         locks.acquireAll(List.of(request, LockRequest.of("order:2"))).close();
         assertThat(events).containsExactly("close order:2", "close order:1");
+    }
+
+    @Test
+    void severalHandlesAreValidTogetherAfterASlowRenewalOfOne() {
+        AtomicLong clock = new AtomicLong();
+        LockHandles both = LockHandles.of(List.of(lease(1200, clock), lease(100, clock)));
+        both.ensureValidFor(Duration.ofSeconds(1));
+        assertThat(both.remaining()).isGreaterThan(Duration.ofSeconds(1));
+    }
+
+    /** A lease that lasts for this many milliseconds, and whose renewal takes half a second. */
+    private static LockHandle lease(long lasts, AtomicLong clock) {
+        AtomicLong end = new AtomicLong(lasts);
+        return (LockHandle) Proxy.newProxyInstance(
+                LockHandle.class.getClassLoader(), new Class<?>[] {LockHandle.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("remaining")) {
+                        return Duration.ofMillis(end.get() - clock.get());
+                    }
+                    Duration asked = (Duration) arguments[0];
+                    if (end.get() - clock.get() < asked.toMillis()) {
+                        end.set(clock.addAndGet(500) + 60_000);
+                    }
+                    return null;
+                });
     }
 
     private final class TestLocks implements Locks {

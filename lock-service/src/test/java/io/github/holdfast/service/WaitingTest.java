@@ -12,6 +12,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockHandles;
 import io.github.holdfast.lock.LockInfo;
+import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockNotAcquiredException;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
@@ -149,6 +150,22 @@ class WaitingTest {
     private static long median(Queue<Long> waits) {
         List<Long> sorted = waits.stream().sorted().toList();
         return sorted.get(sorted.size() / 2);
+    }
+
+    @Test
+    void noneOfSeveralLocksHasExpiredDuringTheWaitForTheNext() throws Exception {
+        LockHandle inTheWay = theirs.acquire(LockRequest.of("b"));
+        List<LockRequest> requests = List.of(
+                LockRequest.of("a").lease(ofSeconds(1)).waitAtMost(SOON),
+                LockRequest.of("b").waitAtMost(SOON));
+        FutureTask<LockHandles> all = new FutureTask<>(() -> mine.acquireAll(requests));
+        new Thread(all).start();
+        await().atMost(SOON)
+                .until(() -> database.queryForLong("select count(*) from distributed_lock where name = 'a'") == 1);
+        await().atMost(SOON).until(() -> theirs.find("a").isEmpty());
+        inTheWay.release();
+        assertThatThrownBy(() -> all.get(60, TimeUnit.SECONDS)).hasCauseInstanceOf(LockLostException.class);
+        assertThat(theirs.find("b")).isEmpty();
     }
 
     @Test

@@ -149,11 +149,20 @@ public final class LockEngine implements AutoCloseable {
             for (LockRequest request : requests) {
                 acquired.add(acquire(request.waitAtMost(deadline.left())));
             }
+            LockHandles all = LockHandles.of(acquired);
+            // The lease of an earlier one may have ended during the wait for a later one.
+            all.ensureValidFor(Duration.ZERO);
+            return all;
         } catch (RuntimeException | Error | InterruptedException notAcquired) {
-            LockHandles.of(acquired).release();
+            try {
+                LockHandles.of(acquired).release();
+            } catch (RuntimeException | Error alsoFailed) {
+                if (alsoFailed != notAcquired) {
+                    notAcquired.addSuppressed(alsoFailed);
+                }
+            }
             throw notAcquired;
         }
-        return LockHandles.of(acquired);
     }
 
     /** Acquires permits, and waits for them as long as the request says. {@code Semaphore} documents the exceptions. */

@@ -239,9 +239,18 @@ public final class QuorumLocks implements Locks, AutoCloseable {
                 Duration left = wait.minusNanos(System.nanoTime() - start);
                 handles.add(acquire(request.waitAtMost(left.isNegative() ? Duration.ZERO : left)));
             }
-            return LockHandles.of(handles);
+            LockHandles all = LockHandles.of(handles);
+            // The lease of an earlier one may have ended during the wait for a later one.
+            all.ensureValidFor(Duration.ZERO);
+            return all;
         } catch (InterruptedException | RuntimeException | Error thrown) {
-            LockHandles.of(handles).release();
+            try {
+                LockHandles.of(handles).release();
+            } catch (RuntimeException | Error alsoFailed) {
+                if (alsoFailed != thrown) {
+                    thrown.addSuppressed(alsoFailed);
+                }
+            }
             throw thrown;
         }
     }

@@ -55,7 +55,9 @@ final class JointAcquisition {
         while (true) {
             Map<Step, LockHandle> acquired = acquired(steps);
             try {
-                return combined(acquired);
+                LockHandles all = combined(acquired);
+                all.ensureValidFor(Duration.ZERO);
+                return all;
             } catch (LockLostException tooLate) {
                 Handles.release(acquired.values());
                 if (left().isZero()) {
@@ -104,7 +106,7 @@ final class JointAcquisition {
         LockNotAcquiredException notAcquired = new LockNotAcquiredException(
                 tooLate.lockName().orElse(""),
                 wait,
-                "it moves, and its lock on one shard was lost before the lock on the other was granted");
+                "it was lost before the last of the locks that were requested with it was granted");
         notAcquired.initCause(tooLate);
         return notAcquired;
     }
