@@ -215,7 +215,7 @@ public final class LockRequest {
     /**
      * Prevents the next grant of the lock for this long after this grant, even if the lock is released earlier. Use it for work
      * that must not run twice within a period. The statement that grants the lock also writes the minimum hold, so a crash does
-     * not shorten it.
+     * not shorten it. A re-entry is no grant: it may continue the hold, and its own minimum hold is not written.
      *
      * @param minimumHold zero (none) to {@link #LONGEST_DURATION}
      * @throws IllegalArgumentException if it is negative or longer, or this requests a shared lock

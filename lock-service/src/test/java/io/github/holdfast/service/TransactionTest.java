@@ -865,6 +865,50 @@ class TransactionTest {
         await().atMost(SOON).until(this::isFree);
     }
 
+    @Test
+    void anUnfencedLeaseIsProlongedByANestedRequest() {
+        LockRequest request = LockRequest.of(REQUEST.name()).withoutFence();
+        transaction.executeWithoutResult(status -> sneakily(() -> {
+            LockHandle outer = mine.acquire(request.lease(ofMinutes(1)));
+            try (LockHandle inner =
+                    mine.tryAcquire(request.lease(ofMinutes(30))).orElseThrow()) {
+                assertThat(inner.remaining()).isGreaterThan(ofMinutes(20));
+            }
+            return assertThat(outer.release()).isEqualTo(ReleaseOutcome.DEFERRED);
+        }));
+        await().atMost(SOON).until(this::isFree);
+    }
+
+    /** The transaction has locked the row, so a write of the lease would wait for its own thread. */
+    @Test
+    void anUnfencedLeaseWhoseRowItsTransactionHasLockedIsReenteredWithoutAWrite() {
+        LockRequest request = LockRequest.of(REQUEST.name()).withoutFence().lease(ofMinutes(1));
+        transaction.executeWithoutResult(status -> sneakily(() -> {
+            LockHandle outer = mine.acquire(request);
+            outer.guard();
+            mine.tryAcquire(request.lease(ofMinutes(30))).orElseThrow().close();
+            outer.close();
+            LockHandle again = mine.tryAcquire(request.lease(ofMinutes(30))).orElseThrow();
+            return assertThat(again.release()).isEqualTo(ReleaseOutcome.DEFERRED);
+        }));
+        await().atMost(SOON).until(this::isFree);
+    }
+
+    /** Otherwise the commit of a holder that has read its row would be refused. */
+    @Test
+    void aRefusedRequestOfAChosenOwnerLeavesTheRowOfTheHolder() throws Exception {
+        LockRequest request = LockRequest.of(REQUEST.name()).owner("chosen");
+        LockHandle held = mine.acquire(request.lease(SOON));
+        String version = "select version from distributed_lock where name = '" + REQUEST.name() + "'";
+        long before = database.queryForLong(version);
+        try (LockService refusing = services.open()) {
+            assertThatIllegalStateException().isThrownBy(() -> refusing.tryAcquire(request));
+            // The close settles what is in doubt.
+        }
+        assertThat(database.queryForLong(version)).isEqualTo(before);
+        held.close();
+    }
+
     private static long released(LockHandle lock) {
         assertThat(lock.release()).isEqualTo(ReleaseOutcome.DEFERRED);
         return lock.fencingToken();

@@ -338,11 +338,10 @@ public final class GrantAttempt {
         }
         LockEntity before = seen.row();
         LockEntity after = before.reentered();
+        Duration lease = before.nodeId() == null ? LeaseExpiry.required(request.name(), lease()) : null;
         sent = before;
         long sentAt = access.ticker().nanoTime();
-        boolean entered = before.nodeId() != null
-                ? locks.recount(before, after)
-                : locks.extend(before, after, LeaseExpiry.required(request.name(), lease()));
+        boolean entered = lease == null ? locks.recount(before, after) : locks.extend(before, after, lease);
         return entered ? granted(after, sentAt, after.fencingToken()) : new LostRace();
     }
 

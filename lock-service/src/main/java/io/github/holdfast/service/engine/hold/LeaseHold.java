@@ -130,7 +130,7 @@ public final class LeaseHold extends GrantedHold {
             }
             holdTransactions().fence(inner);
             int inMemory = handlesInMemory;
-            if (transactions.isUnder(this) || transactions.joinIfChecked(this)) {
+            if ((transactions.isUnder(this) && !canProlong()) || transactions.joinIfChecked(this)) {
                 handlesInMemory = inMemory + 1;
                 return true;
             }
@@ -193,6 +193,14 @@ public final class LeaseHold extends GrantedHold {
                 && next.minimumHold().isEmpty();
     }
 
+    /** Whether a request in a transaction under the hold can prolong its lease: the write makes no commit fail, and waits for none. */
+    private boolean canProlong() {
+        return isByLease()
+                && !isOwnerChosen()
+                && !requiresFence()
+                && !holdTransactions().mayBeLockedByCurrentThread();
+    }
+
     /** Cancels a deferred release, and reopens the hold; returns false if no release is deferred, or the hold is lost. */
     private boolean reopen(LockRequest inner, Deadline deadline) throws InterruptedException {
         if (!holdTransactions().cancelRelease()) {
@@ -208,7 +216,7 @@ public final class LeaseHold extends GrantedHold {
             // A lease must last as long as the new request says, unless the write would make the commit fail.
             isOpen = !isByLease()
                     || isOwnerChosen()
-                    || (transactions.isUnder(this) && requiresFence())
+                    || (transactions.isUnder(this) && !canProlong())
                     || lifetime.reenter(1, inner.lease().orElse(null), deadline);
         } finally {
             if (!isOpen) {

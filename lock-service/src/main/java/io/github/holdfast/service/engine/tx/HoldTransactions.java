@@ -57,6 +57,11 @@ public final class HoldTransactions {
         return lockedBy.containsValue(Thread.currentThread());
     }
 
+    /** The same, also if another manager's transaction may have locked it. */
+    public synchronized boolean mayBeLockedByCurrentThread() {
+        return isGuardedOutside || isLockedByCurrentThread();
+    }
+
     /** Whether another unfinished transaction of this thread has locked the row. */
     synchronized boolean isLockedOutside(TransactionScope scope) {
         return lockedBy.entrySet().stream()
