@@ -50,6 +50,7 @@ import java.util.stream.Stream;
 import org.h2.jdbc.JdbcConnection;
 import org.hibernate.Session;
 import org.hibernate.cfg.AvailableSettings;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -891,10 +892,9 @@ class RowLockTest {
                 threads.submit(() -> acquireBoth(b, a, bothHaveOne)));
         List<Throwable> failures = new ArrayList<>();
         for (Future<?> caller : callers) {
-            try {
-                caller.get(60, TimeUnit.SECONDS);
-            } catch (ExecutionException failed) {
-                failures.add(failed.getCause());
+            Throwable failed = failure(caller);
+            if (failed != null) {
+                failures.add(failed);
             }
         }
         assertThat(failures).singleElement().isInstanceOfSatisfying(LockDeadlockException.class, deadlock -> {
@@ -909,14 +909,53 @@ class RowLockTest {
         mine.acquireAll(List.of(a, b)).close();
     }
 
+    /** Which of the two transactions fails is the database's choice. */
+    @Test
+    void aDeadlockWithARowOfTheApplicationIsReportedAsOne() throws Exception {
+        CyclicBarrier bothHaveOne = new CyclicBarrier(2);
+        Future<?> writesFirst = threads.submit(() -> transaction.executeWithoutResult(status -> {
+            add();
+            meet(bothHaveOne);
+            acquired(mine, WAITING);
+        }));
+        Future<?> locksFirst = threads.submit(() -> transaction.executeWithoutResult(status -> {
+            acquired(mine, WAITING);
+            meet(bothHaveOne);
+            add();
+        }));
+        Throwable refused = failure(writesFirst);
+        Throwable failed = failure(locksFirst);
+        assertThat(refused == null).isNotEqualTo(failed == null);
+        if (refused != null) {
+            assertThat(refused)
+                    .isInstanceOfSatisfying(
+                            LockDeadlockException.class,
+                            deadlock -> assertThat(deadlock.heldNames()).isEmpty());
+        }
+        assertThat(stock()).isEqualTo(1);
+    }
+
+    private static @Nullable Throwable failure(Future<?> caller) throws Exception {
+        try {
+            caller.get(60, TimeUnit.SECONDS);
+            return null;
+        } catch (ExecutionException failed) {
+            return failed.getCause();
+        }
+    }
+
+    private static void meet(CyclicBarrier barrier) {
+        try {
+            barrier.await(60, TimeUnit.SECONDS);
+        } catch (Exception e) {
+            throw new AssertionError(e);
+        }
+    }
+
     private void acquireBoth(LockRequest first, LockRequest second, CyclicBarrier bothHaveOne) {
         transaction.executeWithoutResult(status -> {
             acquired(mine, first);
-            try {
-                bothHaveOne.await(60, TimeUnit.SECONDS);
-            } catch (Exception e) {
-                throw new AssertionError(e);
-            }
+            meet(bothHaveOne);
             acquired(mine, second);
             add();
         });

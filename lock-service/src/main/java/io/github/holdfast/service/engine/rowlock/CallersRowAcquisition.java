@@ -137,9 +137,10 @@ public final class CallersRowAcquisition extends RowAcquisition {
                 : new TooLate("another owner was faster, and this transaction cannot unlock the row");
     }
 
+    /** {@inheritDoc} On H2, the error of a deadlock also means a row that is newer than the snapshot. */
     @Override
     HoldfastException notLocked(StoreException why) {
-        if (why.failure() == Failure.DEADLOCK && !scope.rowLockNames().isEmpty()) {
+        if (why.failure() == Failure.DEADLOCK && !takesItsSnapshotNow()) {
             return new LockDeadlockException(name(), scope.rowLockNames(), why);
         }
         return new LockStoreException(
