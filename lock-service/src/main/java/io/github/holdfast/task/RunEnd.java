@@ -111,6 +111,9 @@ final class RunEnd {
             ReleaseOutcome unused = lock.release();
         } catch (StoreException failed) {
             putOff(failed);
+        } catch (RuntimeException | Error broken) {
+            ReleaseOutcome unused = lock.release();
+            throw broken;
         }
     }
 

@@ -98,8 +98,10 @@ public final class TaskLock {
             new RunEnd(engine, lock, thrown).write().ifPresent(status -> {
                 ReleaseOutcome unused = lock.release();
             });
-        } catch (RuntimeException alsoFailed) {
-            thrown.addSuppressed(alsoFailed);
+        } catch (RuntimeException | Error alsoFailed) {
+            if (alsoFailed != thrown) {
+                thrown.addSuppressed(alsoFailed);
+            }
         }
     }
 

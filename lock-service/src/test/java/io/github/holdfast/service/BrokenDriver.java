@@ -6,12 +6,16 @@ import static io.github.holdfast.repository.jdbc.JdbcProxies.proxy;
 import io.github.holdfast.repository.jdbc.JdbcProxies;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
-/** Connections of which one update of a lock's row throws what JDBC knows nothing of, as a proxy or a full memory may. */
+/**
+ * Connections of which one update of a lock's row, or one end of a transaction, throws what JDBC knows nothing of, as a proxy or a full memory
+ * may.
+ */
 final class BrokenDriver {
 
     /** What becomes of the update. */
@@ -26,6 +30,10 @@ final class BrokenDriver {
 
     private final DataSource real;
     private final AtomicReference<@Nullable Failure> next = new AtomicReference<>();
+    private final AtomicReference<@Nullable Supplier<Throwable>> nextEnd = new AtomicReference<>();
+
+    /** What each update of a run's row throws; null if it is executed. */
+    private volatile Supplier<@Nullable Throwable> ofRuns = () -> null;
 
     BrokenDriver(DataSource real) {
         this.real = real;
@@ -36,9 +44,19 @@ final class BrokenDriver {
         next.set(new Failure(thrown, when));
     }
 
-    /** Whether the update that was to throw has come. */
+    /** Lets the next commit or rollback throw, on whatever thread. It is not executed. */
+    void failNextEnd(Supplier<Throwable> thrown) {
+        nextEnd.set(thrown);
+    }
+
+    /** Lets updates of runs throw what this returns, and executes them if it returns null. */
+    void failRuns(Supplier<@Nullable Throwable> thrown) {
+        ofRuns = thrown;
+    }
+
+    /** Whether what was to throw has come. */
     boolean hasFailed() {
-        return next.get() == null;
+        return next.get() == null && nextEnd.get() == null;
     }
 
     DataSource dataSource() {
@@ -47,12 +65,29 @@ final class BrokenDriver {
 
     private Connection broken(Connection connection) {
         return proxy(Connection.class, (proxy, method, arguments) -> {
+            Supplier<Throwable> end =
+                    List.of("commit", "rollback").contains(method.getName()) ? nextEnd.getAndSet(null) : null;
+            if (end != null) {
+                throw end.get();
+            }
             Object result = invoke(connection, method, arguments);
-            return result instanceof PreparedStatement statement
-                            && arguments != null
-                            && String.valueOf(arguments[0]).startsWith("update distributed_lock")
-                    ? broken(statement)
+            String sql = arguments == null ? "" : String.valueOf(arguments[0]);
+            if (result instanceof PreparedStatement statement && sql.startsWith("update distributed_lock")) {
+                return broken(statement);
+            }
+            return result instanceof PreparedStatement statement && sql.startsWith("update lock_run")
+                    ? ofRun(statement)
                     : result;
+        });
+    }
+
+    private PreparedStatement ofRun(PreparedStatement statement) {
+        return proxy(PreparedStatement.class, (proxy, method, arguments) -> {
+            Throwable thrown = method.getName().equals("executeUpdate") ? ofRuns.get() : null;
+            if (thrown != null) {
+                throw thrown;
+            }
+            return invoke(statement, method, arguments);
         });
     }
 

@@ -7,19 +7,26 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockHandles;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.service.BrokenDriver.When;
+import io.github.holdfast.task.TaskOutcome;
+import io.github.holdfast.task.TaskRequest;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
 import jakarta.persistence.EntityManagerFactory;
+import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -182,6 +189,44 @@ class BrokenDriverTest {
         }
         assertThat(next.get(SOON.toSeconds(), TimeUnit.SECONDS)).isEqualTo(ReleaseOutcome.RELEASED);
         assertIsSoonFree();
+    }
+
+    @ParameterizedTest
+    @MethodSource("failures")
+    void aListOfWhichOneReleaseThrowsLeavesTheOthersFree(Thrown thrown, When when, Held held) throws Exception {
+        // The last one is released first.
+        LockHandles locks = mine.acquireAll(List.of(held.request(), LockRequest.of("lock 2")));
+        driver.failNext(thrown, when);
+        assertThatThrownBy(locks::release).hasMessage("Thrown by the test");
+        assertIsSoonFree();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aRunWhoseEndThrowsWhenItIsRepeatedLeavesTheLockFree(Thrown thrown) {
+        AtomicBoolean isAway = new AtomicBoolean(true);
+        AtomicInteger repeated = new AtomicInteger();
+        driver.failRuns(() -> isAway.get()
+                ? new SQLException("The database is away", "08006")
+                : repeated.getAndIncrement() == 0 ? thrown.get() : null);
+        assertThat(mine.task(TaskRequest.of("lock").every(LONG)).runIfDue(lock -> {}))
+                .isEqualTo(TaskOutcome.UNRESOLVED);
+        isAway.set(false);
+        assertIsSoonFree();
+        assertThat(repeated).hasPositiveValue();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aRowLockWhoseEndThrowsDoesNotKeepTheServiceFromClosing(Thrown thrown) throws Exception {
+        mine.acquire(LockRequest.of("lock"));
+        mine.acquire(LockRequest.of("row 1").rowLock());
+        mine.acquire(LockRequest.of("row 2").rowLock());
+        driver.failNextEnd(thrown);
+        mine.close();
+        assertIsSoonFree();
+        theirs.acquire(LockRequest.of("row 1").rowLock()).close();
+        theirs.acquire(LockRequest.of("row 2").rowLock()).close();
     }
 
     /** The row of an owner that others use too is counted down once, and never twice. */

@@ -52,6 +52,7 @@ public final class Services implements TestServices {
                 "delete from distributed_lock",
                 "delete from lock_node",
                 "delete from lock_holder",
+                "delete from lock_run",
                 "delete from lock_waiter");
     }
 

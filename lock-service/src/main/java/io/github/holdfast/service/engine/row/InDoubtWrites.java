@@ -219,13 +219,18 @@ public final class InDoubtWrites implements Background, AutoCloseable {
                 work);
     }
 
-    /** Does the release on a thread of its own, so that no other work delays it for long. */
+    /** Does the release on a thread of its own, so that no other work delays it for long. If no thread can be started, on the usual one. */
     public void release(DueRelease release) {
         due.add(release);
-        execute(releases, () -> {
+        Runnable work = () -> {
             release.finish();
             due.remove(release);
-        });
+        };
+        try {
+            execute(releases, work);
+        } catch (OutOfMemoryError noThread) {
+            execute(thread, work);
+        }
     }
 
     /** Returns the releases of this name whose transactions have ended, and that are not finished. */

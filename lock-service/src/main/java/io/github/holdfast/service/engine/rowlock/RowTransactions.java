@@ -4,6 +4,7 @@ import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.rows.RowTransaction;
 import io.github.holdfast.repository.store.LockStore;
 import io.github.holdfast.service.engine.hold.HoldRegistry;
+import io.github.holdfast.service.engine.runtime.LockLog;
 import io.github.holdfast.service.engine.runtime.ServiceSettings.Writers;
 import java.util.Optional;
 import java.util.Set;
@@ -140,8 +141,16 @@ public final class RowTransactions {
         return all.stream();
     }
 
-    /** Ends the row locks that have a transaction of their own. */
+    /** Ends the row locks that have a transaction of their own, whatever the end of one throws. */
     public void close() {
-        all.stream().filter(hold -> !hold.isCallers()).forEach(RowHold::close);
+        for (RowHold hold : all) {
+            try {
+                if (!hold.isCallers()) {
+                    hold.close();
+                }
+            } catch (RuntimeException | Error failed) {
+                LockLog.notReleasedOnClose(hold.name(), failed);
+            }
+        }
     }
 }

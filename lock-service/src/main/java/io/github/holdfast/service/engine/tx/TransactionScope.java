@@ -6,6 +6,7 @@ import io.github.holdfast.repository.Grant;
 import io.github.holdfast.repository.StoreException;
 import io.github.holdfast.repository.store.CommitGuard;
 import io.github.holdfast.repository.store.SeparateGuard;
+import io.github.holdfast.service.engine.runtime.LogEvent;
 import io.github.holdfast.service.engine.tx.GuardedHold.Granted;
 import io.github.holdfast.service.engine.tx.GuardedHold.OfRow;
 import java.util.Collection;
@@ -17,10 +18,14 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.transaction.support.TransactionSynchronization;
 
 /** One transaction of a caller, with the holds under which it runs. Only the transaction's thread uses this object. */
 public final class TransactionScope implements TransactionSynchronization {
+
+    private static final Logger LOG = LoggerFactory.getLogger(TransactionScope.class);
 
     /** Whether the transaction commits only while its holds stand. */
     enum Kind {
@@ -294,9 +299,21 @@ public final class TransactionScope implements TransactionSynchronization {
             if (failed.contains(hold) && !(isAnswered && isLockedOutside(hold))) {
                 hold.holdTransactions().undecided();
             }
-            hold.completed(this, status == STATUS_COMMITTED && wasChecked(hold));
+            logged(hold.name(), () -> hold.completed(this, status == STATUS_COMMITTED && wasChecked(hold)));
         }
-        rowHolds.forEach(hold -> hold.completed(this));
+        rowHolds.forEach(hold -> logged(hold.name(), () -> hold.completed(this)));
+    }
+
+    /** Whatever one hold throws, the others must learn of the end. */
+    private static void logged(String name, Runnable completed) {
+        try {
+            completed.run();
+        } catch (RuntimeException | Error failed) {
+            LogEvent.INTERNAL_FAILED
+                    .of(name, LOG.atWarn())
+                    .setCause(failed)
+                    .log("The end of a transaction was not noted for lock '{}'", name);
+        }
     }
 
     private boolean wasChecked(Granted hold) {
