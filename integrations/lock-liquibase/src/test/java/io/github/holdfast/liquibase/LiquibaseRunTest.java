@@ -301,7 +301,9 @@ class LiquibaseRunTest {
                     .hasMessageContaining("/" + Thread.currentThread().getName());
             assertThat(other.lock().hasChangeLogLock()).isFalse();
             other.lock().releaseLock();
-            assertThat(row().readOrCreate().state()).as("the lock of another one").isEqualTo(State.HELD);
+            assertThat(row().readOrCreate().state())
+                    .as("the lock of another one")
+                    .isEqualTo(State.HELD);
             holder.lock().releaseLock();
             assertThat(other.lock().acquireLock()).isTrue();
             assertThat(other.lock().acquireLock()).as("once more").isTrue();
@@ -359,7 +361,9 @@ class LiquibaseRunTest {
                     .isEqualTo(1);
             await().atMost(SOON).until(() -> operator.lock().acquireLock());
             holder.lock().releaseLock();
-            assertThat(row().readOrCreate().state()).as("the lock of another one").isEqualTo(State.HELD);
+            assertThat(row().readOrCreate().state())
+                    .as("the lock of another one")
+                    .isEqualTo(State.HELD);
             operator.lock().releaseLock();
         }
     }

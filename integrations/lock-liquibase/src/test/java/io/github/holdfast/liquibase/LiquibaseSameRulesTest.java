@@ -222,7 +222,8 @@ class LiquibaseSameRulesTest {
         LockHandle handle = real.locks().acquire(ofThis);
         LockHandle other = real.locks().acquire(ofReal);
         LiquibaseLockRow row = row("forced:ours", lease);
-        assertThat(row.takeFromHolder(row.readOrCreate(), "an operator", "a reason")).isTrue();
+        assertThat(row.takeFromHolder(row.readOrCreate(), "an operator", "a reason"))
+                .isTrue();
         assertThat(real.locks().admin().forceRelease("forced:real", "a reason")).isPresent();
 
         assertThat(lock("forced:ours")).isEqualTo(lock("forced:real")).containsEntry("available_at", "there");
