@@ -242,9 +242,8 @@ public final class LockSchema {
             LOG.info("Created table {} in {}", names.table(table), script.database());
             return true;
         } catch (SQLException failure) {
-            // Another node may have been faster. A second check is more reliable than the error code: it is 42P07,
-            // 42710
-            // or 23505 on PostgreSQL, depending on how far the other node is, and "if not exists" would not help there
+            // Another node may have been faster. A second check is more reliable than the error code. PostgreSQL's is
+            // 42P07, 42710 or 23505, depending on how far the other node is, and "if not exists" would not help there
             // (https://www.postgresql.org/message-id/CA+TgmoZAdYVtwBfp1FL2sMZbiHCWT4UPrzRLNnX1Nb30Ku3-gg@mail.gmail.com).
             if (!existsByNow(connection, script, table, failure)) {
                 throw notCreated(connection, script, table, failure);
