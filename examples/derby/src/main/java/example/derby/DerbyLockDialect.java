@@ -11,6 +11,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
+import java.util.Comparator;
 import java.util.Map;
 import java.util.Optional;
 import org.hibernate.dialect.Dialect;
@@ -106,6 +107,12 @@ public final class DerbyLockDialect extends LockDialect {
     @Override
     public boolean ignoresTrailingSpaces() {
         return true;
+    }
+
+    /** Derby compares texts as Java does: by their UTF-16 code units. */
+    @Override
+    public Comparator<String> nameOrder() {
+        return Comparator.naturalOrder();
     }
 
     @Override

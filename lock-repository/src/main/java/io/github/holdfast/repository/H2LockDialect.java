@@ -7,6 +7,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLSyntaxErrorException;
 import java.sql.Statement;
+import java.util.Comparator;
 import java.util.Map;
 import java.util.Optional;
 import org.hibernate.dialect.Dialect;
@@ -120,6 +121,12 @@ public final class H2LockDialect extends LockDialect {
     @Override
     public boolean isWaitCancellable() {
         return false;
+    }
+
+    /** H2 compares texts as Java does: by their UTF-16 code units. */
+    @Override
+    public Comparator<String> nameOrder() {
+        return Comparator.naturalOrder();
     }
 
     @Override

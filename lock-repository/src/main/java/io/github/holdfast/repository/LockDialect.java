@@ -1,11 +1,14 @@
 package io.github.holdfast.repository;
 
 import io.github.holdfast.repository.StoreException.Failure;
+import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -25,6 +28,9 @@ import org.hibernate.dialect.Dialect;
  * and execute no statement unless they say so.
  */
 public abstract class LockDialect {
+
+    private static final Comparator<String> BY_BYTES =
+            Comparator.comparing(name -> name.getBytes(StandardCharsets.UTF_8), Arrays::compareUnsigned);
 
     /** Creates a dialect. */
     protected LockDialect() {}
@@ -124,6 +130,15 @@ public abstract class LockDialect {
      */
     public boolean ignoresTrailingSpaces() {
         return false;
+    }
+
+    /**
+     * Returns the order in which the database sorts the names of locks.
+     *
+     * @return by default that of their bytes in UTF-8
+     */
+    public Comparator<String> nameOrder() {
+        return BY_BYTES;
     }
 
     /**

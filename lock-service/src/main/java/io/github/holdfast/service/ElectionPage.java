@@ -4,6 +4,7 @@ import io.github.holdfast.election.Elections;
 import io.github.holdfast.election.LeaderInfo;
 import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.repository.rows.LockSnapshot;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
@@ -16,10 +17,13 @@ final class ElectionPage {
 
     private final LockAdmin admin;
     private final Elections own;
+    private final Comparator<String> nameOrder;
 
-    ElectionPage(LockAdmin admin, Elections own) {
+    /** @param nameOrder the order of names in the database, which decides where a page ends */
+    ElectionPage(LockAdmin admin, Elections own, Comparator<String> nameOrder) {
         this.admin = admin;
         this.own = own;
+        this.nameOrder = nameOrder;
     }
 
     List<ElectionInfo> read(String afterName, int limit) {
@@ -40,7 +44,7 @@ final class ElectionPage {
 
     /** Only the holder of its lock shows that an election has a leader. One without a leader is known to its candidates. */
     private NavigableMap<String, Optional<LeaderInfo>> leaders(String afterName, int limit) {
-        NavigableMap<String, Optional<LeaderInfo>> leaders = new TreeMap<>();
+        NavigableMap<String, Optional<LeaderInfo>> leaders = new TreeMap<>(nameOrder);
         String after = afterName;
         boolean isLast = false;
         while (!isLast && leaders.size() < limit) {
@@ -54,7 +58,7 @@ final class ElectionPage {
             isLast = page.size() < limit;
         }
         for (String name : own.names()) {
-            if (name.compareTo(afterName) > 0 && (isLast || name.compareTo(after) <= 0)) {
+            if (nameOrder.compare(name, afterName) > 0 && (isLast || nameOrder.compare(name, after) <= 0)) {
                 leaders.putIfAbsent(name, Optional.empty());
             }
         }

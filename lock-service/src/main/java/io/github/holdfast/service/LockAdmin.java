@@ -212,7 +212,7 @@ public final class LockAdmin {
      */
     public List<ElectionInfo> elections(String afterName, int limit) {
         OperatorCalls.checkPageSize(limit);
-        return new ElectionPage(this, elections).read(afterName, limit);
+        return new ElectionPage(this, elections, store().nameOrder()).read(afterName, limit);
     }
 
     /** Reads the locks of leaders, one page at a time. One statement. */

@@ -177,4 +177,27 @@ class ElectionAdminTest extends TwoServicesContract {
             endElections();
         }
     }
+
+    /** H2 sorts the second name before the first, and the other databases after it. */
+    @Test
+    void pagesAreCompleteWhateverTheOrderOfTheDatabase() throws Exception {
+        List<String> led = List.of("\uFF21", "\uD83D\uDE00");
+        try (LockHandle unused = theirs.acquire(LockRequest.of("\uFF22"))) {
+            for (String name : led) {
+                led(mine, request(name));
+            }
+            // Without a leader.
+            started(mine, request("\uFF22"));
+            List<ElectionInfo> read = new ArrayList<>();
+            List<ElectionInfo> page = mine.admin().elections("", 1);
+            while (!page.isEmpty() && read.size() < 10) {
+                read.addAll(page);
+                page = mine.admin().elections(page.get(0).name(), 1);
+            }
+            assertThat(names(read)).containsExactlyInAnyOrder("\uFF21", "\uFF22", "\uD83D\uDE00");
+            assertThat(read)
+                    .allSatisfy(election -> assertThat(election.isLeader()).isEqualTo(led.contains(election.name())));
+            endElections();
+        }
+    }
 }

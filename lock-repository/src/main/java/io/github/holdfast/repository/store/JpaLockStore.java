@@ -38,6 +38,7 @@ import io.github.holdfast.repository.wakeup.WakeUpChannel;
 import jakarta.persistence.EntityManagerFactory;
 import jakarta.persistence.PersistenceException;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -193,6 +194,11 @@ final class JpaLockStore implements LockStore {
     @Override
     public String database() {
         return transactions.dialect().label();
+    }
+
+    @Override
+    public Comparator<String> nameOrder() {
+        return transactions.dialect().nameOrder();
     }
 
     @Override

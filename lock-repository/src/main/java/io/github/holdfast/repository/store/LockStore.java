@@ -15,6 +15,7 @@ import io.github.holdfast.repository.rows.WaiterRows;
 import io.github.holdfast.repository.wakeup.WakeUpChannel;
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -98,6 +99,9 @@ public interface LockStore extends AutoCloseable {
 
     /** Returns the database's name for messages. */
     String database();
+
+    /** Returns the order of the names of locks in the pages that the database returns. */
+    Comparator<String> nameOrder();
 
     /** Returns the name of the persistence unit; the empty string if it has none. */
     String persistenceUnit();

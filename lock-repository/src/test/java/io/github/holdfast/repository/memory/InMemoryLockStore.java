@@ -16,6 +16,7 @@ import io.github.holdfast.repository.wakeup.WakeUpChannel;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -176,6 +177,11 @@ public final class InMemoryLockStore implements LockStore {
     @Override
     public String database() {
         return "in memory";
+    }
+
+    @Override
+    public Comparator<String> nameOrder() {
+        return Comparator.naturalOrder();
     }
 
     @Override
