@@ -109,16 +109,21 @@ public final class LeaderElection implements AutoCloseable {
     public void start(LeaderCallbacks callbacks) {
         Objects.requireNonNull(callbacks, "callbacks");
         Campaign begun = beginCampaign();
-        ScheduledExecutorService thread = LockEngine.scheduler(THREAD_NAME);
-        thread.execute(() -> {
-            try {
-                campaign(begun.candidate(), callbacks);
-            } finally {
-                endCampaign(begun);
-            }
-        });
-        // The thread ends with this work.
-        thread.shutdown();
+        try {
+            ScheduledExecutorService thread = engine.scheduler(THREAD_NAME);
+            thread.execute(() -> {
+                try {
+                    campaign(begun.candidate(), callbacks);
+                } finally {
+                    endCampaign(begun);
+                }
+            });
+            // The thread ends with this work.
+            thread.shutdown();
+        } catch (RuntimeException | Error noThread) {
+            endCampaign(begun);
+            throw noThread;
+        }
     }
 
     private synchronized Campaign beginCampaign() {
@@ -137,28 +142,30 @@ public final class LeaderElection implements AutoCloseable {
     }
 
     private void campaign(Candidate candidate, LeaderCallbacks callbacks) {
-        ScheduledExecutorService watch = LockEngine.scheduler(WATCH_NAME);
-        try {
-            campaign(candidate, callbacks, watch);
-        } finally {
-            watch.shutdownNow();
-        }
-    }
-
-    private void campaign(Candidate candidate, LeaderCallbacks callbacks, ScheduledExecutorService watch) {
         while (!candidate.isClosed()) {
             try {
-                Optional<LockHandle> lock = candidate.await();
-                if (lock.isPresent()) {
-                    lead(candidate, lock.get(), callbacks, watch);
-                }
+                awaitAndLead(candidate, callbacks);
             } catch (InterruptedException ofNobody) {
                 LeaderLog.interrupted(name(), ofNobody);
             } catch (Throwable failed) {
-                // Also what a callback throws without saying so: this node stays a candidate.
+                // Also what a callback throws without saying so, and if no thread can be created: this node stays a
+                // candidate.
                 LeaderLog.candidateFailed(name(), failed);
                 candidate.rest(PAUSE_AFTER_FAILURE);
             }
+        }
+    }
+
+    /** Waits until this node leads, and leads for one term. The thread that watches the term starts before the wait. */
+    private void awaitAndLead(Candidate candidate, LeaderCallbacks callbacks) throws InterruptedException {
+        ScheduledExecutorService watch = engine.scheduler(WATCH_NAME);
+        try {
+            Optional<LockHandle> lock = candidate.await();
+            if (lock.isPresent()) {
+                lead(candidate, lock.get(), callbacks, watch);
+            }
+        } finally {
+            watch.shutdownNow();
         }
     }
 
@@ -205,7 +212,7 @@ public final class LeaderElection implements AutoCloseable {
     }
 
     private <E extends Exception> void leadDuring(Candidate candidate, Work<E> work) throws E, InterruptedException {
-        ScheduledExecutorService watch = LockEngine.scheduler(WATCH_NAME);
+        ScheduledExecutorService watch = engine.scheduler(WATCH_NAME);
         try (LockHandle lock = candidate.await().orElseThrow(this::closed)) {
             Term term = begin(candidate, lock, new NoCallbacks(), watch);
             try {

@@ -87,7 +87,7 @@ final class Housekeeping implements AutoCloseable {
 
     /** Schedules the work. The first delay is random, so that services that start together do not run it together. */
     private ScheduledExecutorService schedule() {
-        ScheduledExecutorService scheduled = LockEngine.scheduler("holdfast-housekeeping");
+        ScheduledExecutorService scheduled = engine.scheduler("holdfast-housekeeping");
         if (period != null) {
             long nanos = period.toNanos();
             long first = ThreadLocalRandom.current().nextLong(nanos / 2, nanos + 1);

@@ -9,6 +9,7 @@ import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
@@ -17,12 +18,16 @@ import io.github.holdfast.election.ElectionRequest;
 import io.github.holdfast.election.LeaderElection;
 import io.github.holdfast.election.RevocationCause;
 import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.service.engine.runtime.Ticker;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
 import io.github.holdfast.test.jdbc.CountingDataSource;
 import io.github.holdfast.test.jdbc.FaultyDataSource;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
@@ -297,5 +302,54 @@ class ElectionOutageTest {
             database.execute("delete from distributed_lock where name = 'outage'");
             awaitLeader(election);
         }
+    }
+
+    @Test
+    void aCandidateGetsItsThreadsAsSoonAsThereAreSome() {
+        Set<String> missing = ConcurrentHashMap.newKeySet();
+        missing.addAll(List.of("holdfast-leader", "holdfast-leader-watch"));
+        LockService service = service(
+                builder -> Services.adjusted(builder, settings -> settings.withTicker(machineWithoutThreads(missing))));
+        try (CapturedLog log = CapturedLog.of(LeaderElection.class)) {
+            LeaderElection election = service.election(REQUEST);
+            assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(election::start);
+            assertThat(service.admin().elections("", 10)).isEmpty();
+
+            missing.remove("holdfast-leader");
+            election.start();
+            await().atMost(SOON).until(() -> !log.lines().isEmpty());
+            assertThat(log.lines().get(0).getFormattedMessage())
+                    .isEqualTo("This node could not become the leader of 'outage', and tries again");
+            missing.remove("holdfast-leader-watch");
+            awaitLeader(election);
+        }
+    }
+
+    /** The clock of this machine, which has no thread left for these names. */
+    private static Ticker machineWithoutThreads(Set<String> missing) {
+        return new Ticker() {
+            @Override
+            public long nanoTime() {
+                return SYSTEM.nanoTime();
+            }
+
+            @Override
+            public long wallNanos() {
+                return SYSTEM.wallNanos();
+            }
+
+            @Override
+            public void park(Object blocker, long nanos) {
+                SYSTEM.park(blocker, nanos);
+            }
+
+            @Override
+            public ScheduledExecutorService scheduler(String threadName) {
+                if (missing.contains(threadName)) {
+                    throw new OutOfMemoryError("The test has no thread left");
+                }
+                return SYSTEM.scheduler(threadName);
+            }
+        };
     }
 }

@@ -261,9 +261,11 @@ public final class LockEngine implements AutoCloseable {
     /**
      * Returns a new thread that does scheduled work, and does not keep the JVM alive. It has started, so that no work waits for that.
      */
-    public static ScheduledExecutorService scheduler(String threadName) {
-        ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1, Background.threads(threadName));
-        scheduler.prestartCoreThread();
+    public ScheduledExecutorService scheduler(String threadName) {
+        ScheduledExecutorService scheduler = access().ticker().scheduler(threadName);
+        if (scheduler instanceof ScheduledThreadPoolExecutor thread) {
+            thread.prestartCoreThread();
+        }
         return scheduler;
     }
 
