@@ -111,16 +111,19 @@ record MigratingName(String name, Shard present, Shard next, Instant nextTokensF
         } else {
             Handles.ensureValidFor(both, validFor);
         }
-        return new DualHandle(this, ofPresent, ofNext, isTokenOfNext(ofNext.fencingToken()) ? ofNext : ofPresent);
+        return new DualHandle(this, ofPresent, ofNext, isTokenOfNext(ofNext.owner()) ? ofNext : ofPresent);
     }
 
     /**
-     * Whether the grant with this token on the next shard is late enough that its token counts. The clock of that database decides for
+     * Whether the grant of this owner on the next shard is late enough that its token counts. The clock of that database decides for
      * all processes, so no holder gets the token of the present shard after one that got the token of the next shard.
+     *
+     * <p>The row does not always show the token of the handle: a service that keeps released locks takes a block of tokens for one grant,
+     * and the row shows the last of them.
      */
-    private boolean isTokenOfNext(long token) {
+    private boolean isTokenOfNext(String owner) {
         return next.service().admin().holders(name).stream()
-                .filter(holder -> holder.fencingToken() == token)
+                .filter(holder -> holder.owner().equals(owner))
                 .anyMatch(this::isHolderOfNext);
     }
 

@@ -357,6 +357,34 @@ abstract class MovingContract extends TwoShards {
         }
     }
 
+    /** The row shows the last token of the block that such a service takes for one grant. */
+    @Test
+    void theTokenOfTheNextShardCountsAlsoIfItsServiceKeepsReleasedLocks() throws Exception {
+        try (LockService keeping = keeping()) {
+            ShardedLocks late =
+                    ShardedLocks.of(Map.of("a", a.locks(), "b", keeping), OLD).movingTo(NEXT, Instant.EPOCH);
+            String name = bothDirections().get(0);
+            try (LockHandle handle = late.acquire(lock(name))) {
+                long last = keeping.find(name).orElseThrow().fencingToken();
+                assertThat(handle.fencingToken())
+                        .isBetween(last - 999, last)
+                        .isNotEqualTo(a.locks().find(name).orElseThrow().fencingToken());
+            }
+        }
+    }
+
+    /** A service on the second database. It keeps released locks as soon as it can be asked for them. */
+    private LockService keeping() {
+        LockService keeping = nodes.open(
+                        databaseOfB,
+                        pool -> pool.setMaximumPoolSize(12),
+                        builder -> builder.keepReleased(ofSeconds(1)).nodeLease(ofSeconds(60)))
+                .locks();
+        await().atMost(SOON)
+                .until(() -> keeping.acquire(lock(bothDirections().get(0))).release() == ReleaseOutcome.KEPT);
+        return keeping;
+    }
+
     @Test
     void wrongMovesAreRefused() {
         assertThatIllegalStateException().isThrownBy(() -> locks.movingTo(OLD, Instant.EPOCH));

@@ -30,16 +30,19 @@ abstract class TwoShards {
     Shard othersA;
     Shard othersB;
 
+    /** The database of {@link #b}. */
+    Database databaseOfB;
+
     abstract TestDatabase second();
 
     @BeforeAll
     void openShards(Database first) {
         Nodes.withTables(first);
-        Database second = nodes.database(second());
+        databaseOfB = nodes.database(second());
         a = nodes.open(first);
-        b = nodes.open(second);
+        b = nodes.open(databaseOfB);
         othersA = nodes.open(first);
-        othersB = nodes.open(second);
+        othersB = nodes.open(databaseOfB);
     }
 
     @AfterAll
