@@ -15,12 +15,15 @@ import io.github.holdfast.service.RunInfo;
 import io.github.holdfast.service.SemaphoreAdmin;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.BiConsumer;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.json.JsonWriter;
@@ -52,6 +55,9 @@ record ConsoleState(
     /** The number of entries of each kind on the page. */
     static final int PAGE_SIZE = 100;
 
+    /** How many nodes, tasks or semaphores one refresh reads at most. */
+    private static final int MOST_READ = 10 * LockAdmin.MAX_PAGE_SIZE;
+
     /**
      * The database's clock compared with this machine's. No lock depends on it.
      *
@@ -68,7 +74,7 @@ record ConsoleState(
         }
     }
 
-    /** @param more the number of further entries, which the page omits */
+    /** @param more the number of further entries that were read, which the page omits */
     record Part<T>(List<T> entries, int more) {
 
         static <T> Part<T> of(List<T> all) {
@@ -94,8 +100,8 @@ record ConsoleState(
     }
 
     /**
-     * Reads the state from the database, with nine statements at most, and a few more if locks are shared or there are elections. One of
-     * them reads the holders of all shown semaphores, up to {@link LockAdmin#MAX_PAGE_SIZE} of them.
+     * Reads the state from the database, with nine statements at most, and a few more if locks are shared, there are elections, or a
+     * table has {@link LockAdmin#MAX_PAGE_SIZE} entries or more. One of them reads the holders of all shown semaphores, up to that many.
      *
      * @throws IllegalArgumentException if the query is not valid
      */
@@ -111,15 +117,33 @@ record ConsoleState(
                 held.without(elections),
                 elections,
                 semaphores(admin.semaphores()),
-                Part.of(admin.nodes("", LockAdmin.MAX_PAGE_SIZE), LIVING_AND_NEW_ONES_FIRST),
-                Part.of(admin.lastRuns("", LockAdmin.MAX_PAGE_SIZE), NEW_ONES_FIRST),
+                Part.of(all(admin::nodes, NodeInfo::id), LIVING_AND_NEW_ONES_FIRST),
+                Part.of(all(admin::lastRuns, RunInfo::name), NEW_ONES_FIRST),
                 admin.queues(PAGE_SIZE + 1),
                 Part.of(admin.waiters()),
                 Part.of(losses.lastFirst()));
     }
 
+    /**
+     * Reads all entries, up to {@link #MOST_READ}: the first page by id or name may have none of those that are shown first.
+     *
+     * @param pages returns the entries after a key, up to a number
+     */
+    private static <T> List<T> all(BiFunction<String, Integer, List<T>> pages, Function<T, String> key) {
+        List<T> all = new ArrayList<>();
+        String after = "";
+        boolean isLast = false;
+        while (!isLast && all.size() < MOST_READ) {
+            List<T> page = pages.apply(after, LockAdmin.MAX_PAGE_SIZE);
+            all.addAll(page);
+            isLast = page.size() < LockAdmin.MAX_PAGE_SIZE;
+            after = isLast ? after : key.apply(page.get(page.size() - 1));
+        }
+        return all;
+    }
+
     private static Part<Semaphore> semaphores(SemaphoreAdmin admin) {
-        Part<SemaphoreInfo> all = Part.of(admin.page("", LockAdmin.MAX_PAGE_SIZE));
+        Part<SemaphoreInfo> all = Part.of(all(admin::page, SemaphoreInfo::name));
         List<String> used = all.entries().stream()
                 .filter(semaphore -> semaphore.used() > 0)
                 .map(SemaphoreInfo::name)

@@ -22,14 +22,13 @@ import org.hibernate.cfg.AvailableSettings;
 import org.hibernate.jpa.HibernatePersistenceConfiguration;
 import org.junit.jupiter.api.Test;
 
-/** What the console reads of 10,000 held locks. */
+/** What the console reads of 10,000 held locks, and of many old nodes and runs. */
 @OnDatabase(TestDatabase.POSTGRESQL)
 class ConsoleManyLocksTest {
 
     @Test
     void aPageOfTenThousandLocksIsOneStatementAndNeverMoreThanAPage(Database database) throws Exception {
-        LockSchema.on(database.dataSource()).createIfMissing();
-        database.execute("delete from lock_holder", "delete from distributed_lock");
+        emptyTables(database);
         CountingDataSource counting = new CountingDataSource(database.dataSource());
         try (HikariDataSource pool = database.pool(config -> config.setDataSource(counting));
                 EntityManagerFactory unit = new HibernatePersistenceConfiguration("many")
@@ -83,6 +82,50 @@ class ConsoleManyLocksTest {
             LockDetails unused = LockDetails.of(service, RecentLosses.empty(), "bulk:05000");
             assertThat(counting.statements() - before).isEqualTo(5);
         }
+    }
+
+    /** Their ids and names come before those of the living node and the new run. */
+    @Test
+    void livingNodesAndNewRunsAreShownBeforeManyOldOnes(Database database) throws Exception {
+        emptyTables(database);
+        database.execute("""
+                insert into lock_node (id, started_at, expires_at, ended, description, version)
+                select '!' || n, now() - interval '1 day', now() - interval '1 hour', true, 'ended', 0
+                from generate_series(1001, 2500) n
+                """, """
+                insert into lock_run (name, fencing_token, begun_at, ended_at, status)
+                select '!' || n, n, now() - interval '1 day', now() - interval '1 day', 'SUCCEEDED'
+                from generate_series(1001, 2500) n
+                """, """
+                insert into lock_run (name, fencing_token, begun_at, ended_at, status)
+                values ('sweep', 1, now(), now(), 'SUCCEEDED')
+                """);
+        try (HikariDataSource pool = database.pool(config -> {});
+                EntityManagerFactory unit = new HibernatePersistenceConfiguration("old")
+                        .managedClasses(LockEntity.ENTITIES)
+                        .property(AvailableSettings.JAKARTA_NON_JTA_DATASOURCE, pool)
+                        .createEntityManagerFactory();
+                LockService service =
+                        LockService.builder(unit).withoutHousekeeping().build();
+                LockHandle unused = service.acquire(LockRequest.of("kept by a node"))) {
+            ConsoleState state = ConsoleState.of(service, RecentLosses.empty(), query("", LockFilter.all()));
+            assertThat(state.nodes().entries()).hasSize(ConsoleState.PAGE_SIZE);
+            assertThat(state.nodes().entries().get(0).description())
+                    .isEqualTo(service.admin().process());
+            assertThat(state.nodes().more()).isEqualTo(1501 - ConsoleState.PAGE_SIZE);
+            assertThat(state.runs().entries()).hasSize(ConsoleState.PAGE_SIZE);
+            assertThat(state.runs().entries().get(0).name()).isEqualTo("sweep");
+            assertThat(state.runs().more()).isEqualTo(1501 - ConsoleState.PAGE_SIZE);
+        }
+    }
+
+    private static void emptyTables(Database database) {
+        LockSchema.on(database.dataSource()).createIfMissing();
+        database.execute(
+                "delete from lock_holder",
+                "delete from distributed_lock",
+                "delete from lock_node",
+                "delete from lock_run");
     }
 
     private static HeldSection.Query query(String after, LockFilter filter) {
