@@ -358,7 +358,7 @@ public final class LockAdmin {
      * four for each holder.
      *
      * @param name as for {@link LockRequest#of}
-     * @param reason the reason for the record: 1 to 1000 characters, no control characters
+     * @param reason the reason for the record: 1 to 1000 characters, no control characters. White space around it is removed
      * @return the previous holder, or that with the oldest grant if the lock was shared; empty if it was not held
      * @throws IllegalArgumentException if the name or the reason is not valid
      * @throws IllegalStateException if the service is closed
@@ -376,7 +376,7 @@ public final class LockAdmin {
      *
      * @param name as for {@link LockRequest#of}
      * @param fencingToken the {@linkplain LockInfo#fencingToken token} of the holder
-     * @param reason the reason for the record: 1 to 1000 characters, no control characters
+     * @param reason the reason for the record: 1 to 1000 characters, no control characters. White space around it is removed
      * @return the previous holder; empty if that grant no longer stands, even if there are other holders
      * @throws IllegalArgumentException if the name or the reason is not valid
      * @throws IllegalStateException if the service is closed

@@ -62,11 +62,11 @@ final class OperatorCalls {
     }
 
     /**
-     * Returns the reason.
+     * Returns the reason without the white space around it.
      *
      * @throws IllegalArgumentException if {@code lock_audit} cannot keep it
      */
     static String checkedReason(String reason) {
-        return LockNames.checked("reason", reason, LockAudit.MAX_REASON_LENGTH);
+        return LockNames.checked("reason", reason.strip(), LockAudit.MAX_REASON_LENGTH);
     }
 }

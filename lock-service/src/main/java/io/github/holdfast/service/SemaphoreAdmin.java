@@ -121,7 +121,7 @@ public final class SemaphoreAdmin {
      *
      * @param name as for {@link SemaphoreRequest#of}
      * @param limit 0 to {@link Integer#MAX_VALUE}
-     * @param reason the reason for the record: 1 to 1000 characters, no control characters
+     * @param reason the reason for the record: 1 to 1000 characters, no control characters. White space around it is removed
      * @return the previous limit; empty if there is no such semaphore. The first acquisition creates it
      * @throws IllegalArgumentException if the name, the limit or the reason is not valid
      * @throws IllegalStateException if the service is closed
@@ -143,7 +143,7 @@ public final class SemaphoreAdmin {
      *
      * @param name as for {@link SemaphoreRequest#of}
      * @param fencingToken the {@linkplain PermitInfo#fencingToken token} of the holder
-     * @param reason the reason for the record: 1 to 1000 characters, no control characters
+     * @param reason the reason for the record: 1 to 1000 characters, no control characters. White space around it is removed
      * @return the previous holder; empty if that grant no longer stands, or the name is not that of a semaphore
      * @throws IllegalArgumentException if the name or the reason is not valid
      * @throws IllegalStateException if the service is closed

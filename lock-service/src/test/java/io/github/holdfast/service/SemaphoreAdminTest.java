@@ -149,7 +149,7 @@ class SemaphoreAdminTest extends AdminContract {
             waiting.add(acquiring(REQUEST));
         }
         awaitWaiting(mine, 3);
-        assertThat(semaphores.setPermits("exports", 5, "a new printer")).hasValue(2);
+        assertThat(semaphores.setPermits("exports", 5, " a new printer ")).hasValue(2);
         for (Future<LockHandle> granted : waiting) {
             get(granted).close();
         }

@@ -215,7 +215,7 @@ public final class LocksEndpoint {
      * @param name the name of the lock or semaphore
      * @param fencingToken the token of the holder that the caller has seen, so that a later holder keeps the lock; without it,
      *     any holder loses the lock, and so do all holders that share it. Required for permits
-     * @param reason the reason, for the record in {@code lock_audit}
+     * @param reason the reason, for the record in {@code lock_audit}; white space around it is removed
      * @return 200 with the previous holder, or that with the oldest grant if several shared the lock; 400 if the reason is missing
      *     or invalid, or the token of permits is missing; 403 if forced releases are not allowed or the caller is not
      *     authenticated; 404 if the lock was not held, or the holder no longer has the permits; 409 if another holder has
@@ -260,7 +260,7 @@ public final class LocksEndpoint {
      * @param what {@code semaphores}
      * @param name the name of the semaphore
      * @param limit 0 or more
-     * @param reason the reason, for the record in {@code lock_audit}
+     * @param reason the reason, for the record in {@code lock_audit}; white space around it is removed
      * @return 200 with the previous limit; 400 if a parameter is missing or invalid; 403 if forced releases are not allowed or the
      *     caller is not authenticated; 404 if there is no such semaphore
      * @see SemaphoreAdmin#setPermits
@@ -293,7 +293,7 @@ public final class LocksEndpoint {
         if (reason.isBlank()) {
             throw new InvalidEndpointRequestException("Give a reason for the audit record", "The reason is blank");
         }
-        return user.getName() + ": " + reason;
+        return user.getName() + ": " + reason.strip();
     }
 
     private static WebEndpointResponse<?> notFound() {

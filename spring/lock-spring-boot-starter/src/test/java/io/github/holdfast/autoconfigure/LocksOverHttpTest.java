@@ -188,7 +188,7 @@ class LocksOverHttpTest {
         assertThat(locks.find("order:3")).isPresent();
 
         assertThat(allowed.delete()
-                        .uri(TAKE_AWAY + "&reason=stuck&fencingToken=" + lock.fencingToken())
+                        .uri(TAKE_AWAY + "&reason={r}&fencingToken=" + lock.fencingToken(), " stuck ")
                         .principal(ALICE))
                 .hasStatusOk()
                 .bodyText()

@@ -195,7 +195,7 @@ class SemaphoresOverHttpTest {
         assertThat(limit()).isEqualTo(3);
         assertThat(records("1 = 1")).isZero();
 
-        assertThat(change(allowed, CHANGE).principal(ALICE))
+        assertThat(change(allowed, CHANGE.replace("Christmas", " Christmas ")).principal(ALICE))
                 .hasStatusOk()
                 .bodyText()
                 .isEqualTo("{\"formerLimit\":3}");
