@@ -312,7 +312,8 @@ class ConsoleInBrowserTest {
         first.release();
         try (LockHandle second = locks.acquire(LockRequest.of("stuck:2"))) {
             browser.press("too late", Keys.ENTER);
-            await().atMost(SOON).until(() -> browser.text("#release-problem").contains("Another holder has the lock"));
+            await().atMost(SOON)
+                    .until(() -> browser.text("#release-problem").contains("Another owner holds the lock now"));
             assertThat(locks.find("stuck:2").orElseThrow().fencingToken()).isEqualTo(second.fencingToken());
         }
         browser.press(Keys.ESCAPE);

@@ -184,7 +184,7 @@ class LocksOverHttpTest {
                         .principal(ALICE))
                 .hasStatus(409)
                 .bodyText()
-                .contains("Another holder has the lock");
+                .contains("Another owner holds the lock now");
         assertThat(locks.find("order:3")).isPresent();
 
         assertThat(allowed.delete()
