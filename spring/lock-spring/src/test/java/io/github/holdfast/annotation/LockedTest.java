@@ -38,6 +38,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.transaction.annotation.EnableTransactionManagement;
 
 /** Which names a method runs under, and what its caller is told. Transactions: {@link LockedTransactionTest}. */
 @OnDatabase(TestDatabase.H2_TCP)
@@ -135,6 +136,42 @@ class LockedTest {
         context.getBean(Post.class).send();
         assertThat(recorded.names()).containsExactly("board:news", "board", "ledger:12", "office");
     }
+
+    @Test
+    void interfaceAppliesToMethodsThatTheClassInherits() {
+        for (Class<?> proxies : List.of(OfInterfaces.class, OfClasses.class)) {
+            try (AnnotationConfigApplicationContext tower = Node.on(database, proxies, Recorded.class, Tower.class)) {
+                tower.getBean(Bell.class).ring();
+                tower.getBean(Bell.class).chime();
+                assertThat(tower.getBean(Recorded.class).names()).containsExactly("bell", "chimes");
+            }
+        }
+    }
+
+    @Locked("chimes")
+    interface Bell {
+
+        @Locked("bell")
+        void ring();
+
+        void chime();
+    }
+
+    /** It does not know the interface. */
+    static class Ringer {
+
+        public void ring() {}
+
+        public void chime() {}
+    }
+
+    static class Tower extends Ringer implements Bell {}
+
+    @EnableTransactionManagement
+    static class OfInterfaces {}
+
+    @EnableTransactionManagement(proxyTargetClass = true)
+    static class OfClasses {}
 
     @Test
     void beanBehindAnotherProxyIsLockedOnce() {

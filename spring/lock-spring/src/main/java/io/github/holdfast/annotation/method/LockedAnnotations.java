@@ -5,11 +5,15 @@ import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
+import java.util.function.Function;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.core.annotation.MergedAnnotation;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
+import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
 /**
@@ -23,14 +27,39 @@ public final class LockedAnnotations {
      * Returns the annotations of a method, of this type. If it has none, returns those of its declaring class, which may be empty.
      */
     public static <A extends Annotation> List<A> of(Class<A> type, Method method, Class<?> targetClass) {
+        return first(method, targetClass, declared -> ofMethodOrClass(type, declared, targetClass));
+    }
+
+    /** Returns the annotations of a method itself, of this type; empty if it has none. Those of classes do not count. */
+    public static <A extends Annotation> List<A> ofMethod(Class<A> type, Method method, Class<?> targetClass) {
+        return first(method, targetClass, declared -> nearest(type, declared));
+    }
+
+    private static <A> List<A> first(Method method, Class<?> targetClass, Function<Method, List<A>> annotations) {
+        return declarations(method, targetClass).stream()
+                .map(annotations)
+                .filter(found -> !found.isEmpty())
+                .findFirst()
+                .orElse(List.of());
+    }
+
+    /**
+     * Returns the declarations of a method that may have annotations for it, the most specific one first. The bean's class may inherit
+     * the method from a class that does not implement the interface. Then a proxy of the class calls the method of that class.
+     */
+    private static Set<Method> declarations(Method method, Class<?> targetClass) {
         Method specific = specific(method, targetClass);
-        List<A> ofMethod = nearest(type, specific);
-        if (!ofMethod.isEmpty()) {
-            return ofMethod;
+        Set<Method> declarations = new LinkedHashSet<>(List.of(specific, method));
+        if (!specific.getDeclaringClass().isInterface()) {
+            for (Class<?> type : ClassUtils.getAllInterfacesForClass(targetClass)) {
+                Method implemented =
+                        ClassUtils.getMethodIfAvailable(type, specific.getName(), specific.getParameterTypes());
+                if (implemented != null && !type.isAssignableFrom(specific.getDeclaringClass())) {
+                    declarations.add(implemented);
+                }
+            }
         }
-        List<A> ofClass = ofClass(type, specific, targetClass);
-        // The bean's class may inherit the method from a class that does not implement the interface.
-        return ofClass.isEmpty() && !specific.equals(method) ? ofMethodOrClass(type, method, targetClass) : ofClass;
+        return declarations;
     }
 
     /**
