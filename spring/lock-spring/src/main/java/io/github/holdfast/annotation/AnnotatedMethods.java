@@ -60,8 +60,8 @@ final class AnnotatedMethods {
         return new AnnotatedMethods(
                 ScheduledLock.class,
                 "a lock",
-                (method, type) -> AnnotatedElementUtils.hasAnnotation(
-                        LockedAnnotations.specific(method, type), ScheduledLock.class));
+                (method, type) -> !LockedAnnotations.ofMethod(ScheduledLock.class, method, type)
+                        .isEmpty());
     }
 
     /** Returns the annotation as it appears in source code. */

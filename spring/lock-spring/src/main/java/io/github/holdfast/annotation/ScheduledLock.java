@@ -19,8 +19,9 @@ import org.springframework.aot.hint.annotation.Reflective;
  * </code></pre>
  *
  * <p>The lock applies to every call from outside the bean, not only to those of the scheduler. It does not apply to calls by the
- * bean itself ({@code this}). The lock is acquired before a transaction of the method begins, and released after its commit. Do
- * not call the method inside a transaction. Each run is recorded; see {@code LockAdmin.runs}.
+ * bean itself ({@code this}). On a method of an interface, it applies to the implementations, including Spring Data repositories. The
+ * lock is acquired before a transaction of the method begins, and released after its commit. Do not call the method inside a
+ * transaction. Each run is recorded; see {@code LockAdmin.runs}.
  *
  * <p>A call that is not due returns null, an empty {@code Optional}, or nothing. The method must not return before its work is done.
  * The creation of the bean or startup fails if the method returns a primitive, a {@code Future}, a {@code CompletionStage} or a {@code

@@ -1,14 +1,18 @@
 package io.github.holdfast.annotation;
 
+import io.github.holdfast.annotation.method.LockedAnnotations;
 import io.github.holdfast.annotation.method.MethodChecks;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.task.TaskLock;
 import io.github.holdfast.task.TaskOutcome;
 import java.lang.reflect.Method;
 import java.lang.reflect.UndeclaredThrowableException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
-import java.util.Objects;
-import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
@@ -17,8 +21,11 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.core.MethodClassKey;
+import org.springframework.util.ClassUtils;
 
 /** Runs methods with {@link ScheduledLock} if they are due. Thread-safe. */
 final class ScheduledLockInterceptor implements MethodInterceptor {
@@ -74,27 +81,58 @@ final class ScheduledLockInterceptor implements MethodInterceptor {
 
     @Override
     public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
-        Class<?> beanClass = AopUtils.getTargetClass(Objects.requireNonNull(invocation.getThis(), "a bean"));
-        Method method = AopUtils.getMostSpecificMethod(invocation.getMethod(), beanClass);
-        MethodClassKey key = new MethodClassKey(method, beanClass);
-        ScheduledTask task = tasks.get(key);
-        if (task == null) {
-            return invocation.proceed();
-        }
+        ScheduledTask task = task(invocation);
         TaskLock lock = taskLocks.computeIfAbsent(
                 task, first -> Requirement.answered(locks.get().task(task.request())));
-        AtomicReference<@Nullable Object> result = new AtomicReference<>(skipped(method));
+        AtomicReference<@Nullable Object> result =
+                new AtomicReference<>(Contention.EMPTY.get(task.method().getReturnType()));
         TaskOutcome outcome = lock.runIfDue(held -> {
             Object returned = proceed(invocation);
-            MethodChecks.checkReturned(method, returned);
+            MethodChecks.checkReturned(task.method(), returned);
             result.set(returned);
         });
         LOG.debug("Task '{}': {}", lock.name(), outcome);
         return result.get();
     }
 
-    private static @Nullable Object skipped(Method method) {
-        return method.getReturnType() == Optional.class ? Optional.empty() : null;
+    /**
+     * Returns the task of a call.
+     *
+     * @throws IllegalStateException if the annotation was not read; the method must not run without its lock
+     */
+    private ScheduledTask task(MethodInvocation invocation) {
+        // Spring intercepts only methods with the annotation.
+        Method called = invocation.getMethod();
+        for (Class<?> type : classes(target(invocation))) {
+            ScheduledTask task = tasks.get(new MethodClassKey(LockedAnnotations.specific(called, type), type));
+            if (task != null) {
+                return task;
+            }
+        }
+        throw new IllegalStateException(MethodChecks.describe(called)
+                + " did not run: its @ScheduledLock was not found at startup. Put the annotation on the method of the bean's"
+                + " class");
+    }
+
+    private static Object target(MethodInvocation invocation) {
+        Object target = invocation.getThis();
+        // A proxy without a target, such as an HTTP client, is the bean itself.
+        return target == null ? ((ProxyMethodInvocation) invocation).getProxy() : target;
+    }
+
+    /**
+     * Returns the classes that a bean may have its annotations from, the innermost first. Those of its proxies are among them, because
+     * the interface of a proxy may have the annotation, and the class behind it may not implement that interface.
+     */
+    static Set<Class<?>> classes(Object bean) {
+        List<Class<?>> classes = new ArrayList<>();
+        for (Object layer = bean; layer != null; layer = AopProxyUtils.getSingletonTarget(layer)) {
+            classes.add(ClassUtils.getUserClass(layer));
+            // That of a target which differs from call to call.
+            classes.add(ClassUtils.getUserClass(AopUtils.getTargetClass(layer)));
+        }
+        Collections.reverse(classes);
+        return new LinkedHashSet<>(classes);
     }
 
     private static @Nullable Object proceed(MethodInvocation invocation) throws Exception {

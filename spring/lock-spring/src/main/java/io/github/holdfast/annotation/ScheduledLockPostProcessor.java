@@ -1,15 +1,19 @@
 package io.github.holdfast.annotation;
 
+import io.github.holdfast.annotation.method.LockedAnnotations;
 import io.github.holdfast.annotation.method.PresentAnnotations;
 import io.github.holdfast.service.LockService;
+import java.lang.reflect.Method;
 import java.util.Collection;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
+import org.springframework.aop.MethodMatcher;
+import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.autoproxy.AbstractBeanFactoryAwareAdvisingPostProcessor;
-import org.springframework.aop.support.AopUtils;
 import org.springframework.aop.support.ComposablePointcut;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
-import org.springframework.aop.support.annotation.AnnotationMethodMatcher;
+import org.springframework.aop.support.StaticMethodMatcher;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.DisposableBean;
@@ -31,6 +35,15 @@ final class ScheduledLockPostProcessor extends AbstractBeanFactoryAwareAdvisingP
 
     private static final long serialVersionUID = 1L;
 
+    /** The same object in all contexts: then Spring uses the same classes for their proxies. */
+    private static final MethodMatcher METHODS = new StaticMethodMatcher() {
+        @Override
+        public boolean matches(Method method, Class<?> targetClass) {
+            return !LockedAnnotations.ofMethod(ScheduledLock.class, method, targetClass)
+                    .isEmpty();
+        }
+    };
+
     private final transient PresentAnnotations present = new PresentAnnotations(ScheduledLock.class);
     private transient @Nullable ConfigurableListableBeanFactory beans;
     private transient @Nullable UsedLockService used;
@@ -44,8 +57,7 @@ final class ScheduledLockPostProcessor extends AbstractBeanFactoryAwareAdvisingP
         setBeforeExistingAdvisors(true);
         // The same as Spring Boot's default. A proxy of interfaces would lack the bean's other methods.
         setProxyTargetClass(true);
-        advisor = new DefaultPointcutAdvisor(
-                new ComposablePointcut(present, new AnnotationMethodMatcher(ScheduledLock.class, true)), interceptor);
+        advisor = new DefaultPointcutAdvisor(new ComposablePointcut(present, METHODS), interceptor);
     }
 
     @Override
@@ -69,19 +81,24 @@ final class ScheduledLockPostProcessor extends AbstractBeanFactoryAwareAdvisingP
     /** Reads the annotations of a bean. A wrong annotation fails here, and the message names the bean. */
     @Override
     public Object postProcessAfterInitialization(Object bean, String beanName) {
-        Class<?> beanClass = AopUtils.getTargetClass(bean);
-        StringValueResolver resolver = Objects.requireNonNull(values, "values");
-        if (present.mayBeIn(beanClass)) {
-            tasks(beanClass, beanName, resolver).forEach(task -> interceptor.add(beanClass, task));
+        for (Class<?> type : ScheduledLockInterceptor.classes(bean)) {
+            Collection<ScheduledTask> tasks = tasks(type, beanName);
+            if (!tasks.isEmpty()) {
+                tasks.forEach(task -> interceptor.add(type, task));
+                break;
+            }
         }
-        scheduled.add(beanClass);
+        scheduled.add(AopProxyUtils.ultimateTargetClass(bean));
         return super.postProcessAfterInitialization(bean, beanName);
     }
 
-    private static Collection<ScheduledTask> tasks(Class<?> beanClass, String beanName, StringValueResolver values) {
+    private Collection<ScheduledTask> tasks(Class<?> type, String beanName) {
+        StringValueResolver resolver = Objects.requireNonNull(values, "values");
         MethodIntrospector.MetadataLookup<ScheduledTask> lookup =
-                method -> ScheduledTask.of(method, beanName, values).orElse(null);
-        return MethodIntrospector.selectMethods(beanClass, lookup).values();
+                method -> ScheduledTask.of(method, type, beanName, resolver).orElse(null);
+        return present.mayBeIn(type)
+                ? MethodIntrospector.selectMethods(type, lookup).values()
+                : List.of();
     }
 
     /** Makes the start-up fail without a lock service, or with several. */

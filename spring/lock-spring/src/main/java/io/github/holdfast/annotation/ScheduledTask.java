@@ -1,6 +1,7 @@
 package io.github.holdfast.annotation;
 
 import io.github.holdfast.annotation.method.DeferredWork;
+import io.github.holdfast.annotation.method.LockedAnnotations;
 import io.github.holdfast.annotation.method.MethodChecks;
 import io.github.holdfast.task.TaskRequest;
 import java.lang.reflect.Method;
@@ -11,7 +12,6 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.KotlinDetector;
 import org.springframework.core.ResolvableType;
-import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.format.datetime.standard.DurationFormatterUtils;
 import org.springframework.util.StringValueResolver;
 
@@ -21,19 +21,24 @@ record ScheduledTask(Method method, TaskRequest request) {
     /**
      * Reads the annotation.
      *
+     * @param method the most specific one
+     * @param beanClass the class of the bean, or of its proxy if only that has the annotation
      * @return empty if the method has none
      * @throws IllegalStateException if the annotation is wrong; the message names bean and method
      */
-    static Optional<ScheduledTask> of(Method method, String beanName, StringValueResolver values) {
-        ScheduledLock annotation = AnnotatedElementUtils.findMergedAnnotation(method, ScheduledLock.class);
-        if (annotation == null) {
-            return Optional.empty();
-        }
+    static Optional<ScheduledTask> of(Method method, Class<?> beanClass, String beanName, StringValueResolver values) {
+        return LockedAnnotations.ofMethod(ScheduledLock.class, method, beanClass).stream()
+                .findFirst()
+                .map(annotation -> read(annotation, method, beanClass, beanName, values));
+    }
+
+    private static ScheduledTask read(
+            ScheduledLock annotation, Method method, Class<?> beanClass, String beanName, StringValueResolver values) {
         try {
             checkInterceptable(method);
-            MethodChecks.checkCaller(method, method.getDeclaringClass());
-            checkDoneWhenItReturns(method);
-            return Optional.of(new ScheduledTask(method, request(annotation, values)));
+            MethodChecks.checkCaller(method, beanClass);
+            checkDoneWhenItReturns(method, beanClass);
+            return new ScheduledTask(method, request(annotation, values));
         } catch (IllegalArgumentException bad) {
             throw new LockAnnotationException(
                     "@ScheduledLock on %s of bean '%s': %s"
@@ -50,7 +55,7 @@ record ScheduledTask(Method method, TaskRequest request) {
         }
     }
 
-    private static void checkDoneWhenItReturns(Method method) {
+    private static void checkDoneWhenItReturns(Method method, Class<?> beanClass) {
         Class<?> type = method.getReturnType();
         if (type.isPrimitive() && type != void.class) {
             throw new IllegalArgumentException(
@@ -60,7 +65,7 @@ record ScheduledTask(Method method, TaskRequest request) {
             throw new IllegalArgumentException(
                     "the lock is released when the method is suspended first: let it call runBlocking");
         }
-        DeferredWork.in(ResolvableType.forMethodReturnType(method)).ifPresent(work -> {
+        DeferredWork.in(ResolvableType.forMethodReturnType(method, beanClass)).ifPresent(work -> {
             throw new IllegalArgumentException(
                     "the lock is released when the method returns, but the work of its result (" + work.getSimpleName()
                             + ") may end later: wait for it, and return void");
@@ -114,13 +119,19 @@ record ScheduledTask(Method method, TaskRequest request) {
     }
 
     private static String resolved(String attribute, String text, StringValueResolver values) {
+        @Nullable String value;
         try {
-            @Nullable String value = values.resolveStringValue(text);
-            return value == null ? "" : value;
+            value = values.resolveStringValue(text);
         } catch (RuntimeException unresolved) {
             throw new IllegalArgumentException(
                     "%s = \"%s\" cannot be resolved: %s".formatted(attribute, text, unresolved.getMessage()),
                     unresolved);
         }
+        // Without Spring Boot, Spring leaves an unknown property unchanged.
+        if (value != null && value.contains("${")) {
+            throw new IllegalArgumentException(
+                    "%s = \"%s\" names a property that is not set".formatted(attribute, text));
+        }
+        return value == null ? "" : value;
     }
 }

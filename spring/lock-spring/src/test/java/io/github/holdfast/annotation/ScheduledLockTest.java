@@ -19,6 +19,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -159,6 +160,11 @@ class ScheduledLockTest {
             return Optional.of(1);
         }
 
+        @ScheduledLock(name = "optional long", atLeastFor = "365d")
+        public OptionalLong optionalLong() {
+            return OptionalLong.of(1);
+        }
+
         @ScheduledLock(name = "work for later", every = "365d")
         public Object workForLater() {
             return (Runnable) () -> {};
@@ -210,6 +216,8 @@ class ScheduledLockTest {
         assertThat(jobs.once()).isNull();
         assertThat(jobs.optional()).contains(1);
         assertThat(jobs.optional()).isEmpty();
+        assertThat(jobs.optionalLong()).hasValue(1);
+        assertThat(jobs.optionalLong()).isEmpty();
         assertThat(jobs.meta()).isEqualTo("meta");
         assertThat(jobs.meta()).isNull();
         assertThat(jobs.plain()).isEqualTo("plain");
@@ -390,6 +398,37 @@ class ScheduledLockTest {
                     .hasMessageContaining(problem);
         }
     }
+
+    /** Then Spring leaves it as it is. */
+    @Test
+    void aPropertyThatIsNotSetIsRefusedWithoutAConfigurerToo() {
+        assertThatThrownBy(() -> start(Unresolved.class))
+                .isInstanceOf(BeanCreationException.class)
+                .hasMessageContaining("name = \"${no.such.name}\" names a property that is not set");
+    }
+
+    @Test
+    void aResultThatOnlyTheBeansClassDeterminesIsRefused() {
+        assertThatThrownBy(() -> start(Determined.class))
+                .isInstanceOf(BeanCreationException.class)
+                .hasMessageContaining("its result (Runnable) may end later");
+    }
+
+    private static void start(Class<?> refused) {
+        try (AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext()) {
+            context.register(ScheduledLockConfiguration.class, refused);
+            context.refresh();
+        }
+    }
+
+    abstract static class Undetermined<T> {
+        @ScheduledLock(name = "job", every = "1d")
+        public @Nullable T run() {
+            return null;
+        }
+    }
+
+    static class Determined extends Undetermined<Runnable> {}
 
     @Test
     void twoBeansOfOneClassAreTheSameTask() {
