@@ -27,7 +27,8 @@ import org.springframework.core.Ordered;
 
 /**
  * Gives the advice of beans with locks the {@link AdviceOrder}. The orders of advisors cannot do that: those of retries and transactions
- * have the same order by default, and post-processors add validation after all others.
+ * have the same order by default, and post-processors add validation after all others. Also sees to it that such a bean has its advice
+ * only once, if it has two names.
  */
 final class AdviceSorter
         implements SmartInstantiationAwareBeanPostProcessor, MergedBeanDefinitionPostProcessor, Ordered {
@@ -82,12 +83,34 @@ final class AdviceSorter
 
     @Override
     public Object postProcessAfterInitialization(Object bean, String name) {
-        for (Object layer = bean; layer != null; layer = AopProxyUtils.getSingletonTarget(layer)) {
+        Object once = withoutRepetition(bean);
+        for (Object layer = once; layer != null; layer = AopProxyUtils.getSingletonTarget(layer)) {
             if (layer instanceof Advised proxy && !proxy.isFrozen()) {
                 sort(proxy);
             }
         }
-        return bean;
+        return once;
+    }
+
+    /**
+     * Returns the bean without the proxies whose advice is also that of the proxy inside. If two {@code @Bean} methods return the same
+     * object, Spring wraps it for each of them. Then a call would wait for the permits that it holds itself.
+     */
+    private static Object withoutRepetition(Object bean) {
+        Object once = bean;
+        while (once instanceof Advised outer
+                && hasLocks(outer)
+                && AopProxyUtils.getSingletonTarget(outer) instanceof Advised inner
+                && List.of(inner.getAdvisors()).containsAll(List.of(outer.getAdvisors()))) {
+            once = inner;
+        }
+        return once;
+    }
+
+    private static boolean hasLocks(Advised proxy) {
+        List<Advisor> advisors = List.of(proxy.getAdvisors());
+        return indexOf(ScheduledLockInterceptor.class, advisors) >= 0
+                || indexOf(LockedInterceptor.class, advisors) >= 0;
     }
 
     private void sort(Advised proxy) {
@@ -103,7 +126,8 @@ final class AdviceSorter
         }
     }
 
-    private static int indexOf(Class<? extends Advice> interceptor, List<Advisor> advisors) {
+    /** Returns the place of an interceptor of Holdfast among these; -1 if it is not there. */
+    static int indexOf(Class<? extends Advice> interceptor, List<Advisor> advisors) {
         return IntStream.range(0, advisors.size())
                 .filter(i -> isOurs(advisors.get(i), interceptor))
                 .findFirst()

@@ -39,7 +39,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
+import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
 
 /** How many calls run at once, under which names, and together with locks. Transactions: {@link LockedTransactionTest}. */
 @OnDatabase(TestDatabase.H2_TCP)
@@ -52,6 +55,7 @@ class LimitedTest {
             SemaphoreRequest.of("both permits").limit(1);
 
     private final ExecutorService threads = Executors.newCachedThreadPool();
+    private Database database;
     private AnnotationConfigApplicationContext context;
     private AnnotationConfigApplicationContext other;
     private LockService first;
@@ -60,7 +64,8 @@ class LimitedTest {
     private Recorded recorded;
 
     @BeforeAll
-    void start(Database database) {
+    void start(Database injected) {
+        database = injected;
         context = Node.on(database, LimitedBeans.class);
         other = Node.on(database, LimitedBeans.class);
         first = context.getBean(LockService.class);
@@ -104,6 +109,65 @@ class LimitedTest {
         }
         assertThat(most).hasValue(2);
         assertThat(semaphore("two")).isEqualTo(new SemaphoreInfo("two", 2, 0));
+    }
+
+    @Test
+    void aBeanWithTwoNamesNeedsThePermitsOnce() {
+        try (AnnotationConfigApplicationContext node = Node.on(database, TwoNames.class)) {
+            for (String name : List.of("press", "samePress")) {
+                Press press = node.getBean(name, Press.class);
+                assertThat(press.print()).isEqualTo("done");
+                assertThat(press.later().join()).isEqualTo("done");
+                Tray tray = node.getBean(name.equals("press") ? "paper" : "samePaper", Tray.class);
+                assertThat(tray.fill()).isEqualTo("done");
+            }
+        }
+    }
+
+    static class Press {
+        @Limited(name = "press", limit = "1", waitAtMost = "0s")
+        public String print() {
+            return "done";
+        }
+
+        @Locked(name = "press later", waitAtMost = "0s")
+        public CompletableFuture<String> later() {
+            return CompletableFuture.completedFuture("done");
+        }
+    }
+
+    /** Its proxies are those of the interface. */
+    @Limited(name = "tray", limit = "1", waitAtMost = "0s")
+    interface Tray {
+        String fill();
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class TwoNames {
+        @Bean
+        Press press() {
+            return new Press();
+        }
+
+        @Bean
+        Press samePress(@Qualifier("press") Press press) {
+            return press;
+        }
+
+        @Bean
+        Tray paper() {
+            return new Tray() {
+                @Override
+                public String fill() {
+                    return "done";
+                }
+            };
+        }
+
+        @Bean
+        Tray samePaper(@Qualifier("paper") Tray paper) {
+            return paper;
+        }
     }
 
     @Test

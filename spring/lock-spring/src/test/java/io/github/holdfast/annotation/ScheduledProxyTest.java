@@ -21,13 +21,19 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.MapPropertySource;
+import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.annotation.Transactional;
 import org.springframework.util.ReflectionUtils;
 
 /** What {@link ScheduledLock} does with beans that are proxies already. */
@@ -35,11 +41,13 @@ import org.springframework.util.ReflectionUtils;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ScheduledProxyTest {
 
+    private Database database;
     private AnnotationConfigApplicationContext node;
     private LockService locks;
 
     @BeforeAll
-    void start(Database database) {
+    void start(Database injected) {
+        database = injected;
         node = Node.on(database);
         locks = node.getBean(LockService.class);
     }
@@ -149,9 +157,81 @@ class ScheduledProxyTest {
         }
     }
 
+    @Test
+    void aBeanWithTwoNamesRunsByBoth() {
+        try (AnnotationConfigApplicationContext context =
+                Node.on(database, ScheduledLockConfiguration.class, TwoNames.class)) {
+            assertThat(context.getBean("first", Counter.class).run(1)).isEqualTo(1);
+            assertThat(context.getBean("second", Counter.class).run(2)).isNull();
+            assertThat(context.getBean("second", Counter.class).runAgain(3)).isEqualTo(3);
+            assertThat(runs("two names")).containsExactly(LockRun.Status.SUCCEEDED);
+        }
+    }
+
+    @Test
+    void aBeanWithTwoNamesIsOneObjectWhateverItsAdvice() {
+        try (AnnotationConfigApplicationContext context = Node.on(
+                database, ScheduledLockConfiguration.class, Transactions.class, TwoNamesWithTransactions.class)) {
+            assertThat(context.getBean("second")).isSameAs(context.getBean("first"));
+            assertThat(context.getBean("second", Sales.class).count()).isEqualTo(1);
+            assertThat(context.getBean("first", Sales.class).count()).isNull();
+            assertThat(runs("sales")).containsExactly(LockRun.Status.SUCCEEDED);
+        }
+    }
+
     private List<LockRun.Status> runs(String task) {
         return locks.admin().runs(task, Long.MAX_VALUE, 10).stream()
                 .map(RunInfo::status)
                 .toList();
+    }
+
+    static class Counter {
+        @ScheduledLock(name = "two names", every = "365d")
+        public @Nullable Integer run(int number) {
+            return number;
+        }
+
+        @ScheduledLock(name = "two names again", every = "365d")
+        public @Nullable Integer runAgain(int number) {
+            return number;
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class TwoNames {
+        @Bean
+        Counter first() {
+            return new Counter();
+        }
+
+        @Bean
+        Counter second(@Qualifier("first") Counter first) {
+            return first;
+        }
+    }
+
+    @EnableTransactionManagement
+    static class Transactions {}
+
+    static class Sales {
+        @Transactional
+        @Locked("sales lock")
+        @ScheduledLock(name = "sales", every = "365d")
+        public @Nullable Integer count() {
+            return 1;
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class TwoNamesWithTransactions {
+        @Bean
+        Sales first() {
+            return new Sales();
+        }
+
+        @Bean
+        Sales second(@Qualifier("first") Sales first) {
+            return first;
+        }
     }
 }
