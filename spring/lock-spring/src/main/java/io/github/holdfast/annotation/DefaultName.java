@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.lang.reflect.Proxy;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
@@ -42,7 +43,8 @@ final class DefaultName {
     }
 
     private static String full(Method method, Class<?> targetClass) {
-        Class<?> named = Modifier.isAbstract(method.getModifiers())
+        // The class of a proxy has a different name in each process.
+        Class<?> named = Modifier.isAbstract(method.getModifiers()) || Proxy.isProxyClass(targetClass)
                 ? method.getDeclaringClass()
                 : ClassUtils.getUserClass(targetClass);
         if (named.isHidden() || named.isSynthetic()) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -139,6 +140,23 @@ class LockNameTest {
         Runnable lambda = () -> {};
         Method run = lambda.getClass().getMethod("run");
         assertThatThrownBy(() -> DefaultName.ofLock(run, lambda.getClass())).hasMessageEndingWith("set a name");
+    }
+
+    interface Depot {
+        void open();
+
+        default void close() {}
+    }
+
+    @Test
+    void defaultNameOfAProxyIsThatOfItsInterface() throws Exception {
+        Class<?> proxy = Proxy.newProxyInstance(
+                        Depot.class.getClassLoader(), new Class<?>[] {Depot.class}, (self, method, arguments) -> null)
+                .getClass();
+        for (String method : List.of("open", "close")) {
+            assertThat(DefaultName.ofLock(Depot.class.getMethod(method), proxy))
+                    .isEqualTo("io.github.holdfast.annotation.LockNameTest$Depot." + method + "()");
+        }
     }
 
     @Test
