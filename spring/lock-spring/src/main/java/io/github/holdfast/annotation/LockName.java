@@ -5,12 +5,13 @@ import java.util.ArrayList;
 import java.util.Date;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
+import java.util.Objects;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.core.NativeDetector;
 import org.springframework.core.ParameterNameDiscoverer;
 import org.springframework.expression.EvaluationContext;
@@ -30,6 +31,7 @@ final class LockName {
 
     private static final SpelExpressionParser PARSER = new SpelExpressionParser();
     private static final Pattern VARIABLE = Pattern.compile("#([\\p{L}_$][\\p{L}\\p{N}_$]*)");
+    private static final Pattern TEXT_OF_OBJECT = Pattern.compile("(.+)@[0-9a-f]{1,8}");
     private static final TemplateParserContext TEMPLATE = new TemplateParserContext("{", "}");
 
     private final String template;
@@ -180,12 +182,23 @@ final class LockName {
 
     /** The elements of a container may have no text that identifies them. The text of a date depends on the time zone of the process. */
     private static boolean isContainerOrDate(Object value) {
-        return value instanceof Iterable || value instanceof Map || value instanceof Optional || value instanceof Date;
+        return value instanceof Iterable
+                || value instanceof Map
+                || value instanceof Date
+                // Each kind of Optional.
+                || Contention.EMPTY.containsKey(value.getClass());
     }
 
-    /** Not by reflection on the method, for which a native image would need a hint for each class of a value. */
+    /**
+     * Returns whether the text is that of {@link Object#toString()}. A proxy shows that of the object behind it, with the object's class
+     * and hash code. Not by reflection on the method, for which a native image would need a hint for each class of a value.
+     */
     private static boolean isTextOfObject(Object value, String text) {
-        String type = value.getClass().getName() + "@";
-        return text.startsWith(type) && text.equals(type + Integer.toHexString(value.hashCode()));
+        Matcher parts = TEXT_OF_OBJECT.matcher(text);
+        return parts.matches()
+                && Stream.concat(
+                                Stream.of(AopProxyUtils.ultimateTargetClass(value)),
+                                Stream.<Class<?>>iterate(value.getClass(), Objects::nonNull, Class::getSuperclass))
+                        .anyMatch(type -> type.getName().equals(parts.group(1)));
     }
 }

@@ -77,8 +77,8 @@ public @interface Locked {
      * #root.target}, {@code #root.targetClass}, and beans ({@code @tenants.current()}).
      *
      * <p>Some values of expressions cause an {@link IllegalArgumentException}: null, an empty value, a collection, map, {@code
-     * Optional} or {@link java.util.Date}, and a value whose class does not override {@code toString()}. So does a name that
-     * {@link io.github.holdfast.lock.LockRequest#of} refuses.
+     * Optional} or {@link java.util.Date}, and a value whose class does not override {@code toString()}, or a proxy of one. So does a
+     * name that {@link io.github.holdfast.lock.LockRequest#of} refuses.
      *
      * <p>The default name consists of the bean's class, the method and the parameter types, so overloads have separate locks. It
      * is shortened if it is longer than 255 characters. Renaming the class, the method or a type changes the default name. Set a

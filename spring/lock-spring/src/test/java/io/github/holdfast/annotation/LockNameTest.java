@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.context.expression.MethodBasedEvaluationContext;
 import org.springframework.core.DefaultParameterNameDiscoverer;
 
@@ -50,7 +51,45 @@ class LockNameTest {
                 .hasMessageContaining("whose toString() may differ from process to process");
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"Optional", "OptionalInt", "OptionalLong", "OptionalDouble"})
+    void anOptionalIsRefused(String type) {
+        assertThatThrownBy(() -> name("order:{T(java.util." + type + ").empty()}", null, 1))
+                .hasMessageContaining("is a java.util." + type + ", whose toString() may differ");
+    }
+
     static class Crate {}
+
+    static class Lift implements Runnable {
+        @Override
+        public void run() {}
+    }
+
+    /** The proxies show the text of the object behind them. */
+    @Test
+    void proxyOfAnObjectWithoutTextOfItsOwnIsRefused() {
+        Object ofCrate = new Crate() {
+            @Override
+            public String toString() {
+                return new Crate().toString();
+            }
+        };
+        ProxyFactory ofClass = new ProxyFactory(new Lift());
+        ofClass.setProxyTargetClass(true);
+        for (Object value : List.of(ofCrate, ofClass.getProxy(), new ProxyFactory(new Lift()).getProxy())) {
+            assertThat(value.toString()).contains("@");
+            assertThatThrownBy(() -> name("order:{#root.target}", value))
+                    .as("%s", value)
+                    .hasMessageContaining("whose toString() may differ from process to process");
+        }
+    }
+
+    @Test
+    void textWithAnAtSignIsAName() throws Exception {
+        for (Object value : List.of("bob@cafe.example", "bob@cafe", "io.shop.Crate@5e2d")) {
+            assertThat(name("order:{#root.target}", value)).isEqualTo("order:" + value);
+        }
+    }
 
     static class Names {
         void work(
@@ -178,8 +217,16 @@ class LockNameTest {
     }
 
     private static String name(String template, @Nullable Order order, int parcel) throws Exception {
-        Object[] arguments = {order, parcel};
-        var root = new NameProperties.Root(ship(), Arrays.asList(arguments), "shop", Orders.class);
+        return name(template, "shop", order, parcel);
+    }
+
+    private static String name(String template, Object target) throws Exception {
+        return name(template, target, null, 1);
+    }
+
+    private static String name(String template, Object target, @Nullable Order order, int parcel) throws Exception {
+        @Nullable Object[] arguments = {order, parcel};
+        var root = new NameProperties.Root(ship(), Arrays.asList(arguments), target, Orders.class);
         return LockName.parsed(template, ship(), PARAMETER_NAMES)
                 .of(new MethodBasedEvaluationContext(root, ship(), arguments, PARAMETER_NAMES));
     }
