@@ -44,6 +44,11 @@ record HoldSpec(@Nullable Duration waitAtMost, @Nullable Duration lease, Locked.
         }
     }
 
+    /** Returns whether the method may only run where its transactions can be checked. */
+    boolean isFenceRequired() {
+        return fence == Locked.Fence.REQUIRED;
+    }
+
     /**
      * Returns a request with these values.
      *

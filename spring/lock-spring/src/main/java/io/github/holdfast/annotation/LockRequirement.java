@@ -34,6 +34,11 @@ record LockRequirement(List<LockedSpec> specs, Contention contention) implements
     }
 
     @Override
+    public boolean canOutlastItsThread() {
+        return specs.stream().noneMatch(spec -> spec.rowLock() || spec.hold().isFenceRequired());
+    }
+
+    @Override
     public Acquisition of(EvaluationContext call) {
         Map<String, LockRequest> requests = new LinkedHashMap<>();
         for (LockedSpec spec : specs) {

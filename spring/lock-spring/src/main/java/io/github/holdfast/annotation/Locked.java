@@ -50,7 +50,9 @@ import org.springframework.core.annotation.AliasFor;
  * The completing thread releases it before code that waits for the returned stage continues. Such a lock belongs to the stage. So the
  * calling thread cannot re-enter it, and it does not re-enter a lock of the calling thread. Holdfast does not check transactions of
  * other threads before their commit. Other asynchronous results make startup fail: {@link java.util.concurrent.Future}, reactive types,
- * coroutines, and {@code @Async} methods, which return before their work is done.
+ * coroutines, and {@code @Async} methods, which return before their work is done. If the declared type of the result hides a stage, as
+ * {@code Object} does, the lock is held until it is complete too. But the call fails with an {@link IllegalStateException} if the calling
+ * thread held the lock before, if it is a row lock, or if the {@link #fence} is required.
  *
  * <p><strong>Interrupts.</strong> If the thread is interrupted while it waits, it acquires no lock and the method does not run.
  * If the method declares {@link InterruptedException}, the caller gets one. Otherwise the caller gets an {@link

@@ -44,7 +44,7 @@ final class LockedInterceptor implements MethodInterceptor {
                 throw interrupted(method, next, interrupted);
             }
         }
-        return proceed(method.method(), invocation, LockHandles.of(acquired));
+        return proceed(method, invocation, LockHandles.of(acquired));
     }
 
     /** Acquires the next locks or permits. If that fails, releases those acquired before. */
@@ -68,32 +68,53 @@ final class LockedInterceptor implements MethodInterceptor {
                 interrupted);
     }
 
-    private static @Nullable Object proceed(Method method, MethodInvocation invocation, LockHandles acquired)
+    private static @Nullable Object proceed(LockedMethod method, MethodInvocation invocation, LockHandles acquired)
             throws Throwable {
-        try (Release release = new Release(acquired)) {
+        try (Release release = new Release(method.method(), acquired)) {
             Object result = invocation.proceed();
             if (result instanceof CompletionStage<?> stage) {
+                checkStage(method, acquired);
                 return release.after(stage);
             }
-            MethodChecks.checkReturned(method, result);
+            MethodChecks.checkReturned(method.method(), result);
             return result;
+        }
+    }
+
+    /** Checks that a stage whose declared type does not show it may keep what was acquired. Other stages are checked at the start-up. */
+    private static void checkStage(LockedMethod method, LockHandles acquired) {
+        boolean isOfThisCall = acquired.handles().stream().noneMatch(handle -> handle.holdCount() > 1);
+        if (!MethodChecks.returnsStage(method.method()) && !(isOfThisCall && method.canOutlastItsThread())) {
+            throw new IllegalStateException(MethodChecks.describe(method.method())
+                    + " has returned a stage that its declared type does not show. What it holds cannot be held until the"
+                    + " stage completes, because the caller holds it too, or it is a row lock, or needs a fence. Declare"
+                    + " CompletionStage or CompletableFuture");
         }
     }
 
     /** Releases everything at the end of a block, or later. */
     private static final class Release implements AutoCloseable {
 
+        private final Method method;
         private final LockHandles acquired;
         private boolean isLater;
 
-        Release(LockHandles acquired) {
+        Release(Method method, LockHandles acquired) {
+            this.method = method;
             this.acquired = acquired;
         }
 
-        /** Returns a stage that completes after the release, and fails if something was lost although the work succeeded. */
+        /**
+         * Returns a stage that completes after the release. It fails if something was lost although the work succeeded, or if the work's
+         * result carries more work.
+         */
         CompletionStage<?> after(CompletionStage<?> work) {
             acquired.handles().forEach(LockHandle::detach);
-            CompletionStage<?> released = work.whenComplete((result, failure) -> acquired.close());
+            CompletionStage<?> released = work.whenComplete((result, failure) -> {
+                try (acquired) {
+                    MethodChecks.checkReturned(method, result);
+                }
+            });
             isLater = true;
             return released;
         }

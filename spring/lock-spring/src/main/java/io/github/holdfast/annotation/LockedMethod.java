@@ -87,6 +87,11 @@ final class LockedMethod {
         return method;
     }
 
+    /** Returns whether all that the method requires can be held until a stage completes, on whatever thread. */
+    boolean canOutlastItsThread() {
+        return requirements.stream().allMatch(Requirement::canOutlastItsThread);
+    }
+
     /**
      * Returns what one call is to acquire, in this order.
      *

@@ -59,6 +59,11 @@ record PermitRequirement(LockName name, HoldSpec hold, int limit, int permits, C
     }
 
     @Override
+    public boolean canOutlastItsThread() {
+        return !hold.isFenceRequired();
+    }
+
+    @Override
     public Acquisition of(EvaluationContext call) {
         String evaluated = name.of(call);
         SemaphoreRequest request = request(evaluated);

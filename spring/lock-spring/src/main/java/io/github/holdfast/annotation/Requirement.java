@@ -15,6 +15,9 @@ interface Requirement {
     /** Returns what the names are names of, for messages. */
     String what();
 
+    /** Returns whether it can be held after the method has returned, by no particular thread. */
+    boolean canOutlastItsThread();
+
     /**
      * Evaluates the names for a call.
      *

@@ -128,6 +128,16 @@ class LockedBeans {
         }
 
         @Locked(name = "row", rowLock = true)
+        public @Nullable Object returningByRow(@Nullable Object result) {
+            return result;
+        }
+
+        @Locked(name = "fenced", fence = Locked.Fence.REQUIRED)
+        public @Nullable Object returningFenced(@Nullable Object result) {
+            return result;
+        }
+
+        @Locked(name = "row", rowLock = true)
         public String byRow(Callable<String> work) throws Exception {
             return work.call();
         }

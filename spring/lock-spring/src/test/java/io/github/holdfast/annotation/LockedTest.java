@@ -126,6 +126,46 @@ class LockedTest {
     }
 
     @Test
+    void stageThatTheTypeHidesTakesNoLockFromTheCaller() throws Exception {
+        CompletableFuture<String> work = new CompletableFuture<>();
+        desk.call(() -> {
+            assertThatThrownBy(() -> desk.returning(work))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining(
+                            "Desk.returning(Object) has returned a stage that its declared type does not show");
+            assertThat(desk.returning("again")).as("the thread holds the lock").isEqualTo("again");
+            assertThat(second.tryAcquire(LockRequest.of("desk"))).isEmpty();
+            return "done";
+        });
+        second.tryAcquire(LockRequest.of("desk")).orElseThrow().close();
+    }
+
+    @Test
+    void stageThatTheTypeHidesKeepsNeitherARowLockNorAFence() throws Exception {
+        CompletableFuture<String> work = new CompletableFuture<>();
+        assertThatThrownBy(() -> desk.returningByRow(work))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("Declare CompletionStage");
+        assertThatThrownBy(() -> desk.returningFenced(work))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("Declare CompletionStage");
+        for (String name : List.of("row", "fenced")) {
+            second.tryAcquire(LockRequest.of(name)).orElseThrow().close();
+        }
+    }
+
+    @Test
+    void stageFailsIfItsValueIsWorkForLater() throws Exception {
+        CompletableFuture<Object> work = new CompletableFuture<>();
+        CompletionStage<?> returned = (CompletionStage<?>) requireNonNull(desk.returning(work));
+        work.complete((Runnable) () -> {});
+        assertThatThrownBy(() -> returned.toCompletableFuture().join())
+                .hasCauseInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("Desk.returning(Object) has returned work");
+        second.tryAcquire(LockRequest.of("desk")).orElseThrow().close();
+    }
+
+    @Test
     void annotationIsInheritedComposedAndOverridden() {
         Board board = context.getBean(Board.class);
         board.post("news");
