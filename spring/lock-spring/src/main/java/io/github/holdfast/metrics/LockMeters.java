@@ -5,6 +5,7 @@ import io.github.holdfast.lock.LockListener;
 import io.github.holdfast.lock.LockLost;
 import io.github.holdfast.lock.LossCause;
 import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.service.LockAdmin;
 import io.github.holdfast.service.LockService;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
@@ -12,18 +13,22 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.TimeGauge;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.ToIntFunction;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records the meters of one lock service. {@code docs/operate/observability.md} lists them. Their tags contain the {@link LockGroup} of
- * a lock, never its name. Permits of a semaphore are counted like a lock: each grant counts as one, however many permits it has.
- * Thread-safe.
+ * Records the meters of a lock service, or of several together. {@code docs/operate/observability.md} lists them. Their tags contain the
+ * {@link LockGroup} of a lock, never its name. Permits of a semaphore are counted like a lock: each grant counts as one, however many
+ * permits it has. Thread-safe.
  *
  * <pre>{@code
  * LockMeters meters = LockMeters.of(registry, LockGroup.byPrefix());
@@ -43,6 +48,11 @@ public final class LockMeters implements LockListener {
      * previous holder.
      */
     private final Map<Held, Integer> held = new ConcurrentHashMap<>();
+
+    private final CopyOnWriteArrayList<LockService> observed = new CopyOnWriteArrayList<>();
+
+    /** By their names. */
+    private final Map<String, CopyOnWriteArrayList<LeaderElection>> elections = new ConcurrentHashMap<>();
 
     private final Map<String, AtomicInteger> active = new ConcurrentHashMap<>();
 
@@ -70,7 +80,7 @@ public final class LockMeters implements LockListener {
     }
 
     /**
-     * Returns a listener for one lock service.
+     * Returns a listener for lock services.
      *
      * @param groups maps locks to the groups of their meters
      */
@@ -80,47 +90,70 @@ public final class LockMeters implements LockListener {
 
     /**
      * Registers the gauges that read the service itself: the numbers of waiters, of dropped and of kept locks, the age of its heartbeat, and
-     * the step of the database's clock. They cost no statements.
+     * the step of the database's clock. They cost no statements. After calls for several services, a number is that of all of them, the age
+     * is the greatest, and the step is the one farthest from zero.
      */
     public void observe(LockService locks) {
-        Gauge.builder("holdfast.lock.waiting", locks, service -> service.admin().waiting())
+        observed.addIfAbsent(locks);
+        // If a gauge exists, it stays, and reads this service too.
+        Gauge.builder("holdfast.lock.waiting", () -> sum(LockAdmin::waiting))
                 .description("Acquisitions under way, most of them waiting")
                 .strongReference(true)
                 .register(registry);
-        Gauge.builder("holdfast.lock.dropped", locks, service -> service.admin().dropped())
+        Gauge.builder("holdfast.lock.dropped", () -> sum(LockAdmin::dropped))
                 .description("Locks and permits held although their handles were dropped without a release")
                 .strongReference(true)
                 .register(registry);
-        Gauge.builder("holdfast.lock.kept", locks, service -> service.admin().kept())
+        Gauge.builder("holdfast.lock.kept", () -> sum(LockAdmin::kept))
                 .description("Released locks that are kept for the next holder in this process")
                 .strongReference(true)
                 .register(registry);
-        TimeGauge.builder("holdfast.heartbeat.age", locks, TimeUnit.NANOSECONDS, LockMeters::heartbeatAge)
+        TimeGauge.builder("holdfast.heartbeat.age", this::heartbeatAge, TimeUnit.NANOSECONDS)
                 .description("Time since the last confirmed heartbeat was sent; not a number without a living node")
                 .strongReference(true)
                 .register(registry);
-        TimeGauge.builder("holdfast.clock.step", locks, TimeUnit.NANOSECONDS, LockMeters::clockStep)
+        TimeGauge.builder("holdfast.clock.step", this::clockStep, TimeUnit.NANOSECONDS)
                 .description(
                         "By how much the database's clock has parted from this process's clock within the last node lease; usually zero")
                 .strongReference(true)
                 .register(registry);
     }
 
-    /** Registers the gauge of an election: 1 while this node leads, and 0 otherwise. It costs no statements. */
+    /**
+     * Registers the gauge of an election: 1 while this node leads, and 0 otherwise. It costs no statements. After calls for several
+     * elections of one name, it is 1 while one of them leads.
+     */
     public void observe(LeaderElection election) {
-        Gauge.builder("holdfast.leader", election, observed -> observed.isLeader() ? 1 : 0)
+        CopyOnWriteArrayList<LeaderElection> ofName =
+                elections.computeIfAbsent(election.name(), name -> new CopyOnWriteArrayList<>());
+        ofName.addIfAbsent(election);
+        Gauge.builder("holdfast.leader", ofName, all -> all.stream().anyMatch(LeaderElection::isLeader) ? 1 : 0)
                 .description("Whether this node leads the election")
                 .tag("election", election.name())
                 .strongReference(true)
                 .register(registry);
     }
 
-    private static double clockStep(LockService locks) {
-        return locks.admin().clockStep().toNanos();
+    private Stream<LockAdmin> admins() {
+        return observed.stream().map(LockService::admin);
     }
 
-    private static double heartbeatAge(LockService locks) {
-        return locks.admin().heartbeatAge().map(age -> (double) age.toNanos()).orElse(Double.NaN);
+    private int sum(ToIntFunction<LockAdmin> number) {
+        return admins().mapToInt(number).sum();
+    }
+
+    private double clockStep() {
+        return admins().map(LockAdmin::clockStep)
+                .max(Comparator.comparing(Duration::abs))
+                .orElse(Duration.ZERO)
+                .toNanos();
+    }
+
+    private double heartbeatAge() {
+        return admins().flatMap(admin -> admin.heartbeatAge().stream())
+                .max(Comparator.naturalOrder())
+                .map(age -> (double) age.toNanos())
+                .orElse(Double.NaN);
     }
 
     @Override
