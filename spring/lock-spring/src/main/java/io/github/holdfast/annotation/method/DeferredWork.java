@@ -33,10 +33,16 @@ public final class DeferredWork {
             "kotlinx.coroutines.Job",
             "kotlinx.coroutines.channels.ReceiveChannel",
             "kotlinx.coroutines.flow.Flow",
+            "org.reactivestreams.Publisher",
             "org.springframework.data.util.Lazy",
             "org.springframework.util.function.SingletonSupplier",
             "org.springframework.web.context.request.async.DeferredResult",
             "org.springframework.web.context.request.async.WebAsyncTask",
+            "org.springframework.web.servlet.function.AsyncServerResponse",
+            "org.springframework.web.servlet.function.DefaultEntityResponseBuilder$CompletionStageEntityResponse",
+            "org.springframework.web.servlet.function.DefaultEntityResponseBuilder$PublisherEntityResponse",
+            "org.springframework.web.servlet.function.SseServerResponse",
+            "org.springframework.web.servlet.function.StreamingServerResponse",
             "org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter");
 
     /** More than any usual result; a limit for types whose arguments refer to themselves. */

@@ -30,6 +30,7 @@ import kotlin.sequences.Sequence;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.reactivestreams.Publisher;
 import org.springframework.core.ResolvableType;
 import org.springframework.data.domain.Page;
 import org.springframework.data.domain.PageImpl;
@@ -38,6 +39,8 @@ import org.springframework.http.ResponseEntity;
 import org.springframework.util.function.SingletonSupplier;
 import org.springframework.web.context.request.async.DeferredResult;
 import org.springframework.web.context.request.async.WebAsyncTask;
+import org.springframework.web.servlet.function.EntityResponse;
+import org.springframework.web.servlet.function.ServerResponse;
 import org.springframework.web.servlet.mvc.method.annotation.SseEmitter;
 import org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody;
 import reactor.core.publisher.Flux;
@@ -69,6 +72,8 @@ class DeferredWorkTest {
         CompletionStage<String> stage();
 
         Flow.Publisher<String> publisher();
+
+        Publisher<String> publisherOfReactiveStreams();
 
         Mono<String> mono();
 
@@ -175,6 +180,15 @@ class DeferredWorkTest {
         values.put("iterator", List.of(1).iterator());
         values.put("deferred result", new DeferredResult<>());
         values.put("emitter", new SseEmitter());
+        values.put("asynchronous response", ServerResponse.async(new CompletableFuture<>()));
+        values.put("streamed response", ServerResponse.ok().stream(stream -> {}));
+        values.put("events response", ServerResponse.sse(events -> {}));
+        values.put(
+                "stage in a response",
+                EntityResponse.fromObject(new CompletableFuture<>()).build());
+        values.put(
+                "publisher in a response",
+                EntityResponse.fromObject(Mono.just(1)).build());
         values.put("optional", Optional.of(Mono.just(1)));
         values.put("entity", ResponseEntity.ok(Flux.just(1)));
         values.put("anonymous class", new Callable<String>() {
@@ -197,6 +211,7 @@ class DeferredWorkTest {
         values.put("command", new Command());
         values.put("futures", List.of(new CompletableFuture<>()));
         values.put("entity", ResponseEntity.noContent().build());
+        values.put("response", ServerResponse.ok().body("text"));
         values.put("empty", Optional.empty());
         values.put("numbers", new int[] {1});
         return values;
