@@ -8,6 +8,8 @@ import io.github.holdfast.election.RevocationCause;
 import io.github.holdfast.service.LockService;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.ApplicationEventPublisherAware;
@@ -30,9 +32,12 @@ import org.springframework.integration.leader.event.LeaderEventPublisher;
  * }</pre>
  *
  * <p>One thread calls the candidate and publishes the events, with the exception that {@link LeaderCallbacks} describes. It publishes no
- * {@code OnFailedToAcquireMutexEvent}, because a candidate waits. It is started and stopped with the application context.
+ * {@code OnFailedToAcquireMutexEvent}, because a candidate waits. An exception of a listener is logged, and does not end the leadership.
+ * The initiator is started and stopped with the application context.
  */
 public final class HoldfastLeaderInitiator implements SmartLifecycle, DisposableBean, ApplicationEventPublisherAware {
+
+    private static final Logger LOG = LoggerFactory.getLogger(HoldfastLeaderInitiator.class);
 
     /** That of Spring Integration's own initiators: it starts late and stops early. */
     private static final int PHASE = Integer.MAX_VALUE - 1000;
@@ -96,8 +101,14 @@ public final class HoldfastLeaderInitiator implements SmartLifecycle, Disposable
     public synchronized void start() {
         if (election == null) {
             LeaderElection begun = locks.election(request);
+            // Before the start, because the candidate may ask at once.
             election = begun;
-            begun.start(new CandidateCallbacks());
+            try {
+                begun.start(new CandidateCallbacks());
+            } catch (RuntimeException | Error failed) {
+                election = null;
+                throw failed;
+            }
         }
     }
 
@@ -165,7 +176,7 @@ public final class HoldfastLeaderInitiator implements SmartLifecycle, Disposable
         @Override
         public void onGranted(Leadership leadership) throws InterruptedException {
             candidate.onGranted(context);
-            publisher.publishOnGranted(HoldfastLeaderInitiator.this, context, candidate.getRole());
+            publish(() -> publisher.publishOnGranted(HoldfastLeaderInitiator.this, context, candidate.getRole()));
         }
 
         @Override
@@ -173,7 +184,16 @@ public final class HoldfastLeaderInitiator implements SmartLifecycle, Disposable
             try {
                 candidate.onRevoked(context);
             } finally {
-                publisher.publishOnRevoked(HoldfastLeaderInitiator.this, context, candidate.getRole());
+                publish(() -> publisher.publishOnRevoked(HoldfastLeaderInitiator.this, context, candidate.getRole()));
+            }
+        }
+
+        /** Notifies the listeners. A failure of theirs does not end the leadership: only the candidate decides whether it can lead. */
+        private void publish(Runnable event) {
+            try {
+                event.run();
+            } catch (RuntimeException failed) {
+                LOG.warn("A listener of the leader events of role '{}' failed", candidate.getRole(), failed);
             }
         }
     }

@@ -30,6 +30,7 @@ import org.springframework.integration.channel.QueueChannel;
 import org.springframework.integration.config.EnableIntegration;
 import org.springframework.integration.leader.AbstractCandidate;
 import org.springframework.integration.leader.Context;
+import org.springframework.integration.leader.event.LeaderEventPublisher;
 import org.springframework.integration.leader.event.OnGrantedEvent;
 import org.springframework.integration.leader.event.OnRevokedEvent;
 import org.springframework.integration.support.SmartLifecycleRoleController;
@@ -149,6 +150,39 @@ class HoldfastLeaderInitiatorTest {
         assertThat(TOLD.get(4)).endsWith(" granted");
         assertThat(TOLD.get(5)).endsWith(" heard of it");
         assertThat(isLeader(next)).isTrue();
+    }
+
+    @Test
+    void aListenerThatFailsDoesNotEndTheLeadership() {
+        initiator(second).setLeaderEventPublisher(new FailingPublisher());
+        first.close();
+        await().atMost(LONG).until(() -> isLeader(second));
+        // Longer than a leader rests after a failure, which would be told.
+        await().during(Duration.ofSeconds(2)).atMost(LONG).until(() -> isLeader(second));
+        initiator(second).stop();
+        awaitTold(
+                "first granted",
+                "first heard of it",
+                "first revoked",
+                "first heard of the end",
+                "second granted",
+                "second revoked");
+    }
+
+    private static final class FailingPublisher implements LeaderEventPublisher {
+
+        @Override
+        public void publishOnGranted(Object source, Context context, String role) {
+            throw new IllegalStateException("a listener failed");
+        }
+
+        @Override
+        public void publishOnRevoked(Object source, Context context, String role) {
+            throw new IllegalStateException("a listener failed");
+        }
+
+        @Override
+        public void publishOnFailedToAcquire(Object source, Context context, String role) {}
     }
 
     @EnableAutoConfiguration
