@@ -106,9 +106,12 @@ final class LockSetup {
 
     private boolean isOfUnit(JpaTransactionManager manager) {
         EntityManagerFactory managed = manager.getEntityManagerFactory();
-        // Spring returns proxies, and several proxies may belong to the same factory.
+        // Spring returns proxies, and several proxies may belong to the same factory. The other manager may have
+        // another provider.
         return managed != null
-                && managed.unwrap(SessionFactoryImplementor.class) == unit.unwrap(SessionFactoryImplementor.class);
+                && PersistenceUnits.hibernate(managed)
+                        .filter(factory -> factory == unit.unwrap(SessionFactoryImplementor.class))
+                        .isPresent();
     }
 
     private static void refuseJta(PlatformTransactionManager manager) {

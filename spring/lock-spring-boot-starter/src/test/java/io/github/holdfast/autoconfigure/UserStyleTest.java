@@ -12,6 +12,8 @@ import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.service.LockService;
 import jakarta.persistence.EntityManagerFactory;
+import jakarta.persistence.PersistenceException;
+import java.lang.reflect.Proxy;
 import java.util.Map;
 import java.util.Objects;
 import java.util.UUID;
@@ -111,6 +113,14 @@ class UserStyleTest {
     }
 
     @Test
+    void aTransactionManagerOfAnotherProviderDoesNoHarm() throws Exception {
+        try (ConfigurableApplicationContext context =
+                Application.of(TwoProviders.class).run()) {
+            assertThatLocksProtect(context);
+        }
+    }
+
+    @Test
     void theUnitMayBeInAParentContext() throws Exception {
         String url = "jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1";
         try (AnnotationConfigApplicationContext parent = new AnnotationConfigApplicationContext()) {
@@ -193,6 +203,26 @@ class UserStyleTest {
         @Bean
         JpaTransactionManager batchTransactions(EntityManagerFactory unit) {
             return new JpaTransactionManager(unit);
+        }
+
+        @Bean
+        @Primary
+        JpaTransactionManager transactionManager(EntityManagerFactory unit) {
+            return new JpaTransactionManager(unit);
+        }
+    }
+
+    /** The unit of the other manager is no bean. */
+    @Import(Shop.class)
+    static class TwoProviders {
+        @Bean
+        JpaTransactionManager otherTransactions() {
+            return new JpaTransactionManager((EntityManagerFactory) Proxy.newProxyInstance(
+                    UserStyleTest.class.getClassLoader(),
+                    new Class<?>[] {EntityManagerFactory.class},
+                    (proxy, method, arguments) -> {
+                        throw new PersistenceException("not of Hibernate: " + method.getName());
+                    }));
         }
 
         @Bean
