@@ -30,6 +30,8 @@ public final class LiquibaseLock {
     /** The longest lease: 1 day. */
     public static final Duration LONGEST_LEASE = Duration.ofDays(1);
 
+    private static final Duration LONGEST_TOLERANCE = Duration.ofMinutes(1);
+
     private final DataSource dataSource;
     private final Duration lease;
     private final Duration clockTolerance;
@@ -76,13 +78,13 @@ public final class LiquibaseLock {
      * Returns a lock with another clock tolerance: how long a lease must be over before a takeover. It covers a failover to a server
      * whose clock is ahead. All services of the table should have the same. By default it is 100 milliseconds.
      *
-     * @param duration from 0 to {@link #LONGEST_LEASE}
+     * @param duration from 0 to 1 minute
      * @throws IllegalArgumentException if the duration is out of range
      */
     public LiquibaseLock clockTolerance(Duration duration) {
-        if (duration.isNegative() || duration.compareTo(LONGEST_LEASE) > 0) {
+        if (duration.isNegative() || duration.compareTo(LONGEST_TOLERANCE) > 0) {
             throw new IllegalArgumentException("The clock tolerance must be from 0 to %s, not %s"
-                    .formatted(new ReadableDuration(LONGEST_LEASE), new ReadableDuration(duration)));
+                    .formatted(new ReadableDuration(LONGEST_TOLERANCE), new ReadableDuration(duration)));
         }
         return new LiquibaseLock(dataSource, lease, duration, application);
     }

@@ -1,6 +1,7 @@
 package io.github.holdfast.liquibase;
 
 import java.time.Duration;
+import java.util.function.Function;
 import liquibase.Liquibase;
 import liquibase.integration.spring.Customizer;
 import liquibase.integration.spring.SpringLiquibase;
@@ -51,14 +52,16 @@ final class SpringLiquibaseProtector implements BeanPostProcessor, PriorityOrder
                 properties.bind("holdfast.clock-tolerance", Duration.class).orElse(Duration.ofMillis(100));
         String application =
                 environment.getProperty("holdfast.application", environment.getProperty("spring.application.name", ""));
-        LiquibaseLock lock = LiquibaseLock.on(liquibase.getDataSource())
-                .clockTolerance(clockTolerance)
-                .application(application);
+        LiquibaseLock lock = LiquibaseLock.on(liquibase.getDataSource()).application(application);
+        lock = with("holdfast.clock-tolerance", clockTolerance, lock::clockTolerance);
+        return with("holdfast.liquibase.lease", lease, lock::lease);
+    }
+
+    private static LiquibaseLock with(String property, Duration value, Function<Duration, LiquibaseLock> wither) {
         try {
-            return lock.lease(lease);
+            return wither.apply(value);
         } catch (IllegalArgumentException refused) {
-            throw new InvalidConfigurationPropertyValueException(
-                    "holdfast.liquibase.lease", lease, refused.getMessage());
+            throw new InvalidConfigurationPropertyValueException(property, value, refused.getMessage());
         }
     }
 }

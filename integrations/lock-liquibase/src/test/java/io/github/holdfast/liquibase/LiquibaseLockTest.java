@@ -75,6 +75,10 @@ class LiquibaseLockTest {
                 .withMessageContaining("from 1 s to 1 d");
         assertThatIllegalArgumentException().isThrownBy(() -> lock.lease(Duration.ofDays(2)));
         assertThatIllegalArgumentException().isThrownBy(() -> lock.clockTolerance(Duration.ofMillis(-1)));
+        assertThatIllegalArgumentException()
+                .as("the limit of the services")
+                .isThrownBy(() -> lock.clockTolerance(Duration.ofSeconds(61)))
+                .withMessageContaining("from 0 to 1 min");
 
         assertThat(lock.lease(LiquibaseLock.SHORTEST_LEASE).row("name").lease()).isEqualTo(Duration.ofSeconds(1));
         assertThat(lock.row("name").lease()).isEqualTo(Duration.ofSeconds(60));

@@ -22,6 +22,8 @@ import liquibase.integration.spring.SpringLiquibase;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -94,13 +96,14 @@ class LiquibaseSpringBootTest {
         }
     }
 
-    @Test
-    void aLeaseThatIsTooShortIsRefusedByName() {
-        assertThatThrownBy(() -> start(Application.class, "holdfast.liquibase.lease=10ms"))
+    @ParameterizedTest
+    @CsvSource({"holdfast.liquibase.lease, 10ms", "holdfast.clock-tolerance, -1s", "holdfast.clock-tolerance, 2m"})
+    void aDurationOutOfRangeIsRefusedByName(String property, String value) {
+        assertThatThrownBy(() -> start(Application.class, property + "=" + value))
                 .rootCause()
                 .isInstanceOfSatisfying(
                         InvalidConfigurationPropertyValueException.class,
-                        refused -> assertThat(refused.getName()).isEqualTo("holdfast.liquibase.lease"));
+                        refused -> assertThat(refused.getName()).isEqualTo(property));
     }
 
     @Test
