@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.core.MethodClassKey;
@@ -81,6 +82,9 @@ final class ScheduledLockInterceptor implements MethodInterceptor {
 
     @Override
     public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
+        if (isRunInside(invocation)) {
+            return invocation.proceed();
+        }
         ScheduledTask task = task(invocation);
         TaskLock lock = taskLocks.computeIfAbsent(
                 task, first -> Requirement.answered(locks.get().task(task.request())));
@@ -93,6 +97,20 @@ final class ScheduledLockInterceptor implements MethodInterceptor {
         });
         LOG.debug("Task '{}': {}", lock.name(), outcome);
         return result.get();
+    }
+
+    /** Returns whether a proxy inside of this one runs the task. If both did, the inner one would find the lock held, and do nothing. */
+    private static boolean isRunInside(MethodInvocation invocation) {
+        for (Object layer = invocation.getThis(); layer != null; layer = AopProxyUtils.getSingletonTarget(layer)) {
+            if (layer instanceof Advised proxy
+                    && AdviceSorter.indexOf(ScheduledLockInterceptor.class, List.of(proxy.getAdvisors())) >= 0
+                    && !LockedAnnotations.ofMethod(
+                                    ScheduledLock.class, invocation.getMethod(), AopUtils.getTargetClass(layer))
+                            .isEmpty()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /**

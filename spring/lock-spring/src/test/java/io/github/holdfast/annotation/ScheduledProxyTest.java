@@ -179,6 +179,17 @@ class ScheduledProxyTest {
         }
     }
 
+    @Test
+    void aBeanAndAProxyOfItAreOneTask() {
+        try (AnnotationConfigApplicationContext context =
+                Node.on(database, ScheduledLockConfiguration.class, Decorated.class)) {
+            assertThat(context.getBean("second", Clock.class).tick(1)).isEqualTo(1);
+            assertThat(context.getBean("first", Clock.class).tick(2)).isNull();
+            assertThat(context.getBean("second", Clock.class).tick(3)).isNull();
+            assertThat(runs("clock")).containsExactly(LockRun.Status.SUCCEEDED);
+        }
+    }
+
     private List<LockRun.Status> runs(String task) {
         return locks.admin().runs(task, Long.MAX_VALUE, 10).stream()
                 .map(RunInfo::status)
@@ -207,6 +218,32 @@ class ScheduledProxyTest {
         @Bean
         Counter second(@Qualifier("first") Counter first) {
             return first;
+        }
+    }
+
+    interface Clock {
+        @ScheduledLock(name = "clock", every = "365d")
+        @Nullable
+        Integer tick(int number);
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class Decorated {
+        @Bean
+        Clock first() {
+            return new Clock() {
+                @Override
+                public Integer tick(int number) {
+                    return number;
+                }
+            };
+        }
+
+        @Bean
+        Clock second(@Qualifier("first") Clock first) {
+            ProxyFactory proxies = new ProxyFactory(first);
+            proxies.addAdvice((MethodInterceptor) MethodInvocation::proceed);
+            return (Clock) proxies.getProxy();
         }
     }
 
