@@ -61,7 +61,7 @@ public final class LockHandles implements AutoCloseable {
             handles.forEach(handle -> handle.ensureValidFor(duration));
         }
         Duration left = remaining();
-        if (left.compareTo(duration) < 0) {
+        if (!handles.isEmpty() && left.compareTo(duration) < 0) {
             throw new LockLostException(
                     handles.get(0).name(),
                     LossCause.EXPIRED,

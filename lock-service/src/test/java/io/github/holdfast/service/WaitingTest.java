@@ -161,7 +161,8 @@ class WaitingTest {
         FutureTask<LockHandles> all = new FutureTask<>(() -> mine.acquireAll(requests));
         new Thread(all).start();
         await().atMost(SOON)
-                .until(() -> database.queryForLong("select count(*) from distributed_lock where name = 'a'") == 1);
+                .until(() -> mine.admin().waiters().stream()
+                        .anyMatch(waiter -> waiter.name().equals("b")));
         await().atMost(SOON).until(() -> theirs.find("a").isEmpty());
         inTheWay.release();
         assertThatThrownBy(() -> all.get(60, TimeUnit.SECONDS)).hasCauseInstanceOf(LockLostException.class);

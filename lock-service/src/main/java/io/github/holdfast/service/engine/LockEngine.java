@@ -151,7 +151,9 @@ public final class LockEngine implements AutoCloseable {
             }
             LockHandles all = LockHandles.of(acquired);
             // The lease of an earlier one may have ended during the wait for a later one.
-            all.ensureValidFor(Duration.ZERO);
+            if (all.remaining().isZero()) {
+                all.ensureValidFor(Duration.ZERO);
+            }
             return all;
         } catch (RuntimeException | Error | InterruptedException notAcquired) {
             try {

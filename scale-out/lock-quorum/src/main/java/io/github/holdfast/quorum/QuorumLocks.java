@@ -241,7 +241,9 @@ public final class QuorumLocks implements Locks, AutoCloseable {
             }
             LockHandles all = LockHandles.of(handles);
             // The lease of an earlier one may have ended during the wait for a later one.
-            all.ensureValidFor(Duration.ZERO);
+            if (all.remaining().isZero()) {
+                all.ensureValidFor(Duration.ZERO);
+            }
             return all;
         } catch (InterruptedException | RuntimeException | Error thrown) {
             try {

@@ -93,9 +93,13 @@ public final class LockMeters implements LockListener {
      * the step of the database's clock. They cost no statements. After calls for several services, a number is that of all of them, the age
      * is the greatest, and the step is the one farthest from zero.
      */
-    public void observe(LockService locks) {
+    public synchronized void observe(LockService locks) {
+        boolean isFirst = observed.isEmpty();
         observed.addIfAbsent(locks);
-        // If a gauge exists, it stays, and reads this service too.
+        if (!isFirst) {
+            // The gauges read this service too. Micrometer would warn of a second registration.
+            return;
+        }
         Gauge.builder("holdfast.lock.waiting", () -> sum(LockAdmin::waiting))
                 .description("Acquisitions under way, most of them waiting")
                 .strongReference(true)
@@ -123,10 +127,14 @@ public final class LockMeters implements LockListener {
      * Registers the gauge of an election: 1 while this node leads, and 0 otherwise. It costs no statements. After calls for several
      * elections of one name, it is 1 while one of them leads.
      */
-    public void observe(LeaderElection election) {
+    public synchronized void observe(LeaderElection election) {
+        boolean isFirst = !elections.containsKey(election.name());
         CopyOnWriteArrayList<LeaderElection> ofName =
                 elections.computeIfAbsent(election.name(), name -> new CopyOnWriteArrayList<>());
         ofName.addIfAbsent(election);
+        if (!isFirst) {
+            return;
+        }
         Gauge.builder("holdfast.leader", ofName, all -> all.stream().anyMatch(LeaderElection::isLeader) ? 1 : 0)
                 .description("Whether this node leads the election")
                 .tag("election", election.name())
