@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.github.holdfast.entity.LockAudit;
@@ -19,6 +20,7 @@ import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.text.Normalizer;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -251,7 +253,7 @@ public class SchemaTest {
         LockSchema schema = LockSchema.on(withoutTheRightToCreate());
 
         // Elsewhere the connection is read-only, and then another user would not help.
-        List<String> advice = database.kind().isH2() ? List.of(scriptPath(), LockSchema.CHANGELOG) : List.of();
+        List<String> advice = database.kind().isH2() ? List.of("db/holdfast/h2.sql", LockSchema.CHANGELOG) : List.of();
         Problem problem = database.kind().isH2() ? Problem.MISSING_RIGHT : Problem.READ_ONLY;
         assertThatThrownBy(schema::createIfMissing)
                 .isInstanceOfSatisfying(
@@ -389,6 +391,30 @@ public class SchemaTest {
                 .isEqualTo(1);
     }
 
+    /** As docs/operate/flyway.md says. On MySQL and MariaDB, a schema is a database, which the SQL can name. */
+    @Test
+    void aMigrationCanPutTheTablesIntoASchemaOfTheirOwn() throws Exception {
+        assumeTrue(database.kind() == TestDatabase.POSTGRESQL);
+        try (Connection migration = database.dataSource().getConnection();
+                Statement statement = migration.createStatement()) {
+            migration.setAutoCommit(false);
+            statement.execute("create schema if not exists ops");
+            statement.execute("set local search_path to ops");
+            statement.execute(script());
+            migration.commit();
+            assertThat(tablesIn("ops")).isEqualTo(6);
+            assertThat(tablesIn("public")).isZero();
+            assertThat(migration.getSchema()).isEqualTo("public");
+        } finally {
+            database.execute("drop schema ops cascade");
+        }
+    }
+
+    private long tablesIn(String schema) {
+        return database.queryForLong(
+                "select count(*) from pg_tables where schemaname = '" + schema + "' and tablename like '%lock%'");
+    }
+
     private void runChangelog(Consumer<Connection> liquibase) throws SQLException {
         liquibase.accept(database.dataSource().getConnection());
     }
@@ -401,14 +427,14 @@ public class SchemaTest {
     }
 
     private void runSql(Database target) throws IOException {
-        try (InputStream script = getClass().getClassLoader().getResourceAsStream(scriptPath())) {
-            target.executeScript(new String(requireNonNull(script).readAllBytes(), StandardCharsets.UTF_8));
-        }
+        target.executeScript(script());
     }
 
-    private String scriptPath() {
+    private String script() throws IOException {
         String kind = database.kind().isH2() ? "h2" : database.kind().name().toLowerCase(Locale.ROOT);
-        return "db/holdfast/" + kind + ".sql";
+        try (InputStream script = getClass().getClassLoader().getResourceAsStream("db/holdfast/" + kind + ".sql")) {
+            return new String(requireNonNull(script).readAllBytes(), StandardCharsets.UTF_8);
+        }
     }
 
     /** Of one table each, two columns, an index, and on PostgreSQL another one. */
