@@ -49,7 +49,7 @@ class BrokenDatabaseTest {
         "ROWS_OF_WAITERS_ARE_NOT_DELETED, fairRequestsOfTwoServicesAreGrantedInTheOrderOfTheirArrival, A thread still waits",
         "ROWS_ARE_NOT_LOCKED, nobodyHasALockAloneBetweenTheGuardUnderAShareAndTheCommit, Granted before the commit",
         "ROWS_OF_HOLDERS_ARE_NOT_DELETED, permitsAreGrantedTogetherOrNotAtAllAndAReleaseMakesRoom, was: <LOST>",
-        "ROWS_OF_HOLDERS_ARE_NOT_SEEN, manyShareALockAndNobodyHasItAloneUntilTheLastHasReleasedIt, Granted alone although others",
+        "ROWS_OF_HOLDERS_ARE_NOT_SEEN, manyShareALockAndNobodyHasItAloneUntilTheLastHasReleasedIt, Granted exclusively although others",
         "ROWS_OF_HOLDERS_ARE_NOT_SEEN, permitsAreGrantedTogetherOrNotAtAllAndAReleaseMakesRoom, Granted although one permit",
         "READS_ARE_DIRTY, whatIsNotCommittedIsNotSeen, Seen to be released before that was committed"
     })
