@@ -296,9 +296,7 @@ class ElectionOutageTest {
         try (CapturedLog log = CapturedLog.of(LeaderElection.class)) {
             LeaderElection election = service.election(REQUEST);
             election.start();
-            await().atMost(SOON).until(() -> !log.lines().isEmpty());
-            assertThat(log.lines().get(0).getFormattedMessage())
-                    .isEqualTo("This node could not become the leader of 'outage', and tries again");
+            awaitThatItTriesAgain(log);
             database.execute("delete from distributed_lock where name = 'outage'");
             awaitLeader(election);
         }
@@ -317,12 +315,16 @@ class ElectionOutageTest {
 
             missing.remove("holdfast-leader");
             election.start();
-            await().atMost(SOON).until(() -> !log.lines().isEmpty());
-            assertThat(log.lines().get(0).getFormattedMessage())
-                    .isEqualTo("This node could not become the leader of 'outage', and tries again");
+            awaitThatItTriesAgain(log);
             missing.remove("holdfast-leader-watch");
             awaitLeader(election);
         }
+    }
+
+    private static void awaitThatItTriesAgain(CapturedLog log) {
+        await().atMost(SOON).until(() -> !log.lines().isEmpty());
+        assertThat(log.lines().get(0).getFormattedMessage())
+                .isEqualTo("This node could not become the leader of 'outage', and tries again");
     }
 
     /** The clock of this machine, which has no thread left for these names. */

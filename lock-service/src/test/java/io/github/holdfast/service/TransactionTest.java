@@ -903,7 +903,7 @@ class TransactionTest {
         long before = database.queryForLong(version);
         try (LockService refusing = services.open()) {
             assertThatIllegalStateException().isThrownBy(() -> refusing.tryAcquire(request));
-            // The close settles what is in doubt.
+            // Its close completes the writes in doubt.
         }
         assertThat(database.queryForLong(version)).isEqualTo(before);
         held.close();

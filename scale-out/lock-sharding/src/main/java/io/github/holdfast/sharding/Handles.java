@@ -1,12 +1,11 @@
 package io.github.holdfast.sharding;
 
 import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockHandles;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LossCause;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Comparator;
 import java.util.List;
 
 /** Operations on several handles. */
@@ -16,19 +15,7 @@ final class Handles {
 
     /** Releases all, the last one first, even if the release of another throws. */
     static void release(Collection<LockHandle> handles) {
-        releaseLastOf(new ArrayList<>(handles));
-    }
-
-    private static void releaseLastOf(List<LockHandle> handles) {
-        if (handles.isEmpty()) {
-            return;
-        }
-        int last = handles.size() - 1;
-        try {
-            handles.get(last).release();
-        } finally {
-            releaseLastOf(handles.subList(0, last));
-        }
+        LockHandles.of(List.copyOf(handles)).release();
     }
 
     /** Releases all because of a failure, which the caller then throws. */
@@ -75,9 +62,6 @@ final class Handles {
     }
 
     static Duration remaining(List<LockHandle> handles) {
-        return handles.stream()
-                .map(LockHandle::remaining)
-                .min(Comparator.naturalOrder())
-                .orElse(Duration.ZERO);
+        return LockHandles.of(handles).remaining();
     }
 }

@@ -105,6 +105,14 @@ abstract class GrantedHold extends Hold implements GuardedHold.Granted {
         return request.owner().isPresent();
     }
 
+    /** Whether a request in a transaction under the hold can prolong its lease: the write makes no commit fail, and waits for none. */
+    boolean canProlong() {
+        return isByLease()
+                && !isOwnerChosen()
+                && !requiresFence()
+                && !holdTransactions().mayBeLockedByCurrentThread();
+    }
+
     /** The node that keeps the hold alive; null if it has a lease. */
     @Nullable
     public Node node() {

@@ -193,14 +193,6 @@ public final class LeaseHold extends GrantedHold {
                 && next.minimumHold().isEmpty();
     }
 
-    /** Whether a request in a transaction under the hold can prolong its lease: the write makes no commit fail, and waits for none. */
-    private boolean canProlong() {
-        return isByLease()
-                && !isOwnerChosen()
-                && !requiresFence()
-                && !holdTransactions().mayBeLockedByCurrentThread();
-    }
-
     /** Cancels a deferred release, and reopens the hold; returns false if no release is deferred, or the hold is lost. */
     private boolean reopen(LockRequest inner, Deadline deadline) throws InterruptedException {
         if (!holdTransactions().cancelRelease()) {
