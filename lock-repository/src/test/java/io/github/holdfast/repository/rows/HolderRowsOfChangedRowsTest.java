@@ -4,6 +4,7 @@ import static io.github.holdfast.test.TestDatabase.MARIADB;
 import static io.github.holdfast.test.TestDatabase.MYSQL;
 
 import com.zaxxer.hikari.HikariConfig;
+import io.github.holdfast.repository.store.TestApplication;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
 
@@ -17,7 +18,6 @@ class HolderRowsOfChangedRowsTest extends HolderRowsTest {
 
     @Override
     void configure(HikariConfig pool) {
-        String url = pool.getJdbcUrl();
-        pool.setJdbcUrl(url + (url.contains("?") ? "&" : "?") + "useAffectedRows=true");
+        TestApplication.countChangedRows(pool);
     }
 }

@@ -10,7 +10,6 @@ import io.github.holdfast.repository.store.TestApplication;
 import io.github.holdfast.repository.store.TestThreads;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
-import java.util.Map;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -28,7 +27,7 @@ class LockNodeRepositoryTest extends LockNodeRepositoryContract {
 
     LockNodeRepositoryTest(Database database) {
         this.database = database;
-        onDatabase = TestApplication.on(database, this::configure, Map.of());
+        onDatabase = TestApplication.on(database, this::configure);
         application = onDatabase;
     }
 

@@ -50,6 +50,12 @@ public final class TestApplication extends StoreUnderTest {
         return on(database, pool -> {});
     }
 
+    /** Lets the drivers of MySQL and MariaDB count the rows that a statement changes, not those that it finds. */
+    public static void countChangedRows(HikariConfig pool) {
+        String url = pool.getJdbcUrl();
+        pool.setJdbcUrl(url + (url.contains("?") ? "&" : "?") + "useAffectedRows=true");
+    }
+
     /** Nothing is checked for it if its persistence unit and its store were another's before. */
     public static TestApplication on(Database database, Consumer<HikariConfig> customizer) {
         return on(database, customizer, (pool, counting) -> {
