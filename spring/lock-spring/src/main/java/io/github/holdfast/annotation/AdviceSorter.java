@@ -99,7 +99,7 @@ final class AdviceSorter
     private static Object withoutRepetition(Object bean) {
         Object once = bean;
         while (once instanceof Advised outer
-                && hasLocks(outer)
+                && (isAdvisedBy(ScheduledLockInterceptor.class, outer) || isAdvisedBy(LockedInterceptor.class, outer))
                 && AopProxyUtils.getSingletonTarget(outer) instanceof Advised inner
                 && List.of(inner.getAdvisors()).containsAll(List.of(outer.getAdvisors()))) {
             once = inner;
@@ -107,10 +107,9 @@ final class AdviceSorter
         return once;
     }
 
-    private static boolean hasLocks(Advised proxy) {
-        List<Advisor> advisors = List.of(proxy.getAdvisors());
-        return indexOf(ScheduledLockInterceptor.class, advisors) >= 0
-                || indexOf(LockedInterceptor.class, advisors) >= 0;
+    /** Returns whether the bean is a proxy with this interceptor of Holdfast. Proxies inside of it do not count. */
+    static boolean isAdvisedBy(Class<? extends Advice> interceptor, Object bean) {
+        return bean instanceof Advised proxy && indexOf(interceptor, List.of(proxy.getAdvisors())) >= 0;
     }
 
     private void sort(Advised proxy) {
@@ -126,8 +125,7 @@ final class AdviceSorter
         }
     }
 
-    /** Returns the place of an interceptor of Holdfast among these; -1 if it is not there. */
-    static int indexOf(Class<? extends Advice> interceptor, List<Advisor> advisors) {
+    private static int indexOf(Class<? extends Advice> interceptor, List<Advisor> advisors) {
         return IntStream.range(0, advisors.size())
                 .filter(i -> isOurs(advisors.get(i), interceptor))
                 .findFirst()

@@ -22,7 +22,6 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.aop.ProxyMethodInvocation;
-import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.core.MethodClassKey;
@@ -102,8 +101,7 @@ final class ScheduledLockInterceptor implements MethodInterceptor {
     /** Returns whether a proxy inside of this one runs the task. If both did, the inner one would find the lock held, and do nothing. */
     private static boolean isRunInside(MethodInvocation invocation) {
         for (Object layer = invocation.getThis(); layer != null; layer = AopProxyUtils.getSingletonTarget(layer)) {
-            if (layer instanceof Advised proxy
-                    && AdviceSorter.indexOf(ScheduledLockInterceptor.class, List.of(proxy.getAdvisors())) >= 0
+            if (AdviceSorter.isAdvisedBy(ScheduledLockInterceptor.class, layer)
                     && !LockedAnnotations.ofMethod(
                                     ScheduledLock.class, invocation.getMethod(), AopUtils.getTargetClass(layer))
                             .isEmpty()) {

@@ -9,7 +9,6 @@ import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.MethodMatcher;
-import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.autoproxy.AbstractBeanFactoryAwareAdvisingPostProcessor;
 import org.springframework.aop.support.ComposablePointcut;
@@ -90,7 +89,10 @@ final class ScheduledLockPostProcessor extends AbstractBeanFactoryAwareAdvisingP
             }
         }
         scheduled.add(AopProxyUtils.ultimateTargetClass(bean));
-        return isIntercepted(bean) ? bean : super.postProcessAfterInitialization(bean, beanName);
+        // If the bean has another name too, it has its proxy already.
+        return AdviceSorter.isAdvisedBy(ScheduledLockInterceptor.class, bean)
+                ? bean
+                : super.postProcessAfterInitialization(bean, beanName);
     }
 
     private Collection<ScheduledTask> tasks(Class<?> type, String beanName) {
@@ -100,12 +102,6 @@ final class ScheduledLockPostProcessor extends AbstractBeanFactoryAwareAdvisingP
         return present.mayBeIn(type)
                 ? MethodIntrospector.selectMethods(type, lookup).values()
                 : List.of();
-    }
-
-    /** Returns whether the bean has its proxy already: it also has another name. */
-    private static boolean isIntercepted(Object bean) {
-        return bean instanceof Advised proxy
-                && AdviceSorter.indexOf(ScheduledLockInterceptor.class, List.of(proxy.getAdvisors())) >= 0;
     }
 
     /** Makes the start-up fail without a lock service, or with several. */

@@ -128,9 +128,9 @@ public final class LockMeters implements LockListener {
      * elections of one name, it is 1 while one of them leads.
      */
     public synchronized void observe(LeaderElection election) {
-        boolean isFirst = !elections.containsKey(election.name());
         CopyOnWriteArrayList<LeaderElection> ofName =
                 elections.computeIfAbsent(election.name(), name -> new CopyOnWriteArrayList<>());
+        boolean isFirst = ofName.isEmpty();
         ofName.addIfAbsent(election);
         if (!isFirst) {
             return;

@@ -45,8 +45,7 @@ import org.springframework.security.authentication.TestingAuthenticationToken;
 import org.springframework.security.core.context.SecurityContextHolder;
 
 /**
- * What is outside and what is inside of {@code @Locked}, {@code @Limited} and {@code @ScheduledLock}, as docs/start/annotations.md has
- * it.
+ * The order of {@code @Locked}, {@code @Limited} and {@code @ScheduledLock} among other advice, as docs/start/annotations.md describes it.
  */
 @OnDatabase(TestDatabase.H2_MEMORY)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
