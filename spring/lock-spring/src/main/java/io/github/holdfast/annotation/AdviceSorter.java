@@ -93,18 +93,28 @@ final class AdviceSorter
     }
 
     /**
-     * Returns the bean without the proxies whose advice is also that of the proxy inside. If two {@code @Bean} methods return the same
-     * object, Spring wraps it for each of them. Then a call would wait for the permits that it holds itself.
+     * Returns the bean without the proxies whose advice is also that of a proxy inside. If two {@code @Bean} methods return the same
+     * object, or one returns the other's in a proxy of its own, Spring wraps it for each of them. Then a call would wait for the permits
+     * that it holds itself, and a task would find itself in the transaction of its own method.
      */
     private static Object withoutRepetition(Object bean) {
-        Object once = bean;
-        while (once instanceof Advised outer
-                && (isAdvisedBy(ScheduledLockInterceptor.class, outer) || isAdvisedBy(LockedInterceptor.class, outer))
-                && AopProxyUtils.getSingletonTarget(outer) instanceof Advised inner
-                && List.of(inner.getAdvisors()).containsAll(List.of(outer.getAdvisors()))) {
-            once = inner;
+        Object inside = AopProxyUtils.getSingletonTarget(bean);
+        if (inside != null
+                && (isAdvisedBy(ScheduledLockInterceptor.class, bean) || isAdvisedBy(LockedInterceptor.class, bean))
+                && hasAdvisorsOf((Advised) bean, inside)) {
+            return withoutRepetition(inside);
         }
-        return once;
+        return bean;
+    }
+
+    private static boolean hasAdvisorsOf(Advised outer, Object inside) {
+        for (Object layer = inside; layer != null; layer = AopProxyUtils.getSingletonTarget(layer)) {
+            if (layer instanceof Advised inner
+                    && List.of(inner.getAdvisors()).containsAll(List.of(outer.getAdvisors()))) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Returns whether the bean is a proxy with this interceptor of Holdfast. Proxies inside of it do not count. */

@@ -34,6 +34,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.MapPropertySource;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.ReflectionUtils;
 
 /** What {@link ScheduledLock} does with beans that are proxies already. */
@@ -190,6 +191,23 @@ class ScheduledProxyTest {
         }
     }
 
+    @Test
+    void aProxyOfABeanDoesNotRepeatItsAdvice() {
+        try (AnnotationConfigApplicationContext context = Node.on(
+                database,
+                ScheduledLockConfiguration.class,
+                LockedConfiguration.class,
+                Transactions.class,
+                DecoratedWithTransactions.class)) {
+            Till second = context.getBean("second", Till.class);
+            assertThat(second.count()).isEqualTo(1);
+            assertThat(context.getBean("first", Till.class).count()).isNull();
+            assertThat(second.open()).isTrue();
+            assertThat(context.getBean(DecoratedWithTransactions.class).calls).hasValue(2);
+            assertThat(runs("till")).containsExactly(LockRun.Status.SUCCEEDED);
+        }
+    }
+
     private List<LockRun.Status> runs(String task) {
         return locks.admin().runs(task, Long.MAX_VALUE, 10).stream()
                 .map(RunInfo::status)
@@ -247,7 +265,7 @@ class ScheduledProxyTest {
         }
     }
 
-    @EnableTransactionManagement
+    @EnableTransactionManagement(proxyTargetClass = true)
     static class Transactions {}
 
     static class Sales {
@@ -269,6 +287,41 @@ class ScheduledProxyTest {
         @Bean
         Sales second(@Qualifier("first") Sales first) {
             return first;
+        }
+    }
+
+    static class Till {
+        @Transactional
+        @ScheduledLock(name = "till", every = "365d")
+        public @Nullable Integer count() {
+            return 1;
+        }
+
+        @Transactional
+        @Limited(name = "drawer", limit = "1", waitAtMost = "0s")
+        public boolean open() {
+            return TransactionSynchronizationManager.isActualTransactionActive();
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class DecoratedWithTransactions {
+        final AtomicInteger calls = new AtomicInteger();
+
+        @Bean
+        Till first() {
+            return new Till();
+        }
+
+        @Bean
+        Till second(@Qualifier("first") Till first) {
+            ProxyFactory proxies = new ProxyFactory(first);
+            proxies.setProxyTargetClass(true);
+            proxies.addAdvice((MethodInterceptor) call -> {
+                calls.incrementAndGet();
+                return call.proceed();
+            });
+            return (Till) proxies.getProxy();
         }
     }
 }
