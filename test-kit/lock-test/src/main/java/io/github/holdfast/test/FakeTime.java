@@ -33,18 +33,22 @@ public final class FakeTime {
      *     {@code CI=true} it is an {@link IllegalStateException}
      */
     public static Map<String, String> environment(Duration offset) {
-        return environment(format(offset));
+        return environment(format(offset), library("libfaketimeMT.so.1"));
     }
 
     /**
-     * Returns the environment for a clock that is also faster or slower.
+     * Returns the environment for a server whose clock may also be faster or slower.
      *
      * @param clock how the clock differs, as libfaketime writes it, such as {@code +20s x1.02}
      * @return names and values
      * @throws org.opentest4j.TestAbortedException as for {@link #environment(Duration)}
      */
-    public static Map<String, String> environment(String clock) {
-        return Map.of("LD_PRELOAD", library("libfaketimeMT.so.1"), "FAKETIME", clock, "NO_FAKE_STAT", "1");
+    public static Map<String, String> environment(String clock, TestDatabase kind) {
+        return environment(clock, library(kind));
+    }
+
+    private static Map<String, String> environment(String clock, String library) {
+        return Map.of("LD_PRELOAD", library, "FAKETIME", clock, "NO_FAKE_STAT", "1");
     }
 
     /**
@@ -52,12 +56,9 @@ public final class FakeTime {
      * again each second.
      */
     static Map<String, String> environment(Path file, TestDatabase kind) {
-        // PostgreSQL reads the clock in signal handlers. There, the multi-threaded library could deadlock on its own
-        // lock.
-        String library = kind == TestDatabase.POSTGRESQL ? "libfaketime.so.1" : "libfaketimeMT.so.1";
         return Map.of(
                 "LD_PRELOAD",
-                library(library),
+                library(kind),
                 "FAKETIME_TIMESTAMP_FILE",
                 file.toString(),
                 "FAKETIME_CACHE_DURATION",
@@ -68,6 +69,12 @@ public final class FakeTime {
 
     static String format(Duration offset) {
         return String.format(Locale.ROOT, "%+.3fs", offset.toMillis() / 1000.0);
+    }
+
+    private static String library(TestDatabase kind) {
+        // PostgreSQL reads the clock in signal handlers. There, the multi-threaded library could deadlock on its own
+        // lock.
+        return library(kind == TestDatabase.POSTGRESQL ? "libfaketime.so.1" : "libfaketimeMT.so.1");
     }
 
     private static String library(String name) {

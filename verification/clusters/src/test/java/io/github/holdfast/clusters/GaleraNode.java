@@ -4,6 +4,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.holdfast.test.FakeTime;
 import io.github.holdfast.test.ServerPrograms;
+import io.github.holdfast.test.TestDatabase;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -130,7 +131,7 @@ final class GaleraNode {
         List<String> command = new ArrayList<>();
         if (!clock.equals(USUAL_CLOCK)) {
             command.add("env");
-            FakeTime.environment(clock).forEach((name, value) -> command.add(name + "=" + value));
+            FakeTime.environment(clock, TestDatabase.MARIADB).forEach((name, value) -> command.add(name + "=" + value));
         }
         command.addAll(List.of(
                 "/usr/sbin/mariadbd",

@@ -1,5 +1,7 @@
 package io.github.holdfast.clusters;
 
+import java.util.function.Consumer;
+
 /** A primary, and a standby that each commit waits for. Not thread-safe. */
 final class PostgresPair implements ReplicatedPair {
 
@@ -13,12 +15,21 @@ final class PostgresPair implements ReplicatedPair {
 
     /** Both run. */
     static PostgresPair start() {
+        return start(PostgresServer::start);
+    }
+
+    /** Both run, the standby with a clock that differs as libfaketime writes it. */
+    static PostgresPair start(String clock) {
+        return start(standby -> standby.start(clock));
+    }
+
+    private static PostgresPair start(Consumer<PostgresServer> standbyStart) {
         PostgresServer primary = PostgresServer.create();
         PostgresPair pair = new PostgresPair(primary, primary.copy());
         try {
             primary.waitForStandby();
             primary.start();
-            pair.standby.start();
+            standbyStart.accept(pair.standby);
             // Is answered when the standby has it.
             primary.execute("create table answered (nothing integer)");
             return pair;

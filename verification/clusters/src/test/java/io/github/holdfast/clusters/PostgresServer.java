@@ -3,7 +3,9 @@ package io.github.holdfast.clusters;
 import static java.time.Duration.ofSeconds;
 import static org.awaitility.Awaitility.await;
 
+import io.github.holdfast.test.FakeTime;
 import io.github.holdfast.test.ServerPrograms;
+import io.github.holdfast.test.TestDatabase;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -88,7 +90,24 @@ final class PostgresServer implements AutoCloseable {
 
     /** Starts it and waits until it answers. */
     void start() {
-        List<String> all = new ArrayList<>(command);
+        start(List.of());
+    }
+
+    /**
+     * Starts it with another clock, and waits until it answers.
+     *
+     * @param clock how it differs, as libfaketime writes it
+     */
+    void start(String clock) {
+        List<String> environment = new ArrayList<>(List.of("env"));
+        FakeTime.environment(clock, TestDatabase.POSTGRESQL)
+                .forEach((name, value) -> environment.add(name + "=" + value));
+        start(environment);
+    }
+
+    private void start(List<String> environment) {
+        List<String> all = new ArrayList<>(environment);
+        all.addAll(command);
         all.addAll(List.of(
                 "-c", "port=" + port, "-c", "wal_receiver_status_interval=1", "-c", "wal_retrieve_retry_interval=100"));
         Process started = ServerPrograms.start(directory, all);

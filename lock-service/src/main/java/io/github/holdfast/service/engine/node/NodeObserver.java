@@ -60,7 +60,7 @@ public final class NodeObserver {
     private final AtomicBoolean isReading = new AtomicBoolean();
     private volatile @Nullable String own;
 
-    /** The local time of the last read of all nodes, or of the registration of the own one. */
+    /** The local time of the last read of all nodes. */
     private volatile long observedAt;
 
     private @Nullable Reading last;
@@ -83,10 +83,13 @@ public final class NodeObserver {
         this.tolerance = tolerance;
     }
 
-    /** Notes which node is that of this service. The service itself judges that one. */
+    /**
+     * Notes which node is that of this service. The service itself judges that one. The first read of all nodes is due at once: a step of
+     * the clock shows only beside an earlier read.
+     */
     void own(String id) {
         own = id;
-        observedAt = ticker.nanoTime();
+        observedAt = ticker.nanoTime() - lease.toNanos();
     }
 
     /**
