@@ -236,9 +236,9 @@ final class QuorumHold {
         loss.spare();
     }
 
-    /** Counts a nested acquisition; returns false if the hold is lost. */
+    /** Counts a nested acquisition; returns false if the hold is lost, or another thread is about to give it back. */
     synchronized boolean reenter() {
-        if (!isHeld()) {
+        if (holdCount == 0 || !isHeld()) {
             return false;
         }
         holdCount++;

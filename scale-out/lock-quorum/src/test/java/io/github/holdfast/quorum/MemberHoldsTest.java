@@ -3,6 +3,7 @@ package io.github.holdfast.quorum;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.LockStoreException;
@@ -10,6 +11,7 @@ import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.TestDatabase;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -97,6 +99,38 @@ class MemberHoldsTest {
         assertThat(holds.reenter(LockRequest.of("forgotten"))).isEmpty();
         holds.attach(hold);
         assertThat(holds.reenter(LockRequest.of("forgotten"))).isEmpty();
+    }
+
+    /** Another thread may release a handle that is not detached. */
+    @Test
+    void aHoldThatIsAboutToBeGivenBackIsNotReentered() throws Exception {
+        QuorumHold hold = acquire("given back");
+        AtomicBoolean isReentered = new AtomicBoolean();
+        AtomicBoolean isAsked = new AtomicBoolean();
+        LockHandle last = client.member(2)
+                .tryAcquire(LockRequest.of("asked at the release"))
+                .orElseThrow();
+        Member another = new Member(2, client.member(2), threads, LONG);
+        hold.join(another, whenAskedForItsState(last, () -> {
+            if (hold.holdCount() == 0 && !isAsked.getAndSet(true)) {
+                isReentered.set(hold.reenter());
+            }
+        }));
+
+        assertThat(hold.release()).isEqualTo(ReleaseOutcome.RELEASED);
+
+        assertThat(isAsked).isTrue();
+        assertThat(isReentered).isFalse();
+    }
+
+    private static LockHandle whenAskedForItsState(LockHandle handle, Runnable first) {
+        return (LockHandle) Proxy.newProxyInstance(
+                LockHandle.class.getClassLoader(), new Class<?>[] {LockHandle.class}, (proxy, called, arguments) -> {
+                    if (called.getName().equals("state")) {
+                        first.run();
+                    }
+                    return called.invoke(handle, arguments);
+                });
     }
 
     @Test
