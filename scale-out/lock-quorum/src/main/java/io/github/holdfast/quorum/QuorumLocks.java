@@ -37,9 +37,11 @@ import java.util.concurrent.locks.ReadWriteLock;
  * have 0 in its place.
  *
  * <p><strong>Requests</strong> can have a lease, a wait time, {@link LockRequest#notReentrant}, {@link LockRequest#interruptOnLoss} and
- * {@link LockRequest#withoutFence}. Other requests are refused. Transactions are never fenced.
+ * {@link LockRequest#withoutFence}. Other requests are refused. Transactions are never fenced. A release inside a transaction is not
+ * deferred: release the lock after the commit.
  *
- * <p><strong>Handlers</strong> of {@link LockHandle#onLost} run on threads of the quorum, perhaps several at the same time.
+ * <p><strong>Handlers</strong> of {@link LockHandle#onLost} run on threads of the quorum, perhaps several at the same time. An
+ * exception of a handler is not logged: it goes to the {@linkplain Thread#setDefaultUncaughtExceptionHandler default handler} of the process.
  *
  * <p>All processes must use the same members in the same order. Thread-safe. It does not close the services.
  *
