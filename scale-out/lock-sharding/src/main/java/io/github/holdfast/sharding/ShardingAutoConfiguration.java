@@ -98,7 +98,16 @@ final class ShardingAutoConfiguration {
                     properties, null, "Set either prefixes and perhaps others, or hash");
         }
         Map<String, String> shardOfPrefix = new HashMap<>();
-        prefixes.forEach((shard, ofShard) -> ofShard.forEach(prefix -> put(properties, shardOfPrefix, prefix, shard)));
+        prefixes.forEach((shard, ofShard) -> {
+            if (ofShard.contains("")) {
+                // A comma at the end of the list would give this shard the names of all others.
+                throw new InvalidConfigurationPropertyValueException(
+                        properties + ".prefixes." + shard,
+                        ofShard,
+                        "A prefix is empty. The shard for all other names is " + properties + ".others");
+            }
+            ofShard.forEach(prefix -> put(properties, shardOfPrefix, prefix, shard));
+        });
         if (others != null) {
             put(properties, shardOfPrefix, "", others);
         }

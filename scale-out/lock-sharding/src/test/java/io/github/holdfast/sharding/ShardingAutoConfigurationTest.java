@@ -129,6 +129,9 @@ class ShardingAutoConfigurationTest {
         assertRefused(BY_PREFIX[0], "holdfast.sharding.prefixes.archiveLocks=stock:")
                 .hasMessageContaining("holdfast.sharding.prefixes")
                 .hasMessageContaining("stock:");
+        assertRefused(BY_PREFIX[0], "holdfast.sharding.prefixes.archiveLocks=archive:,")
+                .hasMessageContaining("holdfast.sharding.prefixes.archiveLocks")
+                .hasMessageContaining("holdfast.sharding.others");
         assertRefused(BY_PREFIX[0], "holdfast.sharding.next.hash=orderLocks")
                 .hasMessageContaining("holdfast.sharding.next.tokens-from");
     }
