@@ -72,7 +72,8 @@ public final class ShardedLocks implements Locks {
      * unavailable for that long.
      *
      * <p>The lease on the first shard runs during the wait for the second. If it ends, the acquisition starts again, until the wait time is
-     * over. A {@linkplain LockHandle#downgrade downgrade} that fails on the second shard releases both locks, whatever the exception.
+     * over. With {@link LockRequest#interruptOnLoss}, it ends with an {@link InterruptedException} instead. A {@linkplain
+     * LockHandle#downgrade downgrade} that fails on the second shard releases both locks, whatever the exception.
      *
      * <p>Acquire the lock before a transaction begins. Release it after the transaction, on the same thread. If the second shard refuses a
      * request inside a Spring-managed transaction, the first shard's lock stays held until the transaction ends, and no other owner gets

@@ -98,6 +98,20 @@ abstract class MovingTroubleContract extends TwoShards {
         }
     }
 
+    /** The thread may be waiting for the second lock then. */
+    @Test
+    void aLeaseThatEndsDuringTheWaitInterruptsACallerThatWantsIt() throws Exception {
+        for (String name : bothDirections()) {
+            LockHandle onB = othersB.locks().acquire(lock(name));
+            Future<LockHandle> waiting = start(() -> locks.acquire(
+                    lock(name).lease(ofSeconds(2)).interruptOnLoss().waitAtMost(SOON)));
+            assertThatExceptionOfType(ExecutionException.class)
+                    .isThrownBy(() -> waiting.get(60, SECONDS))
+                    .withCauseInstanceOf(InterruptedException.class);
+            onB.close();
+        }
+    }
+
     @Test
     void aRefusedSecondShardLeavesTheFirstUntilTheTransactionEnds() throws Exception {
         for (Nodes.Shard transactional : List.of(a, b)) {
