@@ -269,6 +269,20 @@ class LockSchemaTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"create-drop", "update"})
+    void scriptsMayRunAfterHibernate(String ddlAuto) throws Exception {
+        try (ConfigurableApplicationContext context = Application.of(Shop.class)
+                .with("spring.liquibase.enabled=false", "spring.jpa.hibernate.ddl-auto=" + ddlAuto)
+                .with("spring.jpa.defer-datasource-initialization=true", "spring.sql.init.mode=always")
+                .with("spring.sql.init.data-locations=classpath:com/example/shop/first-order.sql")
+                .run()) {
+            assertThatLocksProtect(context);
+            assertThat(context.getBean(JdbcTemplate.class).queryForList("select id from orders", Long.class))
+                    .contains(7L);
+        }
+    }
+
     private static List<String> tables(ConfigurableApplicationContext context, String schema) {
         return context.getBean(JdbcTemplate.class)
                 .queryForList(

@@ -1,0 +1,1 @@
+insert into orders (id) values (7);
