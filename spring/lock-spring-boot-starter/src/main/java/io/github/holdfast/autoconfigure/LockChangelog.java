@@ -19,6 +19,7 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.boot.jdbc.DataSourceBuilder;
+import org.springframework.boot.liquibase.autoconfigure.LiquibaseConnectionDetails;
 import org.springframework.boot.liquibase.autoconfigure.LiquibaseDataSource;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.core.env.Environment;
@@ -218,21 +219,39 @@ final class LockChangelog {
             if (names.size() == 1) {
                 return beans.getBean(names.get(0), DataSource.class);
             }
+            LiquibaseConnectionDetails details =
+                    beans.getBeanProvider(LiquibaseConnectionDetails.class).getIfAvailable();
+            if (details != null) {
+                return migrating(
+                        target,
+                        details.getJdbcUrl(),
+                        details.getUsername(),
+                        details.getPassword(),
+                        details.getDriverClassName());
+            }
         }
-        if (settings.url() == null && settings.user() == null) {
+        return migrating(target, settings.url(), settings.user(), settings.password(), settings.driverClassName());
+    }
+
+    private static DataSource migrating(
+            DataSource target,
+            @Nullable String url,
+            @Nullable String user,
+            @Nullable String password,
+            @Nullable String driver) {
+        if (url == null && user == null) {
             return target;
         }
-        DataSourceBuilder<?> builder =
-                settings.url() == null ? DataSourceBuilder.derivedFrom(target) : DataSourceBuilder.create();
+        DataSourceBuilder<?> builder = url == null ? DataSourceBuilder.derivedFrom(target) : DataSourceBuilder.create();
         builder = builder.type(SimpleDriverDataSource.class);
-        if (settings.url() != null) {
-            builder.url(settings.url());
+        if (url != null) {
+            builder.url(url);
         }
-        if (settings.driverClassName() != null) {
-            builder.driverClassName(settings.driverClassName());
+        if (driver != null) {
+            builder.driverClassName(driver);
         }
-        builder.username(settings.user());
-        builder.password(settings.password());
+        builder.username(user);
+        builder.password(password);
         return builder.build();
     }
 }

@@ -21,13 +21,16 @@ import liquibase.integration.spring.SpringLiquibase;
 import org.hibernate.boot.model.naming.Identifier;
 import org.hibernate.boot.model.naming.PhysicalNamingStrategyStandardImpl;
 import org.hibernate.engine.jdbc.env.spi.JdbcEnvironment;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.boot.liquibase.autoconfigure.LiquibaseConnectionDetails;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -157,18 +160,52 @@ class LockSchemaTest {
 
     @Test
     void tablesAreCreatedByWhoMayCreateThem() throws Exception {
+        assertThatTablesAreCreatedByTheOwner(
+                Application.of(Shop.class).with("spring.liquibase.user=owner", "spring.liquibase.password=secret"));
+    }
+
+    /** As in a test with Testcontainers and {@code @ServiceConnection}, where the properties are those of production. */
+    @Test
+    void connectionDetailsTakeThePlaceOfTheProperties() throws Exception {
+        assertThatTablesAreCreatedByTheOwner(Application.of(WithConnectionDetails.class)
+                .with("spring.liquibase.user=production", "spring.liquibase.password=unknown"));
+    }
+
+    private static void assertThatTablesAreCreatedByTheOwner(Application application) throws Exception {
         String url = "jdbc:h2:mem:" + UUID.randomUUID();
         try (Connection owner = DriverManager.getConnection(url, "owner", "secret");
                 Statement rights = owner.createStatement()) {
             rights.execute(
                     "create user app password 'app'; grant select, insert, update, delete on schema public to app");
-            try (ConfigurableApplicationContext context = Application.of(Shop.class)
+            try (ConfigurableApplicationContext context = application
                     .with("spring.datasource.url=" + url)
                     .with("spring.datasource.username=app", "spring.datasource.password=app")
-                    .with("spring.liquibase.user=owner", "spring.liquibase.password=secret")
                     .run()) {
                 assertThatLocksProtect(context);
             }
+        }
+    }
+
+    @Import(Shop.class)
+    static class WithConnectionDetails {
+        @Bean
+        LiquibaseConnectionDetails ownersConnection() {
+            return new LiquibaseConnectionDetails() {
+                @Override
+                public String getUsername() {
+                    return "owner";
+                }
+
+                @Override
+                public String getPassword() {
+                    return "secret";
+                }
+
+                @Override
+                public @Nullable String getJdbcUrl() {
+                    return null;
+                }
+            };
         }
     }
 
