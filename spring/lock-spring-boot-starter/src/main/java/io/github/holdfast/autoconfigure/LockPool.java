@@ -3,6 +3,7 @@ package io.github.holdfast.autoconfigure;
 import com.zaxxer.hikari.HikariConfigMXBean;
 import com.zaxxer.hikari.HikariDataSource;
 import com.zaxxer.hikari.util.Credentials;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import javax.sql.DataSource;
@@ -84,8 +85,15 @@ final class LockPool implements AutoCloseable {
         HoldfastProperties.set(
                 PREFIX + ".connection-timeout",
                 properties.connectionTimeout(),
-                timeout -> pool.setConnectionTimeout(timeout.toMillis()));
+                timeout -> setConnectionTimeout(pool, timeout));
         return new LockPool(pool);
+    }
+
+    private static void setConnectionTimeout(HikariDataSource pool, Duration timeout) {
+        if (timeout.toMillis() == 0) {
+            throw new IllegalArgumentException("HikariCP would wait forever: it must be 250ms or longer");
+        }
+        pool.setConnectionTimeout(timeout.toMillis());
     }
 
     /**

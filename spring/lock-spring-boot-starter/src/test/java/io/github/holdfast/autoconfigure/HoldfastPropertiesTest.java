@@ -89,6 +89,7 @@ class HoldfastPropertiesTest {
                 "holdfast.shutdown.grace-period=-1s",
                 "holdfast.datasource.maximum-pool-size=0",
                 "holdfast.datasource.connection-timeout=1ms",
+                "holdfast.datasource.connection-timeout=0",
                 "holdfast.web.retry-after=25h"
             })
     void aValueOutOfRangeIsRefusedByName(String pair) {
