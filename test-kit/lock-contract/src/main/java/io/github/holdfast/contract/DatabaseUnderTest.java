@@ -2,6 +2,7 @@ package io.github.holdfast.contract;
 
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.repository.LockTables;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.LockServiceBuilder;
 import io.github.holdfast.test.jdbc.FaultyDataSource;
@@ -12,6 +13,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
@@ -41,7 +43,7 @@ final class DatabaseUnderTest implements AutoCloseable {
     private final DataSource dataSource;
     private final Map<String, String> properties;
     private final UnaryOperator<LockServiceBuilder> settings;
-    private final List<String> createdTables;
+    private final List<String> createdTables = new ArrayList<>();
     private final Deque<AutoCloseable> opened = new ArrayDeque<>();
     private final EntityManagerFactory unit;
     private final TransactionTemplate transaction;
@@ -52,7 +54,7 @@ final class DatabaseUnderTest implements AutoCloseable {
         this.dataSource = dataSource;
         this.properties = properties;
         this.settings = settings;
-        createdTables = LockSchema.on(dataSource).createIfMissing();
+        LockSchema.on(dataSource).connect(); // Hibernate does not say why it has no connection.
         try {
             unit = unit(dataSource);
             JpaTransactionManager manager = new JpaTransactionManager(unit);
@@ -121,10 +123,16 @@ final class DatabaseUnderTest implements AutoCloseable {
         factory.setMappingResources("META-INF/holdfast-orm.xml");
         factory.setDataSource(connections);
         factory.setJpaPropertyMap(properties);
+        factory.getJpaPropertyMap().put(LockTables.LISTENER, (Consumer<LockTables>) this::createTables);
         factory.afterPropertiesSet();
         EntityManagerFactory made = factory.getNativeEntityManagerFactory();
         opened.push(made);
         return made;
+    }
+
+    /** With the names and in the schema of the user's unit, before Hibernate may validate them. */
+    private void createTables(LockTables tables) {
+        createdTables.addAll(tables.on(dataSource).createIfMissing());
     }
 
     /** Runs the work in a transaction like the user's own. It commits only while the thread holds its locks. */

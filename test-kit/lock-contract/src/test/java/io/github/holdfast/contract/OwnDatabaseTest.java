@@ -17,6 +17,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import org.hibernate.boot.model.naming.Identifier;
+import org.hibernate.boot.model.naming.PhysicalNamingStrategyStandardImpl;
+import org.hibernate.engine.jdbc.env.spi.JdbcEnvironment;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
@@ -78,6 +81,19 @@ class OwnDatabaseTest {
         }
 
         @Test
+        void theTablesHaveTheNamesOfTheUsersUnit(Database database) {
+            ContractRun run = ContractRun.of(documented(database, WithNamingStrategy.class), "aTaskRunsOnceInAPeriod");
+            assertThat(run.failed()).isEmpty();
+            assertThat(run.passed()).hasSize(1);
+            assertThat(tables(database)).isZero();
+            assertThat(
+                            database.queryForLong(
+                                    "select count(*) from information_schema.tables where lower(table_name) like '%lock%$_app' escape '$'"))
+                    .as("tables that the contract has created")
+                    .isZero();
+        }
+
+        @Test
         void aRefusedRunLeavesNoTables(Database database) {
             IllegalStateException refused = new IllegalStateException("refused");
             assertThatThrownBy(() -> new DatabaseUnderTest(database.dataSource(), Map.of(), builder -> {
@@ -108,6 +124,27 @@ class OwnDatabaseTest {
         private static long tables(Database database) {
             return database.queryForLong("select count(*) from information_schema.tables where lower(table_name) in ('"
                     + String.join("', '", TABLES) + "')");
+        }
+    }
+
+    static class WithNamingStrategy extends LockContract {
+        @Override
+        protected Map<String, String> properties() {
+            return Map.of(
+                    "hibernate.physical_naming_strategy",
+                    WithSuffix.class.getName(),
+                    "hibernate.hbm2ddl.auto",
+                    "validate");
+        }
+    }
+
+    public static final class WithSuffix extends PhysicalNamingStrategyStandardImpl {
+
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        public Identifier toPhysicalTableName(Identifier logical, JdbcEnvironment environment) {
+            return new Identifier(logical.getText() + "_app", logical.isQuoted());
         }
     }
 
