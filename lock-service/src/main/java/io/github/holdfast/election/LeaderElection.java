@@ -12,7 +12,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -292,7 +291,8 @@ public final class LeaderElection implements AutoCloseable {
 
     /**
      * Closes the election. This node resigns, and is no candidate any more. The method waits until the callbacks have returned and the
-     * lock is released, but for 2 seconds at most. It does not wait if a callback calls it. A second call changes nothing.
+     * lock is released, but for 2 seconds at most. It does not wait if a callback calls it. A second call changes nothing. Not
+     * interruptible.
      */
     @Override
     public void close() {
@@ -314,19 +314,15 @@ public final class LeaderElection implements AutoCloseable {
         resign();
     }
 
-    /** Waits until the thread that campaigns has ended, if it can. */
+    /** Waits until the thread that campaigns has ended, if it can. After an interrupt too: its callbacks may still work under the lock. */
     void awaitEnd() {
         Campaign begun = campaignUnderWay();
         Term term = current;
         if (begun == null || (term != null && term.isOfCurrentThread())) {
             return;
         }
-        try {
-            if (!begun.ended().await(LONGEST_CLOSE.toNanos(), TimeUnit.NANOSECONDS)) {
-                LeaderLog.isStuck(name());
-            }
-        } catch (InterruptedException endsTheWait) {
-            Thread.currentThread().interrupt();
+        if (!engine.await(() -> begun.ended().getCount() == 0, LONGEST_CLOSE)) {
+            LeaderLog.isStuck(name());
         }
     }
 

@@ -260,13 +260,10 @@ public final class LockService implements Locks, AutoCloseable {
         housekeeping.close();
         try {
             engine.drain(gracePeriod);
-            close();
         } catch (InterruptedException endsTheGracePeriod) {
-            // The flag is set only after the close: a pool gives no connection to an interrupted thread, so the close
-            // could not end the node.
-            close();
             Thread.currentThread().interrupt();
         }
+        close();
     }
 
     /**

@@ -7,17 +7,21 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.holdfast.election.ElectionRequest;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
+import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
+import io.github.holdfast.test.jdbc.FaultyDataSource;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -110,6 +114,43 @@ class GracefulCloseTest {
         assertThat(Thread.interrupted()).isTrue();
         assertThat(handle.state()).isEqualTo(LockState.LOST);
         assertThat(others.tryAcquire(HELD)).isPresent();
+    }
+
+    @Test
+    void anInterruptedThreadWaitsForTheLeaderToo() {
+        AtomicReference<Boolean> isLockThere = new AtomicReference<>();
+        Thread closer = Daemons.named("closer").newThread(() -> {
+            Thread.currentThread().interrupt();
+            locks.close();
+        });
+        ElectionDiary diary = new ElectionDiary(leadership -> {}, leadership -> {
+            await().until(() -> closer.getState() == Thread.State.TIMED_WAITING || !closer.isAlive());
+            isLockThere.set(others.find("led").isPresent());
+        });
+        locks.election(ElectionRequest.of("led")).start(diary);
+        diary.awaitCalls(1);
+
+        closer.start();
+
+        await().atMost(LONG).until(() -> isLockThere.get() != null);
+        assertThat(isLockThere).hasValue(true);
+        await().atMost(LONG).until(() -> !closer.isAlive());
+    }
+
+    @Test
+    void anInterruptedThreadSettlesWhatIsInDoubtToo(Database database) throws Exception {
+        FaultyDataSource faults = new FaultyDataSource(database.dataSource());
+        LockService closed = services.openOver(faults);
+        LockHandle handle = closed.acquire(HELD.lease(LONG));
+        faults.down();
+        assertThat(handle.release()).isEqualTo(ReleaseOutcome.UNRESOLVED);
+        faults.up();
+
+        Thread.currentThread().interrupt();
+        closed.close();
+
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(others.find("held")).isEmpty();
     }
 
     private CompletableFuture<LockHandle> acquiring(LockRequest request) {

@@ -195,6 +195,14 @@ public final class EngineComponents implements AutoCloseable {
     /** Ends all holds, and then the components; see {@link io.github.holdfast.service.LockService#close()}. */
     @Override
     public void close() {
+        // With an interrupt, each wait would end at once, such as the one for writes in doubt.
+        boolean unused = Deadline.uninterruptibly(access().ticker(), Duration.ZERO, deadline -> {
+            end();
+            return true;
+        });
+    }
+
+    private void end() {
         List<LeaseHold> holds = context.holds().close();
         access().waiterNotifier().beginClosing();
         context.kept().close();

@@ -36,6 +36,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -244,6 +245,16 @@ public final class LockEngine implements AutoCloseable {
      */
     public <T> T untilDecided(Duration limit, Supplier<T> work) {
         return Deadline.untilDecided(access().ticker(), limit, work);
+    }
+
+    /** Waits until the condition is met, but for this long at most. Not interruptible. Returns whether it is met. */
+    public boolean await(BooleanSupplier condition, Duration atMost) {
+        return Deadline.uninterruptibly(access().ticker(), atMost, deadline -> {
+            while (!condition.getAsBoolean() && !deadline.isOver()) {
+                deadline.pause(null);
+            }
+            return condition.getAsBoolean();
+        });
     }
 
     /**
