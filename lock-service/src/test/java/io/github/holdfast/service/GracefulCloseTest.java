@@ -15,6 +15,7 @@ import io.github.holdfast.lock.ReleaseOutcome;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
+import io.github.holdfast.test.jdbc.CountingDataSource;
 import io.github.holdfast.test.jdbc.FaultyDataSource;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -151,6 +152,20 @@ class GracefulCloseTest {
 
         assertThat(Thread.interrupted()).isTrue();
         assertThat(others.find("held")).isEmpty();
+    }
+
+    @Test
+    void aSecondCloseSendsNothing(Database database) throws Exception {
+        CountingDataSource counting = new CountingDataSource(database.dataSource());
+        LockService closed = services.build(services.patientPoolOver(counting), builder -> builder);
+        LockHandle unused = closed.acquire(HELD);
+        closed.close();
+        counting.reset();
+
+        closed.close();
+        closed.close(LONG);
+
+        assertThat(counting.sql()).isEmpty();
     }
 
     private CompletableFuture<LockHandle> acquiring(LockRequest request) {

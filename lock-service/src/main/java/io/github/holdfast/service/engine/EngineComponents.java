@@ -192,9 +192,12 @@ public final class EngineComponents implements AutoCloseable {
                 .flatMap(names -> names);
     }
 
-    /** Ends all holds, and then the components; see {@link io.github.holdfast.service.LockService#close()}. */
+    /** Ends all holds, and then the components, once; see {@link io.github.holdfast.service.LockService#close()}. */
     @Override
-    public void close() {
+    public synchronized void close() {
+        if (context.phase().isClosed()) {
+            return;
+        }
         // With an interrupt, each wait would end at once, such as the one for writes in doubt.
         boolean unused = Deadline.uninterruptibly(access().ticker(), Duration.ZERO, deadline -> {
             end();
