@@ -12,6 +12,7 @@ import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
 import io.github.holdfast.lock.LockState;
 import io.github.holdfast.lock.ReleaseOutcome;
+import io.github.holdfast.service.engine.FakeTicker;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnDatabase;
 import io.github.holdfast.test.TestDatabase;
@@ -95,6 +96,25 @@ class GracefulCloseTest {
         assertThat(closing).succeedsWithin(LONG);
     }
 
+    /** It would join the share of this process. */
+    @Test
+    void aReaderBehindAWriterDoesNotBeginEither() throws Exception {
+        // On a clock that stands still, the writer keeps no reader out.
+        LockService closed = services.build(builder -> Services.adjusted(builder, new FakeTicker().inSettings()));
+        LockHandle share = closed.acquire(HELD.shared());
+        CompletableFuture<LockHandle> writer = acquiring(closed, HELD.waitAtMost(LONG));
+        await().until(() -> closed.admin().waiting() == 1);
+        CompletableFuture<LockHandle> reader = acquiring(closed, HELD.shared().waitAtMost(LONG));
+        await().until(() -> closed.admin().waiting() == 2);
+
+        CompletableFuture<Void> closing = CompletableFuture.runAsync(() -> closed.close(LONG), threads);
+
+        assertThat(writer).failsWithin(LONG);
+        assertThat(reader).failsWithin(LONG);
+        share.close();
+        assertThat(closing).succeedsWithin(LONG);
+    }
+
     @Test
     void whoIsNotDoneWhenTheTimeIsOverLosesTheLock() throws Exception {
         LockHandle handle = locks.acquire(HELD);
@@ -169,10 +189,14 @@ class GracefulCloseTest {
     }
 
     private CompletableFuture<LockHandle> acquiring(LockRequest request) {
+        return acquiring(locks, request);
+    }
+
+    private CompletableFuture<LockHandle> acquiring(LockService service, LockRequest request) {
         return CompletableFuture.supplyAsync(
                 () -> {
                     try {
-                        return locks.acquire(request);
+                        return service.acquire(request);
                     } catch (InterruptedException thrown) {
                         throw new AssertionError(thrown);
                     }

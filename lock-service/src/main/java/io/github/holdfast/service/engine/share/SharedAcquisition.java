@@ -34,6 +34,8 @@ public final class SharedAcquisition extends ShareAcquisition {
     /** {@inheritDoc} A share that this process has already is joined. No thread joins a share with a lease: it ends with the lease. */
     @Override
     public Optional<LeaseHold> acquire(Deadline deadline) throws InterruptedException {
+        // The service may have begun to close while this thread was in the queue.
+        context().phase().checkAccepting();
         Optional<LeaseHold> joined =
                 JoinableShares.isPossible(store(), request()) ? shares.join(request(), deadline) : Optional.empty();
         return joined.isPresent() ? joined : super.acquire(deadline);
