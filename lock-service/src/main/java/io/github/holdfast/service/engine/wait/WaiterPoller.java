@@ -98,7 +98,7 @@ final class WaiterPoller implements AutoCloseable {
     boolean start() {
         if (!isRunning.getAndSet(true)) {
             try {
-                thread.execute(this::run);
+                thread.start(this::run);
             } catch (OutOfMemoryError noThread) {
                 isRunning.set(false);
                 report(noThread);

@@ -5,6 +5,7 @@ import io.github.holdfast.service.engine.runtime.Background;
 import io.github.holdfast.service.engine.runtime.LogEvent;
 import java.time.Duration;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
@@ -27,28 +28,47 @@ public final class WaiterThread implements AutoCloseable {
     private final ThreadPoolExecutor thread;
 
     public WaiterThread(String name) {
+        this(Background.threads(name));
+    }
+
+    WaiterThread(ThreadFactory threads) {
         thread = new ThreadPoolExecutor(
                 1,
                 1,
                 IDLE.toMillis(),
                 TimeUnit.MILLISECONDS,
                 new LinkedBlockingQueue<>(),
-                Background.threads(name),
+                threads,
                 new ThreadPoolExecutor.DiscardPolicy());
         thread.allowCoreThreadTimeOut(true);
     }
 
-    /** Does the work soon, unless the service is closed. */
+    /**
+     * Does the work soon, unless the service is closed. If no thread can be started, the calling thread does it: it may just have been
+     * granted a lock, and must not fail.
+     */
     void execute(Runnable work) {
-        thread.execute(() -> {
-            try {
-                work.run();
-            } catch (StoreException failed) {
-                LOG.debug("A waiter was not woken", failed);
-            } catch (RuntimeException | Error failed) {
-                LogEvent.INTERNAL_FAILED.in(LOG.atWarn()).setCause(failed).log("A waiter was not woken");
-            }
-        });
+        try {
+            start(work);
+        } catch (OutOfMemoryError noThread) {
+            LOG.debug("No thread could be started for a waiter", noThread);
+            logged(work);
+        }
+    }
+
+    /** Does the work soon, and only on its thread. Throws an {@link OutOfMemoryError} if that cannot be started. */
+    void start(Runnable work) {
+        thread.execute(() -> logged(work));
+    }
+
+    private static void logged(Runnable work) {
+        try {
+            work.run();
+        } catch (StoreException failed) {
+            LOG.debug("A waiter was not woken", failed);
+        } catch (RuntimeException | Error failed) {
+            LogEvent.INTERNAL_FAILED.in(LOG.atWarn()).setCause(failed).log("A waiter was not woken");
+        }
     }
 
     /** As {@link #execute}, unless there is too much work. For what nothing relies on. */

@@ -890,11 +890,28 @@ class WakeUpTest {
         soon().until(engine.access().waiterNotifier()::isListening);
     }
 
+    @Test
+    void aWaiterIsGrantedItsLockIfNoThreadCanBeStarted() throws Exception {
+        LockEngine engine = engineOver(database.dataSource(), Ticker.SYSTEM, new WaiterThread(task -> {
+            throw new OutOfMemoryError("The test has no thread left");
+        }));
+        LockHandle held = theirs.acquire(REQUEST);
+        Future<LockHandle> waiting = threads.submit(() -> engine.acquire(REQUEST));
+        soon().until(() -> waiterRows() == 1);
+        held.release();
+        LockHandle granted = get(waiting);
+        assertThat(waiterRows()).isZero();
+        assertThat(granted.release()).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+
     private LockEngine engineOver(DataSource connections, Ticker ticker) {
+        return engineOver(connections, ticker, new WaiterThread("holdfast-waiters"));
+    }
+
+    private LockEngine engineOver(DataSource connections, Ticker ticker, WaiterThread waiterThread) {
         EntityManagerFactory unit = services.unit(services.patientPoolOver(connections));
         ServiceSettings settings = FakeTicker.settings(WHERE_POSSIBLE, ticker);
         LockStore store = LockStore.open(unit).cancellingOverdue(ticker::nanoTime);
-        WaiterThread waiterThread = new WaiterThread("holdfast-waiters");
         LockEngine engine = new LockEngine(() -> new EngineComponents(
                 store,
                 CommitGuard.of(unit, null),
