@@ -177,7 +177,8 @@ public final class LeaderElection implements AutoCloseable {
             over(term);
             ReleaseOutcome unused = lock.release();
         }
-        candidate.rest(request.retryAfterEnd());
+        Duration pause = request.retryAfterEnd();
+        candidate.rest(term.mayBeForced() ? pause.plus(engine.nodeLease()) : pause);
     }
 
     private Term begin(

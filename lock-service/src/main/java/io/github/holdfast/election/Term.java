@@ -220,6 +220,14 @@ final class Term implements Leadership {
         }
     }
 
+    /**
+     * Whether the term may have ended by a forced release, so that no node can lead for the lease of a node from then on. A transaction that
+     * notices it first cannot tell it from a takeover.
+     */
+    boolean mayBeForced() {
+        return cause == RevocationCause.FORCED || cause == RevocationCause.TAKEN_OVER;
+    }
+
     /** Whether the calling thread is in a callback or in the leader's work, so that it must not wait for the end of the term. */
     boolean isOfCurrentThread() {
         return leading == Thread.currentThread() || revoking == Thread.currentThread();

@@ -385,6 +385,22 @@ class ElectionTest extends TwoServicesContract {
         assertThatExceptionOfType(LockLostException.class).isThrownBy(() -> leadership.ensureValidFor(ZERO));
     }
 
+    /** No node can lead for a node lease, which is longer than the pause. */
+    @Test
+    void aDeposedLeaderLetsAnotherNodeLeadFirst() {
+        ElectionDiary diary = new ElectionDiary();
+        LeaderElection unused = led(mine, request().retryAfterEnd(NODE_LEASE.dividedBy(3)), diary);
+        LeaderElection next = election(theirs, request());
+        next.start();
+        awaitWaiting(theirs, 1);
+        theirs.admin().forceRelease(name, "a test");
+        diary.awaitCalls(2);
+        await().pollInterval(ofMillis(1)).atMost(SOON).until(() -> {
+            assertThat(mine.admin().waiters()).as("candidates of the deposed").isEmpty();
+            return next.isLeader();
+        });
+    }
+
     @Test
     void aDeposedLeaderCannotCommit() throws Exception {
         CountDownLatch isRead = new CountDownLatch(1);

@@ -228,7 +228,7 @@ public final class LockEngine implements AutoCloseable {
     private OperatorActions operatorActions() {
         return new OperatorActions(
                 access(),
-                context().heartbeat().lease(),
+                nodeLease(),
                 context().policy().clockTolerance(),
                 context().identity().current());
     }
@@ -315,6 +315,11 @@ public final class LockEngine implements AutoCloseable {
     /** Returns how long ago the last confirmed heartbeat was sent; empty if there is no node. */
     public Optional<Duration> heartbeatAge() {
         return context().heartbeat().age();
+    }
+
+    /** Returns how long the node of this service lives without a heartbeat. */
+    public Duration nodeLease() {
+        return context().heartbeat().lease();
     }
 
     /** See {@link NodeObserver#clockStep}. */
