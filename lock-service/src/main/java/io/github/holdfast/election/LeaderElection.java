@@ -183,6 +183,7 @@ public final class LeaderElection implements AutoCloseable {
 
     private Term begin(
             Candidate candidate, LockHandle lock, LeaderCallbacks callbacks, ScheduledExecutorService watch) {
+        engine.expectToLast(lock);
         Term term = new Term(lock, request, callbacks, watch);
         current = term;
         // Either this thread sees the close, or the closing thread sees the term.

@@ -262,9 +262,10 @@ public final class LockServiceBuilder {
 
     /**
      * Logs a warning for each lock that is held for longer than this, once, with the stack of its acquisition. The stack costs each
-     * acquisition some microseconds. The process's own clock decides, and the service checks about once a second. Row locks are not
-     * reported. Regardless of this setting, a warning is logged for each fenced lock whose handle became garbage without a release
-     * or {@link io.github.holdfast.lock.LockHandle#detach detach()}; it has the stack if this threshold is set.
+     * acquisition some microseconds. The process's own clock decides, and the service checks about once a second. Row locks and the
+     * locks of leaders are not reported. Regardless of this setting, a warning is logged for each fenced lock whose handle became
+     * garbage without a release or {@link io.github.holdfast.lock.LockHandle#detach detach()}; it has the stack if this threshold is
+     * set.
      *
      * @param threshold longer than any lock should be held: 1 second to {@link LockRequest#LONGEST_DURATION}
      * @throws IllegalArgumentException if it is out of that range

@@ -9,6 +9,8 @@ import static org.awaitility.Awaitility.await;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.spi.ILoggingEvent;
+import io.github.holdfast.election.ElectionRequest;
+import io.github.holdfast.election.LeaderElection;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockLostException;
 import io.github.holdfast.lock.LockRequest;
@@ -214,6 +216,24 @@ class LogEventTest {
         assertThat(awaitLogged(LogEvent.LOCK_LEAKED)).containsEntry("holdfast.lock", "leak");
         assertThat(leaks()).hasSize(1);
         view.unlock();
+    }
+
+    /** It leads for as long as its process lives. */
+    @Test
+    void aLeaderIsNoLeak() throws Exception {
+        LockService mine = services.build(builder -> builder.leakDetection(ofSeconds(1)));
+        LeaderElection election = mine.election(ElectionRequest.of("leader"));
+        election.start();
+        await().atMost(SOON).until(election::isLeader);
+        LockHandle held = mine.acquire(LockRequest.of("long"));
+        assertThat(awaitLogged(LogEvent.LOCK_LEAKED)).containsEntry("holdfast.lock", "long");
+        // A further check has seen both.
+        LockHandle later = mine.acquire(LockRequest.of("later"));
+        await().atMost(SOON).until(() -> leaks().size() > 1);
+        assertThat(leaks()).hasSize(2);
+        assertThat(election.isLeader()).isTrue();
+        held.close();
+        later.close();
     }
 
     @Test

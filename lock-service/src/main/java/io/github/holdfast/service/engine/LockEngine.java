@@ -15,6 +15,7 @@ import io.github.holdfast.service.engine.acquire.AcquireResult;
 import io.github.holdfast.service.engine.acquire.GrantStep;
 import io.github.holdfast.service.engine.acquire.HoldContext;
 import io.github.holdfast.service.engine.hold.ExpiryMonitor;
+import io.github.holdfast.service.engine.hold.Handle;
 import io.github.holdfast.service.engine.hold.LeaseHold;
 import io.github.holdfast.service.engine.hold.PendingAcquisitions.Pending;
 import io.github.holdfast.service.engine.node.NodeObserver;
@@ -119,6 +120,11 @@ public final class LockEngine implements AutoCloseable {
                     .acquire(request, GrantStep.NONE, deadline)
                     .orElseThrow();
         }
+    }
+
+    /** Notes that this lock of the engine is held for as long as the process lives, so that the leak detection does not report it. */
+    public void expectToLast(LockHandle lock) {
+        ((Handle) lock).mayLast();
     }
 
     /** As {@link #acquire(LockRequest)}, but not interruptible. */

@@ -39,6 +39,11 @@ public final class Handle implements LockHandle {
         outcome = ofRelease;
     }
 
+    /** Notes that the lock is held for as long as the process lives, so that the leak detection does not report a long time. */
+    public void mayLast() {
+        hold.mayLast();
+    }
+
     void checkNotReleased() {
         if (outcome != null) {
             throw new IllegalStateException("The handle of lock '" + name() + "' was released");

@@ -37,9 +37,10 @@ public abstract class Hold {
     /** The stack of the acquisition; null if it is not known. */
     private volatile @Nullable Throwable acquisition;
 
-    /** What was reported as a leak. Only the thread of the monitor uses these. */
-    private boolean isLongReported;
+    /** Whether a long time is no leak, or was reported as one. */
+    private volatile boolean isLongReported;
 
+    /** Only the thread of the monitor uses this. */
     private boolean isDropReported;
 
     public Hold(Ticker ticker) {
@@ -160,6 +161,11 @@ public abstract class Hold {
 
     public final @Nullable Throwable acquisition() {
         return acquisition;
+    }
+
+    /** Notes that it is held for as long as the process lives, so that a long time is no leak. */
+    final void mayLast() {
+        isLongReported = true;
     }
 
     /** Notes that a report is due because of a drop; returns false if there was one. */
