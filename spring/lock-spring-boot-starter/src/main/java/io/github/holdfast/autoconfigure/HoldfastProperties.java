@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
+import org.springframework.util.StringUtils;
 
 /**
  * The application's properties. The receiving classes check the ranges, so that the same limits apply without Spring Boot.
@@ -90,7 +91,12 @@ record HoldfastProperties(
      * @param script a file to which the SQL for the lock tables of this persistence unit is written at the start
      */
     record Schema(
-            @Nullable SchemaManagement management, @Nullable String script) {}
+            @Nullable SchemaManagement management, @Nullable String script) {
+
+        Schema {
+            script = textOrNull(script);
+        }
+    }
 
     /**
      * A pool for lock operations only, on the same database.
@@ -108,6 +114,11 @@ record HoldfastProperties(
             @Nullable String password,
             @DefaultValue("5") int maximumPoolSize,
             @DefaultValue("5s") Duration connectionTimeout) {
+
+        Datasource {
+            url = textOrNull(url);
+            username = textOrNull(username);
+        }
 
         /** Omits the password. */
         @Override
@@ -142,6 +153,11 @@ record HoldfastProperties(
     record Web(
             @DefaultValue("true") boolean mapExceptions,
             @DefaultValue("1s") Duration retryAfter) {}
+
+    /** Takes a blank value, such as that of {@code ${LOCK_DB_URL:}}, as one that is not set. Spring Boot does so for its data source. */
+    private static @Nullable String textOrNull(@Nullable String value) {
+        return StringUtils.hasText(value) ? value : null;
+    }
 
     /** Sets a property. The setter checks the range. An error also names the property and its origin. */
     static <T> void set(String property, T value, Consumer<T> setter) {

@@ -6,7 +6,6 @@ import io.github.holdfast.repository.LockTables;
 import io.github.holdfast.repository.UnsupportedDatabaseException;
 import jakarta.persistence.EntityManagerFactory;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import javax.sql.DataSource;
@@ -201,7 +200,10 @@ final class LockSchemaInitializer implements InitializingBean {
             Files.writeString(file, script);
             LOG.info("The SQL that creates the lock tables of this persistence unit is in {}", file.toAbsolutePath());
         } catch (IOException failed) {
-            throw new UncheckedIOException("holdfast.schema.script cannot be written", failed);
+            throw new LockSetupException(
+                    "The file of holdfast.schema.script cannot be written: " + failed,
+                    "Name a file in a directory that exists, or remove the property.",
+                    failed);
         }
     }
 }

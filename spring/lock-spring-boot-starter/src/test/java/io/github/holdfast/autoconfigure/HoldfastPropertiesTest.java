@@ -105,6 +105,18 @@ class HoldfastPropertiesTest {
     }
 
     @Test
+    void aBlankValueIsNotSet() {
+        HoldfastProperties properties = new Binder(new MapConfigurationPropertySource(Map.of(
+                        "holdfast.datasource.url", "",
+                        "holdfast.datasource.username", "",
+                        "holdfast.schema.script", " ")))
+                .bindOrCreate("holdfast", HoldfastProperties.class);
+        assertThat(properties.datasource().url()).isNull();
+        assertThat(properties.datasource().username()).isNull();
+        assertThat(properties.schema().script()).isNull();
+    }
+
+    @Test
     void risksAreAcceptedByTheNamesInTheMessages() {
         for (DatabaseRisk risk : DatabaseRisk.values()) {
             Map<String, String> accept = Map.of("holdfast.accept", "unflushed-commits, " + risk.property());
