@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.holdfast.test.process.JavaProcess;
 import io.github.holdfast.test.sources.JavaSources;
+import io.github.holdfast.test.sources.ProjectDirectory;
 import java.io.File;
 import java.net.URL;
 import java.net.URLClassLoader;
@@ -11,9 +12,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import liquibase.GlobalConfiguration;
+import liquibase.configuration.core.EnvironmentValueProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -46,6 +51,22 @@ class LiquibasePageTest {
                     .contains("org.hibernate.Session is missing", "jakarta.persistence.Entity is missing")
                     .contains("org.springframework.context.ApplicationContext is missing");
         }
+    }
+
+    @Test
+    void theEnvironmentVariableOfThePageIsTheWaitTime() throws Exception {
+        Matcher variable = Pattern.compile("LIQUIBASE_\\w+")
+                .matcher(Files.readString(ProjectDirectory.resolve("docs/operate/liquibase.md")));
+        assertThat(variable.find()).isTrue();
+        EnvironmentValueProvider environment = new EnvironmentValueProvider() {
+            @Override
+            protected Map<?, ?> getMap() {
+                return Map.of(variable.group(), "10");
+            }
+        };
+        assertThat(environment.getProvidedValue(GlobalConfiguration.CHANGELOGLOCK_WAIT_TIME.getKey()))
+                .as(variable.group())
+                .isNotNull();
     }
 
     private static String classPath(Path classes) {
