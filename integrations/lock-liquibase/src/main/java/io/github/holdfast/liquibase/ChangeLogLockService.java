@@ -133,12 +133,13 @@ public final class ChangeLogLockService implements LockService {
 
     /**
      * Lets Liquibase read again which change sets have run: it read them before it waited. {@link #endTransaction} has made sure that it
-     * will not read them in an old snapshot.
+     * will not read them in an old snapshot. Other runs in this JVM keep what they have read: they may be using it.
      */
     private void readHistoryAgain() {
         Scope.getCurrentScope()
                 .getSingleton(ChangeLogHistoryServiceFactory.class)
-                .resetAll();
+                .getChangeLogService(database())
+                .reset();
         database().setCanCacheLiquibaseTableInfo(true);
     }
 

@@ -30,6 +30,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
+import liquibase.Scope;
+import liquibase.changelog.ChangeLogHistoryService;
+import liquibase.changelog.ChangeLogHistoryServiceFactory;
 import liquibase.database.jvm.JdbcConnection;
 import liquibase.exception.LockException;
 import liquibase.lockservice.DatabaseChangeLogLock;
@@ -155,6 +158,28 @@ class LiquibaseRunTest {
             assertThat(run.database().getRanChangeSetList()).hasSize(2);
             run.lock().releaseLock();
         }
+    }
+
+    /** Otherwise that run could fail, after a change set that has committed and before its record. */
+    @Test
+    void aGrantLeavesTheHistoryOfAnotherRunInTheSameProcess() throws Exception {
+        apply(lock, "changelog/empty.xml");
+        try (Run other = new Run(pool);
+                Run run = Run.under(lock, pool)) {
+            ChangeLogHistoryService history = historyOf(other);
+            assertThat(history.getRanChangeSets()).hasSize(1);
+            database.execute("delete from DATABASECHANGELOG");
+            run.lock().waitForLock();
+            assertThat(historyOf(other)).isSameAs(history);
+            assertThat(history.getRanChangeSets()).as("cached").hasSize(1);
+            run.lock().releaseLock();
+        }
+    }
+
+    private static ChangeLogHistoryService historyOf(Run run) {
+        return Scope.getCurrentScope()
+                .getSingleton(ChangeLogHistoryServiceFactory.class)
+                .getChangeLogService(run.database());
     }
 
     @Test
