@@ -1,6 +1,7 @@
 package io.github.holdfast.liquibase;
 
 import io.github.holdfast.repository.LockSchema;
+import io.github.holdfast.repository.ReadableDuration;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
@@ -8,6 +9,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
 import javax.sql.DataSource;
@@ -130,6 +132,17 @@ final class LiquibaseLockRow {
         /** Describes the holder for people. */
         String description() {
             return holder == null ? "an unknown holder" : "'" + holder + "'";
+        }
+
+        /** Returns why the lock was not granted, for people. */
+        String reason() {
+            return switch (state) {
+                case FREE -> "another process was faster";
+                case NOT_YET ->
+                    "it stays unavailable for another " + ReadableDuration.about(Objects.requireNonNull(untilFree));
+                case NODE_OVER, HELD ->
+                    "it is held by " + description() + (acquiredAt == null ? "" : " since " + acquiredAt);
+            };
         }
     }
 

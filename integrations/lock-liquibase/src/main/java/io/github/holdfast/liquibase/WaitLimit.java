@@ -1,6 +1,7 @@
 package io.github.holdfast.liquibase;
 
 import io.github.holdfast.liquibase.LiquibaseLockRow.Seen;
+import io.github.holdfast.repository.ReadableDuration;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import liquibase.GlobalConfiguration;
@@ -44,10 +45,10 @@ final class WaitLimit {
     void pause(String name, Seen obstacle) throws LockException {
         Duration left = waitTime.minusNanos(System.nanoTime() - begin);
         if (left.isNegative() || left.isZero()) {
-            throw new LockException("Liquibase's lock '%s' was not free within %s. It is held by %s since %s"
-                    .formatted(name, waitTime, obstacle.description(), obstacle.acquiredAt()));
+            throw new LockException("Liquibase's lock '%s' was not free within %s: %s"
+                    .formatted(name, new ReadableDuration(waitTime), obstacle.reason()));
         }
-        LOG.info("Waiting for Liquibase's lock '{}', which is held by {}", name, obstacle.description());
+        LOG.info("Waiting for Liquibase's lock '{}': {}", name, obstacle.reason());
         Duration untilFree = obstacle.untilFree();
         Duration pause = untilFree == null ? recheckTime : shorter(recheckTime, untilFree.plus(AFTER_THE_END));
         try {

@@ -378,9 +378,11 @@ class LiquibaseRunTest {
 
             operator.lock().forceReleaseLock();
             assertThat(operator.lock().listLocks()).isEmpty();
-            assertThat(operator.lock().acquireLock())
+            assertThatThrownBy(() -> operator.lock(0).waitForLock())
                     .as("the former lease is not over")
-                    .isFalse();
+                    .isInstanceOf(LockException.class)
+                    .hasMessageContaining("was not free within 0 s: it stays unavailable for another")
+                    .hasMessageNotContaining("held by");
             assertThat(database.queryForLong("select count(*) from lock_audit where lock_name = '" + row().name()
                             + "' and action = 'FORCED_RELEASE' and reason like '%Liquibase%'"))
                     .isEqualTo(1);
