@@ -32,8 +32,9 @@ import org.springframework.integration.leader.event.LeaderEventPublisher;
  * }</pre>
  *
  * <p>One thread calls the candidate and publishes the events, with the exception that {@link LeaderCallbacks} describes. It publishes no
- * {@code OnFailedToAcquireMutexEvent}, because a candidate waits. An exception of a listener is logged, and does not end the leadership.
- * The initiator is started and stopped with the application context.
+ * {@code OnFailedToAcquireMutexEvent}, because a candidate waits, and no {@code OnGrantedEvent} if {@link Candidate#onGranted} returns after
+ * the end of the leadership. An exception of a listener is logged, and does not end the leadership. The initiator is started and stopped
+ * with the application context.
  */
 public final class HoldfastLeaderInitiator implements SmartLifecycle, DisposableBean, ApplicationEventPublisherAware {
 
@@ -176,7 +177,11 @@ public final class HoldfastLeaderInitiator implements SmartLifecycle, Disposable
         @Override
         public void onGranted(Leadership leadership) throws InterruptedException {
             candidate.onGranted(context);
-            publish(() -> publisher.publishOnGranted(HoldfastLeaderInitiator.this, context, candidate.getRole()));
+            // A candidate that does the leader's work in this call returns after the end, perhaps even after the
+            // revocation.
+            if (context.isLeader()) {
+                publish(() -> publisher.publishOnGranted(HoldfastLeaderInitiator.this, context, candidate.getRole()));
+            }
         }
 
         @Override

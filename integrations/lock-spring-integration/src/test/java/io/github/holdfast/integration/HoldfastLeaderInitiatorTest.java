@@ -15,9 +15,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
@@ -167,6 +170,51 @@ class HoldfastLeaderInitiatorTest {
                 "first heard of the end",
                 "second granted",
                 "second revoked");
+    }
+
+    /** Otherwise the endpoints of the role would start while another node leads. If the revocation came first, they would not stop again. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aCandidateThatReturnsAfterItsLeadershipIsNotPublishedAsLeader(boolean returnsLate) {
+        List<String> told = Collections.synchronizedList(new ArrayList<>());
+        AbstractCandidate candidate = new AbstractCandidate("third", "archivist") {
+            @Override
+            public void onGranted(Context context) {
+                told.add("granted");
+                while (context.isLeader() || (returnsLate && !told.contains("published the end"))) {
+                    LockSupport.parkNanos(1_000_000);
+                }
+            }
+
+            @Override
+            public void onRevoked(Context context) {}
+        };
+        HoldfastLeaderInitiator third = HoldfastLeaderInitiator.of(first.getBean(LockService.class), candidate);
+        third.setLeaderEventPublisher(new RecordingPublisher(told));
+        third.start();
+        await().atMost(LONG).until(() -> told.contains("granted"));
+        third.stop();
+        await().atMost(LONG).until(() -> told.contains("published the end"));
+        third.start();
+        await().atMost(LONG).until(() -> Collections.frequency(told, "granted") == 2);
+        third.stop();
+        assertThat(told).doesNotContain("published");
+    }
+
+    private record RecordingPublisher(List<String> told) implements LeaderEventPublisher {
+
+        @Override
+        public void publishOnGranted(Object source, Context context, String role) {
+            told.add("published");
+        }
+
+        @Override
+        public void publishOnRevoked(Object source, Context context, String role) {
+            told.add("published the end");
+        }
+
+        @Override
+        public void publishOnFailedToAcquire(Object source, Context context, String role) {}
     }
 
     private static final class FailingPublisher implements LeaderEventPublisher {
