@@ -3,8 +3,11 @@ package io.github.holdfast.liquibase;
 import java.time.Duration;
 import java.util.function.Function;
 import liquibase.Liquibase;
+import liquibase.database.Database;
 import liquibase.integration.spring.Customizer;
 import liquibase.integration.spring.SpringLiquibase;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
@@ -12,11 +15,13 @@ import org.springframework.core.PriorityOrdered;
 import org.springframework.core.env.Environment;
 
 /**
- * Protects what each {@link SpringLiquibase} runs, with connections of its own data source. It binds the properties itself: other
- * beans that it needed would be created too early. It comes before processors without this order, whose creation may need the tables,
- * and so run Liquibase.
+ * Protects what each {@link SpringLiquibase} runs on a supported database, with connections of its own data source. It binds the
+ * properties itself: other beans that it needed would be created too early. It comes before processors without this order, whose
+ * creation may need the tables, and so run Liquibase.
  */
 final class SpringLiquibaseProtector implements BeanPostProcessor, PriorityOrdered {
+
+    private static final Logger LOG = LoggerFactory.getLogger(SpringLiquibaseProtector.class);
 
     private final Environment environment;
 
@@ -37,10 +42,19 @@ final class SpringLiquibaseProtector implements BeanPostProcessor, PriorityOrder
                 if (own != null) {
                     own.customize(run);
                 }
-                lock(liquibase).protect(run.getDatabase());
+                protect(run.getDatabase(), liquibase);
             });
         }
         return bean;
+    }
+
+    private void protect(Database database, SpringLiquibase liquibase) {
+        String product = database.getDatabaseProductName();
+        if (SqlDialect.isSupported(product)) {
+            lock(liquibase).protect(database);
+        } else {
+            LOG.info("Liquibase has its own lock on {}, because Holdfast does not support this database", product);
+        }
     }
 
     private LiquibaseLock lock(SpringLiquibase liquibase) {

@@ -3,6 +3,7 @@ package io.github.holdfast.liquibase;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Locale;
+import java.util.Set;
 
 /**
  * The SQL of the clock of each database, for statements that are a transaction by themselves. It is the wall clock in UTC, at the
@@ -28,6 +29,8 @@ enum SqlDialect {
             "dateadd(microsecond,?,%s)",
             "cast(extract(epoch from %s)*1000000 as bigint)");
 
+    private static final Set<String> SUPPORTED = Set.of("PostgreSQL", "MySQL", "MariaDB", "H2");
+
     private final String now;
     private final String begin;
     private final String plusMicros;
@@ -38,6 +41,11 @@ enum SqlDialect {
         this.begin = begin;
         this.plusMicros = plusMicros;
         this.micros = micros;
+    }
+
+    /** Whether the statements of the lock can run on a database of this name. */
+    static boolean isSupported(String product) {
+        return SUPPORTED.contains(product);
     }
 
     /** Returns the dialect of a database. {@link io.github.holdfast.repository.LockSchema} has refused those without support. */

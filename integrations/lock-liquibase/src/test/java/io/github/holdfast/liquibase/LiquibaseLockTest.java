@@ -9,13 +9,20 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.ServiceLoader;
+import liquibase.Liquibase;
 import liquibase.Scope;
+import liquibase.database.Database;
 import liquibase.database.core.H2Database;
+import liquibase.integration.spring.SpringLiquibase;
 import liquibase.lockservice.LockService;
 import liquibase.lockservice.LockServiceFactory;
 import liquibase.lockservice.StandardLockService;
+import liquibase.resource.ClassLoaderResourceAccessor;
 import liquibase.servicelocator.PrioritizedService;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.core.env.StandardEnvironment;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
 class LiquibaseLockTest {
@@ -43,6 +50,24 @@ class LiquibaseLockTest {
         assertThat(LockServiceFactory.getInstance().getLockService(isProtected))
                 .isInstanceOf(ChangeLogLockService.class);
         assertThat(LockServiceFactory.getInstance().getLockService(other)).isInstanceOf(StandardLockService.class);
+    }
+
+    /** An application may have a second data source that Holdfast does not support. */
+    @ParameterizedTest
+    @CsvSource({"PostgreSQL, true", "MySQL, true", "MariaDB, true", "H2, true", "Oracle, false"})
+    void aBeanIsProtectedIfItsDatabaseIsSupported(String product, boolean isProtected) throws Exception {
+        SpringLiquibase bean = new SpringLiquibase();
+        bean.setDataSource(new DriverManagerDataSource("jdbc:h2:mem:unused"));
+        Object unused = new SpringLiquibaseProtector(new StandardEnvironment())
+                .postProcessBeforeInitialization(bean, "liquibase");
+        Database database = new H2Database() {
+            @Override
+            public String getDatabaseProductName() {
+                return product;
+            }
+        };
+        bean.getCustomizer().customize(new Liquibase("none.xml", new ClassLoaderResourceAccessor(), database));
+        assertThat(ProtectedDatabase.find(database).isPresent()).isEqualTo(isProtected);
     }
 
     @Test
