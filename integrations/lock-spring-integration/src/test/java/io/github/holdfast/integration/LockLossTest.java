@@ -13,7 +13,9 @@ import io.github.holdfast.test.OnEachDatabase;
 import io.github.holdfast.test.jdbc.FaultyDataSource;
 import java.time.Duration;
 import java.util.ConcurrentModificationException;
+import java.util.Objects;
 import java.util.concurrent.Future;
+import java.util.concurrent.Phaser;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -272,6 +274,32 @@ class LockLossTest {
             node.sql().update("insert into work_done values (?)", key);
         });
         assertThat(countOfWork()).isEqualTo(1);
+    }
+
+    /** With JdbcLockRegistry they do not. The page on the migration warns of this. */
+    @Test
+    void transactionsThatUseTwoLocksInDifferentOrdersWaitForEachOther() throws Exception {
+        Phaser both = new Phaser(2);
+        Future<Boolean> isOneFree = worker.start(() -> isFreeAfterUse("two", "one", both));
+        assertThat(isFreeAfterUse("one", "two", both)).isFalse();
+        assertThat(Worker.result(isOneFree)).isFalse();
+    }
+
+    /** In one transaction, locks and unlocks a lock, and then tries another one. */
+    private boolean isFreeAfterUse(String used, String tried, Phaser both) {
+        return Objects.requireNonNull(node.transaction().execute(status -> {
+            node.lock(key + used).lock();
+            node.lock(key + used).unlock();
+            awaitOther(both);
+            boolean isFree = node.lock(key + tried).tryLock();
+            awaitOther(both);
+            return isFree;
+        }));
+    }
+
+    private static void awaitOther(Phaser both) {
+        int phase = both.arrive();
+        await().atMost(LONG).until(() -> both.getPhase() != phase);
     }
 
     private long countOfWork() {
