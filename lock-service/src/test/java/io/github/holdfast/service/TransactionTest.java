@@ -69,6 +69,7 @@ import org.springframework.orm.jpa.JpaTransactionManager;
 import org.springframework.orm.jpa.vendor.HibernateJpaDialect;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionStatus;
+import org.springframework.transaction.UnexpectedRollbackException;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
@@ -633,6 +634,25 @@ class TransactionTest {
                     .isExactlyInstanceOf(unlocked.getClass());
         }
         assertThat(unlocked).isInstanceOf(DataIntegrityViolationException.class);
+    }
+
+    /** Its session is broken, and it commits nothing anyway. */
+    @Test
+    void aTransactionThatIsMarkedForRollbackFailsAsItWouldHave() throws Exception {
+        database.execute("insert into lock_node (id, started_at, expires_at, ended, version)"
+                + " values ('there', current_timestamp, current_timestamp, true, 0)");
+        LockHandle lock = mine.acquire(REQUEST);
+        assertThatExceptionOfType(UnexpectedRollbackException.class)
+                .isThrownBy(() -> transaction.executeWithoutResult(
+                        outer -> assertThatThrownBy(() -> transaction.executeWithoutResult(inner -> {
+                                    persistDuplicate();
+                                    em().flush();
+                                }))
+                                .isInstanceOf(RuntimeException.class)));
+        counting.reset();
+        transaction.executeWithoutResult(status -> write(1));
+        assertThat(counting.sql()).as("nothing is in doubt").hasSize(2);
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.RELEASED);
     }
 
     /** Fails when it is flushed. */

@@ -115,7 +115,8 @@ public final class TransactionGuard implements TransactionExecutionListener {
 
     @Override
     public void beforeCommit(TransactionExecution transaction) {
-        if (isInnerOfSeparate(transaction)) {
+        // One that is marked for rollback commits nothing, and must fail as it would without a lock.
+        if (isInnerOfSeparate(transaction) || transaction.isRollbackOnly()) {
             return;
         }
         scope().ifPresent(scope -> {
