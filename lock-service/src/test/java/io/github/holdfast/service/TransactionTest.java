@@ -272,6 +272,21 @@ class TransactionTest {
     }
 
     @Test
+    void noTransactionAfterADetachOrAReleaseIsFenced() throws Exception {
+        LockHandle detached = mine.acquire(REQUEST);
+        assertThat(detached.isFenced()).isTrue();
+        assertThat(detached.detach().isFenced()).isFalse();
+        takeAway();
+        transaction.executeWithoutResult(status -> write(1));
+        assertThat(written()).isEqualTo(1);
+        detached.release();
+
+        LockHandle released = mine.acquire(LockRequest.of("released"));
+        released.release();
+        assertThat(released.isFenced()).isFalse();
+    }
+
+    @Test
     void withoutFenceNothingIsGuarded() throws Exception {
         LockHandle lock = mine.acquire(REQUEST.withoutFence());
         assertThat(lock.isFenced()).isFalse();
@@ -819,13 +834,13 @@ class TransactionTest {
     @Test
     void aDetachedHoldGoesOnTooAndBelongsToItsThreadAgain() {
         LockRequest request = LockRequest.of(REQUEST.name()).notReentrant();
-        transaction.executeWithoutResult(status -> sneakily(() -> {
-            mine.acquire(request).detach().close();
-            LockHandle lock = mine.tryAcquire(request).orElseThrow();
-            assertThat(lock.release()).isEqualTo(ReleaseOutcome.DEFERRED);
-            return null;
+        LockHandle lock = Objects.requireNonNull(transaction.execute(status -> {
+            mine.tryAcquire(request).orElseThrow().detach().close();
+            return mine.tryAcquire(request).orElseThrow();
         }));
-        await().atMost(SOON).until(this::isFree);
+        assertThat(lock.isFenced()).isTrue();
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        assertThat(isFree()).isTrue();
     }
 
     /** It would not see what the suspended transaction has written. */

@@ -121,6 +121,7 @@ abstract class GrantedHold extends Hold implements GuardedHold.Granted {
 
     void acquiredBy(Thread thread) {
         acquiredBy = thread;
+        attached();
     }
 
     @Override
@@ -209,6 +210,11 @@ abstract class GrantedHold extends Hold implements GuardedHold.Granted {
     @Override
     public boolean isFenced() {
         return transactions.isFenced(this);
+    }
+
+    @Override
+    public boolean fencesNext() {
+        return isOpen() && !isDetached();
     }
 
     @Override

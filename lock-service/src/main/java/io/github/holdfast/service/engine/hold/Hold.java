@@ -125,6 +125,15 @@ public abstract class Hold {
         isDetached = true;
     }
 
+    /** Notes that it belongs to a thread, after all handles that were detached have been released. */
+    final synchronized void attached() {
+        isDetached = false;
+    }
+
+    final synchronized boolean isDetached() {
+        return isDetached;
+    }
+
     /** Whether all handles are garbage, and none was detached. */
     public final synchronized boolean areHandlesDropped() {
         return isAnchored && !isDetached && areHandlesGone();

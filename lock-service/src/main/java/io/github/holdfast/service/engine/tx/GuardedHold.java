@@ -28,6 +28,9 @@ public interface GuardedHold {
         /** Whether a handle is not released. */
         boolean isOpen();
 
+        /** Whether the next transaction of the thread that acquired it will run under the hold. */
+        boolean fencesNext();
+
         /** Whether no earlier holder can have committed what transactions under the hold must see. */
         boolean isFirst();
 

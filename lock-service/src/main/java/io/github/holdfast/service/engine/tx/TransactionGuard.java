@@ -386,7 +386,7 @@ public final class TransactionGuard implements TransactionExecutionListener {
         if (!guard.isInstalled() || !isListening() || !hold.requiresFence()) {
             return false;
         }
-        return isInTransaction() ? isInGuardedTransaction() && isUnder(hold) : true;
+        return isInTransaction() ? isInGuardedTransaction() && isUnder(hold) : hold.fencesNext();
     }
 
     private boolean isInGuardedTransaction() {
