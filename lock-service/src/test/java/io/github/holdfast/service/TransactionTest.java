@@ -51,6 +51,7 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
+import org.hibernate.Session;
 import org.hibernate.SessionFactory;
 import org.hibernate.cfg.AvailableSettings;
 import org.junit.jupiter.api.AfterEach;
@@ -66,6 +67,7 @@ import org.springframework.dao.DataIntegrityViolationException;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.orm.jpa.EntityManagerFactoryUtils;
 import org.springframework.orm.jpa.JpaTransactionManager;
+import org.springframework.orm.jpa.SharedEntityManagerCreator;
 import org.springframework.orm.jpa.vendor.HibernateJpaDialect;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionStatus;
@@ -433,6 +435,28 @@ class TransactionTest {
                 }));
         assertThat(written()).isEqualTo(1);
         own.release();
+        lock.release();
+    }
+
+    /** The proxy that Spring injects into an application with its adapter for Hibernate. */
+    @Test
+    void theTransactionOfASharedEntityManagerIsGuardedOnDemand() throws Exception {
+        EntityManager shared = SharedEntityManagerCreator.createSharedEntityManager(unit, Map.of(), Session.class);
+        LockService service = services.build(unit, builder -> builder);
+        LockHandle lock = service.acquire(REQUEST);
+        transaction.executeWithoutResult(status -> {
+            write(1);
+            lock.guard(shared);
+        });
+        assertThat(written()).isEqualTo(1);
+        assertThatIllegalStateException().isThrownBy(() -> lock.guard(shared));
+        takeAway();
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> transaction.executeWithoutResult(status -> {
+                    write(2);
+                    lock.guard(shared);
+                }));
+        assertThat(written()).isEqualTo(1);
         lock.release();
     }
 

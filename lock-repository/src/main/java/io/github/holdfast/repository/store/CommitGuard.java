@@ -22,6 +22,7 @@ import org.hibernate.Session;
 import org.hibernate.SessionFactory;
 import org.hibernate.SharedSessionContract;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
+import org.hibernate.engine.spi.SessionImplementor;
 import org.hibernate.engine.spi.SharedSessionContractImplementor;
 import org.hibernate.resource.jdbc.spi.LogicalConnectionImplementor;
 import org.hibernate.resource.transaction.spi.TransactionStatus;
@@ -211,7 +212,8 @@ public final class CommitGuard {
      * @throws IllegalStateException if the entity manager has no active transaction, or belongs to another persistence unit
      */
     public List<Grant> check(Collection<Grant> grants, EntityManager entityManager) {
-        Session session = entityManager.unwrap(Session.class);
+        // Not a Session: a shared entity manager of Spring is one itself, and shows no transaction.
+        Session session = entityManager.unwrap(SessionImplementor.class);
         if (session.getSessionFactory() != factory) {
             throw new IllegalStateException("The entity manager belongs to another persistence unit than the locks");
         }
