@@ -110,7 +110,8 @@ public interface LockHandle extends AutoCloseable {
      * Checks the grant like {@link #guard()}, in the transaction of this entity manager. Use it in code that begins its own
      * transactions with {@code EntityTransaction}. Call it as the last step before each commit, and release the lock after the
      * commit. The service does not see such transactions. It does not check them, and a release does not wait for their end. If
-     * you release before the commit, the row lock of this call blocks the release.
+     * you release before the commit, the row lock of this call blocks the release. In a transaction of the service's transaction manager,
+     * this is the same as {@link #guard()}.
      *
      * @param entityManager an entity manager with an active transaction, of the service's persistence unit
      * @throws IllegalStateException if this handle was released, or the entity manager has no active transaction, or belongs to

@@ -460,6 +460,18 @@ class TransactionTest {
         lock.release();
     }
 
+    /** It would otherwise wait for itself. */
+    @Test
+    void theEntityManagerOfTheManagersTransactionGuardsItAsGuardDoes() throws Exception {
+        LockHandle lock = mine.acquire(REQUEST.lease(ofSeconds(60))).detach();
+        transaction.executeWithoutResult(status -> {
+            lock.guard(em());
+            assertThatIllegalStateException().isThrownBy(() -> lock.renew(ofSeconds(60)));
+            assertThat(lock.release()).isEqualTo(ReleaseOutcome.DEFERRED);
+        });
+        await().atMost(SOON).until(this::isFree);
+    }
+
     /**
      * The next transaction under the lock cannot find out by a write whether the failed commit may still happen: the outer transaction has
      * locked the row.

@@ -139,6 +139,18 @@ public final class CommitGuard {
         return entityManager().isPresent();
     }
 
+    /** Whether that transaction is the one of this entity manager. */
+    public boolean isInTransactionOf(EntityManager entityManager) {
+        return entityManager()
+                .filter(current -> session(current) == session(entityManager))
+                .isPresent();
+    }
+
+    /** Not as a {@link Session}: a shared entity manager of Spring is one itself, and shows no transaction. */
+    private static SessionImplementor session(EntityManager entityManager) {
+        return entityManager.unwrap(SessionImplementor.class);
+    }
+
     private Optional<EntityManager> entityManager() {
         if (boundTo != null
                 && TransactionSynchronizationManager.isActualTransactionActive()
@@ -212,8 +224,7 @@ public final class CommitGuard {
      * @throws IllegalStateException if the entity manager has no active transaction, or belongs to another persistence unit
      */
     public List<Grant> check(Collection<Grant> grants, EntityManager entityManager) {
-        // Not a Session: a shared entity manager of Spring is one itself, and shows no transaction.
-        Session session = entityManager.unwrap(SessionImplementor.class);
+        Session session = session(entityManager);
         if (session.getSessionFactory() != factory) {
             throw new IllegalStateException("The entity manager belongs to another persistence unit than the locks");
         }

@@ -306,6 +306,10 @@ public final class TransactionGuard implements TransactionExecutionListener {
      * @throws LockStoreException if the database failed
      */
     public void check(Granted hold, EntityManager entityManager) {
+        if (isInGuardedTransaction() && guard.isInTransactionOf(entityManager)) {
+            check(hold);
+            return;
+        }
         TransactionScope.check(List.of(hold), grants -> {
             noteUnreported(hold, entityManager);
             return guard.check(grants, entityManager);
