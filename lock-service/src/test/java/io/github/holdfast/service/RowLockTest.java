@@ -554,6 +554,20 @@ class RowLockTest {
     }
 
     @Test
+    void isRefusedAfterTheCommitWithTheAdviceToBeginATransaction() {
+        transaction.executeWithoutResult(status ->
+                TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+                    @Override
+                    public void afterCommit() {
+                        assertThatIllegalStateException()
+                                .isThrownBy(() -> mine.tryAcquire(REQUEST))
+                                .withMessageContainingAll(NAME, "has ended", "inside the one that follows");
+                    }
+                }));
+        assertThat(isFree()).isTrue();
+    }
+
+    @Test
     void isOverWithTheCommitNotOnlyWhenSpringHasDoneEverythingElse() {
         TransactionTemplate inner = new TransactionTemplate(manager);
         inner.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);

@@ -219,10 +219,14 @@ public final class TransactionGuard implements TransactionExecutionListener {
             return Optional.empty();
         }
         if (!isInGuardedTransaction()) {
-            throw new IllegalStateException("Row lock '" + request.name()
-                    + "' cannot be acquired in this transaction: it is read-only, or the lock service's transaction"
-                    + " manager did not begin it, or that manager is not of the locks' persistence unit. Name its manager with"
-                    + " transactionManager(...), or acquire the lock before the transaction begins");
+            String why = scope().filter(TransactionScope::isGuarded)
+                    .map(TransactionScope::whyUnfenced)
+                    .orElse(
+                            "it is read-only, or the lock service's transaction manager did not begin it, or that manager is not of the"
+                                    + " locks' persistence unit. Name its manager with transactionManager(...), or acquire the lock before the"
+                                    + " transaction begins");
+            throw new IllegalStateException(
+                    "Row lock '" + request.name() + "' cannot be acquired in this transaction: " + why);
         }
         return scope();
     }
