@@ -48,6 +48,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.orm.jpa.JpaTransactionManager;
+import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.support.TransactionTemplate;
 
 /** What operators find in the log, whatever its messages become. */
@@ -111,9 +112,41 @@ class LogEventTest {
                 .noneMatch(fields -> LogEvent.SERVICE_DRAINING.id().equals(fields.get("holdfast.event")));
     }
 
-    // Handles that are passed on
-
     private static final String WARNINGS = "io.github.holdfast.service.engine.tx.TransactionWarnings";
+
+    // Several locks in one transaction
+
+    @Test
+    void onlyALockThatIsAcquiredAfterADeferredReleaseIsReported() throws Exception {
+        EntityManagerFactory unit = services.unit(services.patientPoolOver(database.dataSource()));
+        JpaTransactionManager manager = new JpaTransactionManager(unit);
+        LockService mine = services.build(unit, builder -> builder.transactionManager(manager));
+        List<LockRequest> both = List.of(LockRequest.of("a"), LockRequest.of("b"));
+        try (CapturedLog warnings = CapturedLog.of(WARNINGS)) {
+            TransactionStatus together = manager.getTransaction(null);
+            mine.acquireAll(both).close();
+            manager.commit(together);
+
+            TransactionStatus again = manager.getTransaction(null);
+            mine.acquire(LockRequest.of("again")).close();
+            mine.acquire(LockRequest.of("again")).close();
+            manager.commit(again);
+            assertThat(warnings.lines()).isEmpty();
+
+            TransactionStatus oneByOne = manager.getTransaction(null);
+            mine.acquire(LockRequest.of("first")).close();
+            mine.acquire(LockRequest.of("next")).close();
+            manager.commit(oneByOne);
+            assertThat(warnings.lines())
+                    .singleElement()
+                    .satisfies(line -> assertThat(line.getFormattedMessage()).contains("'next'", "use acquireAll"))
+                    .satisfies(line -> assertThat(fields(line))
+                            .containsEntry("holdfast.event", LogEvent.TRANSACTION_SEVERAL_LOCKS.id())
+                            .containsEntry("holdfast.lock", "next"));
+        }
+    }
+
+    // Handles that are passed on
 
     @Test
     void aReleaseByAnotherThreadWhileTheAcquiringThreadHasEnteredAgainIsReportedOnce() throws Exception {

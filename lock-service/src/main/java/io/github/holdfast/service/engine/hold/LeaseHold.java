@@ -383,7 +383,6 @@ public final class LeaseHold extends GrantedHold {
         handles = 0;
         lifetime.end();
         holds.defer(this);
-        transactions.deferred(this);
         listeners.tell(listener -> listener.deferred(name(), fencingToken()));
         return true;
     }

@@ -159,6 +159,9 @@ public final class TransactionGuard implements TransactionExecutionListener {
             return;
         }
         TransactionScope scope = scopeOrForeign();
+        if (scope.delaysRelease()) {
+            warnings.several(hold.name());
+        }
         scope.add(hold);
         if (scope.isForeign()) {
             warnings.unfenced(hold.name());
@@ -341,13 +344,6 @@ public final class TransactionGuard implements TransactionExecutionListener {
     /** Warns of a release by a thread other than the acquiring one, which has entered the hold again. */
     public void releasedElsewhere(Granted hold) {
         warnings.releasedElsewhere(hold.name());
-    }
-
-    /** Notes that a release is deferred until the transaction ends. */
-    public void deferred(Granted hold) {
-        if (scope().filter(scope -> scope.defer(hold) > 1).isPresent()) {
-            warnings.several(hold.name());
-        }
     }
 
     /**

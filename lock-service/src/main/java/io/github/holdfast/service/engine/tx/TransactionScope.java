@@ -62,7 +62,6 @@ public final class TransactionScope implements TransactionSynchronization {
     private final Kind kind;
     private final Set<Granted> holds = new LinkedHashSet<>();
     private final Set<OfRow> rowHolds = new LinkedHashSet<>();
-    private final Set<Granted> deferred = new HashSet<>();
     private final Set<Granted> checked = new HashSet<>();
 
     /** Revived holds under which it did not begin. */
@@ -166,10 +165,9 @@ public final class TransactionScope implements TransactionSynchronization {
                 .findFirst();
     }
 
-    /** Notes a release that waits for this transaction; returns the number of such releases. */
-    int defer(Granted hold) {
-        deferred.add(hold);
-        return deferred.size();
+    /** Whether a release waits for the end of this transaction. */
+    boolean delaysRelease() {
+        return holds.stream().anyMatch(hold -> !hold.isOpen() && !hold.isLost());
     }
 
     /**

@@ -73,15 +73,15 @@ final class TransactionWarnings {
                         + " once");
     }
 
-    /** Warns that more than one release waits for the transaction. */
+    /** Warns that a lock was acquired while the release of another one waits for the transaction. */
     void several(String last) {
         warnOnce(
                 hasWarnedOfSeveral,
                 LogEvent.TRANSACTION_SEVERAL_LOCKS,
                 last,
-                "Several locks, the last of them '{}', stay held until one transaction ends. Two such transactions that"
-                        + " lock the names in different orders wait for each other: use acquireAll. This is logged"
-                        + " once");
+                "Lock '{}' was acquired while another one, although it was released, stays held until the transaction ends."
+                        + " Two such transactions that lock the names in different orders wait for each other: use"
+                        + " acquireAll. This is logged once");
     }
 
     /** Warns that rows may not have been locked until the transaction's end. */
