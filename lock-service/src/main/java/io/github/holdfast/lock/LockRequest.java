@@ -277,6 +277,10 @@ public final class LockRequest {
      * not see it. The holder notices a loss only when it uses or releases the lock. A row lock also excludes locks of the same
      * name that a lease or a node holds. Avoid mixing the kinds for a name with much contention.
      *
+     * <p>In a caller's transaction, the whole wait is one statement. An interrupt does not end it, and the database's own limit for row
+     * locks may end it sooner with a {@link LockNotAcquiredException}: {@code innodb_lock_wait_timeout} on MySQL and MariaDB (50 seconds
+     * by default), {@code lock_timeout} on PostgreSQL (none by default).
+     *
      * <p>The same thread can re-enter a row lock. You cannot combine it with {@link #lease}, {@link #owner}, {@link #minimumHold},
      * {@link #notReentrant}, {@link #interruptOnLoss}, {@link #fair} or {@link #shared}. In a cluster with several writable
      * servers, row locks are refused, unless the application {@linkplain io.github.holdfast.service.LockServiceBuilder#singleWriter
