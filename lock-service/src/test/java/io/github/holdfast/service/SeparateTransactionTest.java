@@ -170,6 +170,27 @@ class SeparateTransactionTest {
         assertThat(locksPool.getHikariPoolMXBean().getActiveConnections()).isZero();
     }
 
+    /** After that, Spring commits, and only then says that it should have rolled back. */
+    @Test
+    void doesNotCommitAfterTheLockWasLostAndACallbackHasFailed() {
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> inTransaction(() -> {
+                    TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+                        @Override
+                        public void beforeCommit(boolean readOnly) {
+                            assertThatIllegalArgumentException()
+                                    .isThrownBy(() -> inTransaction(() -> {
+                                        throw new IllegalArgumentException("inner");
+                                    }));
+                        }
+                    });
+                    mine.acquire(REQUEST);
+                    write();
+                    return takeAway().orElseThrow();
+                }));
+        assertThat(written()).isZero();
+    }
+
     @Test
     void noOtherOwnerGetsTheLockBeforeTheCommitHasEnded() throws Exception {
         CompletableFuture<Optional<LockInfo>> taken = new CompletableFuture<>();

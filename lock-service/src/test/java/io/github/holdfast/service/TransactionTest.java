@@ -687,6 +687,25 @@ class TransactionTest {
         assertThat(unlocked).isInstanceOf(DataIntegrityViolationException.class);
     }
 
+    /** Spring does not look at the mark of the status any more, and commits. */
+    @Test
+    void aTransactionWhoseStatusIsMarkedDuringItsCommitIsChecked() throws Exception {
+        LockHandle lock = mine.acquire(REQUEST);
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> transaction.executeWithoutResult(status -> {
+                    TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+                        @Override
+                        public void beforeCommit(boolean readOnly) {
+                            status.setRollbackOnly();
+                        }
+                    });
+                    write(1);
+                    takeAway();
+                }));
+        assertThat(written()).isZero();
+        assertThat(lock.release()).isEqualTo(ReleaseOutcome.LOST);
+    }
+
     /** Its session is broken, and it commits nothing anyway. */
     @Test
     void aTransactionThatIsMarkedForRollbackFailsAsItWouldHave() throws Exception {

@@ -139,6 +139,13 @@ public final class CommitGuard {
         return entityManager().isPresent();
     }
 
+    /** Whether that transaction can only be rolled back. */
+    public boolean isMarkedForRollback() {
+        return entityManager()
+                .filter(current -> current.getTransaction().getRollbackOnly())
+                .isPresent();
+    }
+
     /** Whether that transaction is the one of this entity manager. */
     public boolean isInTransactionOf(EntityManager entityManager) {
         return entityManager()
