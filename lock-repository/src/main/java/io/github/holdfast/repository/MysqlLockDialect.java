@@ -145,20 +145,27 @@ public sealed class MysqlLockDialect extends LockDialect permits MariaDbLockDial
 
     @Override
     public Optional<Failure> failureOf(SQLException error) {
-        return isReadOnlyInDriver(error)
-                ? Optional.of(Failure.READ_ONLY)
+        return "S1009".equals(error.getSQLState()) && error.getMessage() != null
+                ? ofDriver(error.getMessage())
                 : Optional.ofNullable(FAILURES.get(error.getErrorCode()));
     }
 
     /**
-     * Whether MySQL Connector/J refused a write after a failover. After a failover, it sends no writes to the new host unless
-     * {@code failOverReadOnly=false} (https://dev.mysql.com/doc/connector-j/en/connector-j-config-failover.html). The SQLState
-     * alone means any illegal argument.
+     * What MySQL Connector/J itself reports with the SQLState of any illegal argument.
+     *
+     * <ul>
+     *   <li>After a failover, it sends no writes to the new host unless {@code failOverReadOnly=false}
+     *       (https://dev.mysql.com/doc/connector-j/en/connector-j-config-failover.html).
+     *   <li>Version 8.0.33 closes its statements when the server ends the session, also one that is under way.
+     * </ul>
      */
-    private static boolean isReadOnlyInDriver(SQLException error) {
-        return "S1009".equals(error.getSQLState())
-                && error.getMessage() != null
-                && error.getMessage().startsWith("Connection is read-only");
+    private static Optional<Failure> ofDriver(String message) {
+        if (message.startsWith("Connection is read-only")) {
+            return Optional.of(Failure.READ_ONLY);
+        }
+        return message.startsWith("No operations allowed after statement closed")
+                ? Optional.of(Failure.UNAVAILABLE)
+                : Optional.empty();
     }
 
     @Override

@@ -180,6 +180,14 @@ class SqlErrorsTest {
         assertThat(errorsOf("MySQL").ofAutocommit(refused)).isEqualTo(Failure.READ_ONLY);
     }
 
+    /** Version 8.0.33 of MySQL's driver says nothing else when the server has ended the session of a statement. */
+    @Test
+    void statementThatTheDriverOfMySqlHasClosedMayHaveWritten() {
+        SQLException closed = new SQLException("No operations allowed after statement closed.", "S1009");
+        assertThat(errorsOf("MySQL").ofStatement(closed)).isEqualTo(Failure.UNAVAILABLE);
+        assertThat(errorsOf("MySQL").ofAutocommit(closed)).isEqualTo(Failure.UNKNOWN);
+    }
+
     @Test
     void commitThatFailedWithoutTheDatabaseIsUnknown() {
         assertThat(errorsOf("PostgreSQL").ofCommit(new IllegalStateException("a synchronization")))
