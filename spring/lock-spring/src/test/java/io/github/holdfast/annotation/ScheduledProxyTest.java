@@ -3,6 +3,7 @@ package io.github.holdfast.annotation;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.holdfast.entity.LockRun;
+import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.RunInfo;
 import io.github.holdfast.test.Database;
@@ -13,6 +14,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -205,6 +207,7 @@ class ScheduledProxyTest {
             assertThat(second.open()).isTrue();
             assertThat(context.getBean(DecoratedWithTransactions.class).calls).hasValue(2);
             assertThat(runs("till")).containsExactly(LockRun.Status.SUCCEEDED);
+            assertThat(context.getBean(Report.class).token()).as("held").isPresent();
         }
     }
 
@@ -290,6 +293,11 @@ class ScheduledProxyTest {
         }
     }
 
+    interface Report {
+        @Locked("report")
+        OptionalLong token();
+    }
+
     static class Till {
         @Transactional
         @ScheduledLock(name = "till", every = "365d")
@@ -321,6 +329,21 @@ class ScheduledProxyTest {
                 calls.incrementAndGet();
                 return call.proceed();
             });
+            return (Till) proxies.getProxy();
+        }
+
+        @Bean
+        Till third(@Qualifier("first") Till first, LockService locks) {
+            ProxyFactory proxies = new ProxyFactory(first);
+            proxies.setProxyTargetClass(true);
+            proxies.addInterface(Report.class);
+            proxies.addAdvice(
+                    (MethodInterceptor) call -> call.getMethod().getName().equals("token")
+                            ? locks.find("report")
+                                    .map(LockInfo::fencingToken)
+                                    .map(OptionalLong::of)
+                                    .orElseGet(OptionalLong::empty)
+                            : call.proceed());
             return (Till) proxies.getProxy();
         }
     }
