@@ -54,10 +54,9 @@ record Loss(String name, Function<Hold, Optional<String>> wanting, Predicate<Tes
 
     static final Loss SESSION_KILLED = of("session killed", trial -> trial.kill(trial.victim()));
 
-    static final Loss IDLE_IN_TRANSACTION = of("idle in transaction", trial -> {
-                execute(trial.victim(), "set idle_in_transaction_session_timeout = 50");
-                trial.awaitEnd(trial.victim());
-            })
+    static final Loss IDLE_IN_TRANSACTION = of(
+                    "idle in transaction",
+                    trial -> trial.setAndAwaitEnd(trial.victim(), "set idle_in_transaction_session_timeout = 50"))
             .only(kind -> kind == TestDatabase.POSTGRESQL);
 
     static final Loss DDL = of("implicit commit", trial -> execute(trial.victim(), Trial.DDL))

@@ -381,9 +381,11 @@ final class Trial {
         awaitEnd(id);
     }
 
-    void awaitEnd(Connection connection) throws SQLException {
-        // Its number is asked for before it can be over.
-        awaitEnd(session(connection));
+    /** Waits until the server has ended a session because of this setting, which may be at once. */
+    void setAndAwaitEnd(Connection connection, String setting) throws SQLException {
+        long id = session(connection);
+        Loss.execute(connection, setting);
+        awaitEnd(id);
     }
 
     private void awaitEnd(long id) {
