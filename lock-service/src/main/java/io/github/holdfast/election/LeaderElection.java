@@ -178,7 +178,7 @@ public final class LeaderElection implements AutoCloseable {
             ReleaseOutcome unused = lock.release();
         }
         Duration pause = request.retryAfterEnd();
-        candidate.rest(term.mayBeForced() ? pause.plus(engine.nodeLease()) : pause);
+        candidate.rest(term.mayBeForced() ? pause.plus(engine.longestForcedDelay()) : pause);
     }
 
     private Term begin(

@@ -234,7 +234,7 @@ public final class LockEngine implements AutoCloseable {
     private OperatorActions operatorActions() {
         return new OperatorActions(
                 access(),
-                nodeLease(),
+                context().heartbeat().lease(),
                 context().policy().clockTolerance(),
                 context().identity().current());
     }
@@ -323,9 +323,9 @@ public final class LockEngine implements AutoCloseable {
         return context().heartbeat().age();
     }
 
-    /** Returns how long the node of this service lives without a heartbeat. */
-    public Duration nodeLease() {
-        return context().heartbeat().lease();
+    /** Returns how long a lock without a lease stays unavailable after its release by force, at most. */
+    public Duration longestForcedDelay() {
+        return context().heartbeat().lease().plus(context().policy().clockTolerance());
     }
 
     /** See {@link NodeObserver#clockStep}. */
