@@ -71,10 +71,14 @@ public final class WaiterThread implements AutoCloseable {
         }
     }
 
-    /** As {@link #execute}, unless there is too much work. For what nothing relies on. */
+    /** As {@link #execute}, unless there is too much work, or no thread. For what nothing relies on. */
     public void hint(Runnable work) {
         if (thread.getQueue().size() < MOST_HINTS) {
-            execute(work);
+            try {
+                start(work);
+            } catch (OutOfMemoryError noThread) {
+                LOG.debug("No thread could be started for a hint", noThread);
+            }
         }
     }
 
@@ -86,10 +90,6 @@ public final class WaiterThread implements AutoCloseable {
     @Override
     public void close() {
         thread.shutdown();
-        try {
-            boolean unused = thread.awaitTermination(CLOSE_LIMIT.toMillis(), TimeUnit.MILLISECONDS);
-        } catch (InterruptedException interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        boolean unused = Background.awaitEnd(thread, CLOSE_LIMIT);
     }
 }
