@@ -38,6 +38,8 @@ import io.github.holdfast.service.engine.wait.WaiterNotifier;
 import io.github.holdfast.service.engine.wait.WaiterThread;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -46,6 +48,10 @@ import org.springframework.transaction.ConfigurableTransactionManager;
 /** The components of a service from its opening to its close, and how they are wired, started and ended. Thread-safe. */
 public final class EngineComponents implements AutoCloseable {
 
+    /** How long a second close waits for the first one. */
+    private static final Duration LONGEST_CLOSE = Duration.ofSeconds(10);
+
+    private final Lock closing = new ReentrantLock();
     private final HoldContext context;
     private final RowTransactions rowTransactions;
     private final Acquirer acquirer;
@@ -194,14 +200,22 @@ public final class EngineComponents implements AutoCloseable {
 
     /** Ends all holds, and then the components, once; see {@link io.github.holdfast.service.LockService#close()}. */
     @Override
-    public synchronized void close() {
-        if (context.phase().isClosed()) {
-            return;
-        }
-        // With an interrupt, each wait would end at once, such as the one for writes in doubt.
-        boolean unused = Deadline.uninterruptibly(access().ticker(), Duration.ZERO, deadline -> {
-            end();
-            return true;
+    public void close() {
+        // Not interruptible, because a pool gives no connection to an interrupted thread. A second close waits for the
+        // first one, but not
+        // for ever: it may be that of a listener, while the first one waits for what the listener's thread holds.
+        boolean unused = Deadline.uninterruptibly(access().ticker(), LONGEST_CLOSE, deadline -> {
+            boolean isMine = deadline.lock(closing);
+            try {
+                if (isMine && !context.phase().isClosed()) {
+                    end();
+                }
+            } finally {
+                if (isMine) {
+                    closing.unlock();
+                }
+            }
+            return isMine;
         });
     }
 

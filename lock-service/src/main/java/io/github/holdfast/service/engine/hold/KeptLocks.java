@@ -8,6 +8,7 @@ import io.github.holdfast.service.engine.node.Node;
 import io.github.holdfast.service.engine.row.LockAccess;
 import io.github.holdfast.service.engine.row.LockRow;
 import io.github.holdfast.service.engine.row.NewGrant;
+import io.github.holdfast.service.engine.runtime.Background;
 import io.github.holdfast.service.engine.runtime.Deadline;
 import io.github.holdfast.service.engine.runtime.LockLog;
 import io.github.holdfast.service.engine.runtime.SuspensionDetector;
@@ -440,11 +441,7 @@ public final class KeptLocks implements WaiterNotifier.Keeper, AutoCloseable {
             }
             background.shutdown();
             logged(() -> giveBack(List.copyOf(kept.values())));
-            try {
-                boolean unused = background.awaitTermination(CLOSE_LIMIT.toMillis(), TimeUnit.MILLISECONDS);
-            } catch (InterruptedException interrupted) {
-                Thread.currentThread().interrupt();
-            }
+            boolean unused = Background.awaitEnd(background, CLOSE_LIMIT);
         }
     }
 }

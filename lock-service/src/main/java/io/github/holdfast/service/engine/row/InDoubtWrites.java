@@ -345,12 +345,8 @@ public final class InDoubtWrites implements Background, AutoCloseable {
     public void close() {
         releases.shutdown();
         thread.shutdown();
-        try {
-            if (thread.awaitTermination(STATEMENT.multipliedBy(5).toMillis(), TimeUnit.MILLISECONDS)) {
-                attemptEach(task -> true);
-            }
-        } catch (InterruptedException interrupted) {
-            Thread.currentThread().interrupt();
+        if (Background.awaitEnd(thread, STATEMENT.multipliedBy(5))) {
+            attemptEach(task -> true);
         }
     }
 }

@@ -1,6 +1,9 @@
 package io.github.holdfast.service.engine.runtime;
 
+import java.time.Duration;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
 
 /** Does work in the background. Exceptions of the work are logged. Thread-safe. */
 public interface Background {
@@ -23,5 +26,29 @@ public interface Background {
             thread.setContextClassLoader(Background.class.getClassLoader());
             return thread;
         };
+    }
+
+    /**
+     * Waits until threads that were shut down have ended, but for this long at most. Not interruptible: the steps of a close that follow
+     * must not begin while their work is under way.
+     *
+     * @return whether they have ended
+     */
+    static boolean awaitEnd(ExecutorService threads, Duration atMost) {
+        long until = System.nanoTime() + atMost.toNanos();
+        boolean wasInterrupted = false;
+        try {
+            while (true) {
+                try {
+                    return threads.awaitTermination(until - System.nanoTime(), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException goesOn) {
+                    wasInterrupted = true;
+                }
+            }
+        } finally {
+            if (wasInterrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 }
