@@ -38,28 +38,23 @@ public final class H2LockDialect extends LockDialect {
      */
     private static final int INTERNAL = 50000;
 
-    private static final Map<Integer, Failure> FAILURES = Map.of(
+    private static final Map<Integer, Failure> FAILURES = Map.ofEntries(
             // lock timeout, statement cancelled
-            50200,
-            Failure.BUSY,
-            57014,
-            Failure.BUSY,
-            40001,
-            Failure.DEADLOCK,
-            INTERNAL,
-            Failure.CONFLICT,
-            // connection broken, closed; database closed
-            90067,
-            Failure.UNAVAILABLE,
-            90007,
-            Failure.UNAVAILABLE,
-            90098,
-            Failure.UNAVAILABLE,
-            90121,
-            Failure.UNAVAILABLE,
+            Map.entry(50200, Failure.BUSY),
+            Map.entry(57014, Failure.BUSY),
+            Map.entry(40001, Failure.DEADLOCK),
+            Map.entry(INTERNAL, Failure.CONFLICT),
+            // connection broken, closed; database closed; an error of its file, perhaps in a commit, which closes it
+            Map.entry(90067, Failure.UNAVAILABLE),
+            Map.entry(90007, Failure.UNAVAILABLE),
+            Map.entry(90098, Failure.UNAVAILABLE),
+            Map.entry(90121, Failure.UNAVAILABLE),
+            Map.entry(90028, Failure.UNAVAILABLE),
+            Map.entry(90031, Failure.UNAVAILABLE),
+            // the database is read-only
+            Map.entry(90097, Failure.READ_ONLY),
             // out of memory
-            90108,
-            Failure.INSUFFICIENT_RESOURCES);
+            Map.entry(90108, Failure.INSUFFICIENT_RESOURCES));
 
     @Override
     public String label() {

@@ -50,13 +50,18 @@ public sealed class MysqlLockDialect extends LockDialect permits MariaDbLockDial
     /** The rollback that the certification of Group Replication demands. */
     private static final int NOT_CERTIFIED = 3101;
 
+    /** A file could not be written, perhaps the binary log. */
+    private static final int NOT_WRITTEN_TO_FILE = 1026;
+
     /**
-     * MariaDB and MySQL report any error during a commit as 1180. MySQL's Group Replication reports the hook's error and
+     * MariaDB and MySQL report any error during a commit as 1180. MariaDB reports 1026 if the binary log could not be synchronized. A
+     * recovery may then find the transaction in the log, and commit it. MySQL's Group Replication reports the hook's error and
      * the rollback that certification demands. When a member leaves the group, it aborts transactions that wait for
      * certification with these two codes. The other members may already have received those transactions
      * (https://dev.mysql.com/doc/refman/8.4/en/group-replication-primary-secondary-replication.html).
      */
-    private static final Set<Integer> COMMIT_IS_OPEN = Set.of(DURING_COMMIT, HOOK_FAILED, NOT_CERTIFIED);
+    private static final Set<Integer> COMMIT_IS_OPEN =
+            Set.of(DURING_COMMIT, NOT_WRITTEN_TO_FILE, HOOK_FAILED, NOT_CERTIFIED);
 
     private static final Map<Integer, Failure> FAILURES = Map.ofEntries(
             // lock wait timeout (also MariaDB's NOWAIT), NOWAIT refused
@@ -80,6 +85,8 @@ public sealed class MysqlLockDialect extends LockDialect permits MariaDbLockDial
             Map.entry(3032, Failure.UNAVAILABLE),
             Map.entry(4031, Failure.UNAVAILABLE),
             Map.entry(1927, Failure.UNAVAILABLE),
+            // MySQL cannot write its binary log, and stops. The commit may be done, or a recovery may do it
+            Map.entry(1598, Failure.UNAVAILABLE),
             // the client's codes for a lost connection, which ProxySQL sends as the server's; its code for an
             // unreachable server
             Map.entry(2006, Failure.UNAVAILABLE),
@@ -90,12 +97,17 @@ public sealed class MysqlLockDialect extends LockDialect permits MariaDbLockDial
             Map.entry(1792, Failure.READ_ONLY),
             Map.entry(1836, Failure.READ_ONLY),
             Map.entry(HOOK_FAILED, Failure.READ_ONLY),
-            // out of disk space, memory, system resources, tablespace, lock table entries
+            // out of disk space, memory, system resources, tablespace, lock table entries, memory to sort, transactions
+            // (1637); a file could not be written; an error of the storage engine, which undoes the statement (1030)
             Map.entry(1021, Failure.INSUFFICIENT_RESOURCES),
+            Map.entry(NOT_WRITTEN_TO_FILE, Failure.INSUFFICIENT_RESOURCES),
+            Map.entry(1030, Failure.INSUFFICIENT_RESOURCES),
             Map.entry(1037, Failure.INSUFFICIENT_RESOURCES),
+            Map.entry(1038, Failure.INSUFFICIENT_RESOURCES),
             Map.entry(1041, Failure.INSUFFICIENT_RESOURCES),
             Map.entry(1114, Failure.INSUFFICIENT_RESOURCES),
-            Map.entry(1206, Failure.INSUFFICIENT_RESOURCES));
+            Map.entry(1206, Failure.INSUFFICIENT_RESOURCES),
+            Map.entry(1637, Failure.INSUFFICIENT_RESOURCES));
 
     @Override
     public String label() {

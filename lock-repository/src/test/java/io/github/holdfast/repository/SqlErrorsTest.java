@@ -66,11 +66,15 @@ class SqlErrorsTest {
                     MySQL,      HY000, 2006, UNAVAILABLE
                     MySQL,      HY000, 2013, UNAVAILABLE
                     MySQL,      HY000, 9001, UNAVAILABLE
-                    # H2: closed
+                    # MySQL: it cannot write its binary log, and stops
+                    MySQL,      HY000, 1598, UNAVAILABLE
+                    # H2: closed; an error of its file, which closes it
                     H2,         90007, 90007, UNAVAILABLE
                     H2,         90098, 90098, UNAVAILABLE
                     H2,         90121, 90121, UNAVAILABLE
                     H2,         90067, 90067, UNAVAILABLE
+                    H2,         90028, 90028, UNAVAILABLE
+                    H2,         90031, 90031, UNAVAILABLE
                     # A pool that has taken a broken connection back
                     PostgreSQL, -, 0,    UNAVAILABLE
                     # H2: its view of the sessions fails when one ends
@@ -80,14 +84,19 @@ class SqlErrorsTest {
                     MySQL,      HY000, 1290, READ_ONLY
                     MySQL,      25006, 1792, READ_ONLY
                     MySQL,      HY000, 1836, READ_ONLY
+                    H2,         90097, 90097, READ_ONLY
                     # MySQL Group Replication: the member has left the group
                     MySQL,      HY000, 3100, READ_ONLY
-                    # Disk full, memory full, too many locks
+                    # Disk full, memory full, too many locks, too many transactions
                     PostgreSQL, 53100, 0,    INSUFFICIENT_RESOURCES
                     PostgreSQL, 53200, 0,    INSUFFICIENT_RESOURCES
                     MySQL,      HY000, 1021, INSUFFICIENT_RESOURCES
+                    MySQL,      HY000, 1026, INSUFFICIENT_RESOURCES
+                    MySQL,      HY000, 1030, INSUFFICIENT_RESOURCES
+                    MySQL,      HY001, 1038, INSUFFICIENT_RESOURCES
                     MySQL,      HY000, 1114, INSUFFICIENT_RESOURCES
                     MySQL,      HY000, 1206, INSUFFICIENT_RESOURCES
+                    MySQL,      HY000, 1637, INSUFFICIENT_RESOURCES
                     # Another illegal argument of MySQL's driver, something unheard of
                     MySQL,      S1009, 0,    REFUSED
                     PostgreSQL, XX000, 99999, REFUSED
@@ -134,6 +143,7 @@ class SqlErrorsTest {
         "MySQL, HY000, 1180, UNKNOWN",
         "MySQL, HY000, 3100, UNKNOWN",
         "MySQL, 40000, 3101, UNKNOWN",
+        "MySQL, HY000, 1598, UNKNOWN",
         "MySQL, HY000, 1290, UNKNOWN",
         "PostgreSQL, 08006, 0, UNKNOWN",
         "PostgreSQL, 57014, 0, UNKNOWN",
@@ -148,7 +158,7 @@ class SqlErrorsTest {
 
     /**
      * What a connection that is gone says tells nothing of the statement. A member that leaves its group ends with 3100 and 3101
-     * what the others may have received before.
+     * what the others may have received before. An error of the binary log or of H2's file may occur at the commit.
      */
     @ParameterizedTest
     @CsvSource({
@@ -160,6 +170,13 @@ class SqlErrorsTest {
         "MySQL, 40001, 1213, DEADLOCK",
         "MySQL, HY000, 3100, UNKNOWN",
         "MySQL, 40000, 3101, UNKNOWN",
+        "MySQL, HY000, 1598, UNKNOWN",
+        "MySQL, HY000, 1026, UNKNOWN",
+        "MySQL, HY000, 1030, INSUFFICIENT_RESOURCES",
+        "MySQL, HY000, 1637, INSUFFICIENT_RESOURCES",
+        "H2, 90028, 90028, UNKNOWN",
+        "H2, 90031, 90031, UNKNOWN",
+        "H2, 90097, 90097, READ_ONLY",
         "PostgreSQL, 25P03, 0, UNKNOWN",
         "PostgreSQL, 25P04, 0, UNKNOWN",
         "MySQL, HY000, 2006, UNKNOWN",
