@@ -18,15 +18,17 @@ final class MysqlRisks {
 
     private static final Logger LOG = LoggerFactory.getLogger(MysqlRisks.class);
 
+    /** Group Replication has channels of its own. Not {@code like}, whose escapes depend on the {@code sql_mode}. */
+    static final String NOT_OF_THE_GROUP = "left(c.channel_name, 18) <> 'group_replication_'";
+
     /**
      * Channels that receive and apply changes now. After a failover, the channel to the old server still exists, and does not receive
-     * (https://dev.mysql.com/doc/refman/8.4/en/performance-schema-replication-connection-status-table.html). Group Replication has
-     * channels of its own.
+     * (https://dev.mysql.com/doc/refman/8.4/en/performance-schema-replication-connection-status-table.html).
      */
     private static final String CHANNELS = "select c.channel_name, 'ON' from"
             + " performance_schema.replication_connection_status c join performance_schema.replication_applier_status a"
             + " on a.channel_name = c.channel_name where c.service_state = 'ON' and a.service_state = 'ON'"
-            + " and c.channel_name not like 'group\\\\_replication\\\\_%'";
+            + " and " + NOT_OF_THE_GROUP;
 
     private MysqlRisks() {}
 

@@ -2,7 +2,17 @@ package io.github.holdfast.repository;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.holdfast.test.Database;
+import io.github.holdfast.test.OnDatabase;
+import io.github.holdfast.test.TestDatabase;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What servers say of themselves; that Galera says so is tried on a real one. */
@@ -46,5 +56,29 @@ class MysqlClusterTest {
         assertThat(MysqlRisks.unflushed(
                         Map.of("innodb_flush_log_at_trx_commit", "2", "sync_binlog", "100", "log_bin", "ON")))
                 .containsExactly("innodb_flush_log_at_trx_commit=2", "sync_binlog=100");
+    }
+
+    /** In this mode, a backslash escapes nothing. */
+    @Nested
+    @OnDatabase(TestDatabase.MYSQL)
+    @Tag("other-database")
+    class WithoutEscapes {
+
+        @Test
+        void channelsOfGroupReplicationAreNotThoseOfAReplica(Database database) throws Exception {
+            try (Connection connection = database.dataSource().getConnection();
+                    Statement statement = connection.createStatement()) {
+                statement.execute("set sql_mode = 'NO_BACKSLASH_ESCAPES'");
+                List<String> channels = new ArrayList<>();
+                try (ResultSet rows = statement.executeQuery("select c.channel_name from (select '' channel_name"
+                        + " union select 'group_replication_applier' union select 'group_replication_recovery'"
+                        + " union select 'group-replication') c where " + MysqlRisks.NOT_OF_THE_GROUP)) {
+                    while (rows.next()) {
+                        channels.add(rows.getString(1));
+                    }
+                }
+                assertThat(channels).containsExactlyInAnyOrder("", "group-replication");
+            }
+        }
     }
 }
