@@ -82,10 +82,15 @@ final class PostgresqlLockDialect extends LockDialect {
         return false;
     }
 
-    /** Refuses databases that only speak PostgreSQL's protocol. */
+    /** Refuses databases that only speak PostgreSQL's protocol, and sessions that would hide a warning. */
     @Override
     public void check(Connection connection) throws SQLException {
         MultiClockDatabase.refuse(connection, "select version()");
+        if (isTrue(connection, "select current_setting('client_min_messages') = 'error'")) {
+            throw new IllegalStateException(
+                    "The sessions have client_min_messages=error, which hides the warning that a standby lacks a"
+                            + " commit: set it to 'warning', in the URL or for the user or the database");
+        }
     }
 
     @Override

@@ -94,11 +94,20 @@ class ConnectionSettingsTest {
                     "options=-c%20default_transaction_isolation=serializable",
                     "options=-c%20default_transaction_deferrable=on%20-c%20synchronous_commit=on",
                     "options=-c%20plan_cache_mode=force_generic_plan%20-c%20enable_seqscan=off%20-c%20jit_above_cost=0",
+                    "options=-c%20client_min_messages=warning",
                     "options=-c%20transform_null_equals=on%20-c%20array_nulls=off%20-c%20quote_all_identifiers=on",
                     "options=-c%20row_security=off%20-c%20extra_float_digits=0%20-c%20bytea_output=escape"
                 })
         void aSettingChangesNothing(String settings, Database database) throws Exception {
             use(settings, database);
+        }
+
+        /** They hide the warning that a standby lacks a commit. */
+        @Test
+        void messagesWithoutWarningsAreRefusedByName(Database database) {
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> use("options=-c%20client_min_messages=error", database))
+                    .withMessageContaining("client_min_messages");
         }
     }
 
