@@ -1,5 +1,7 @@
 package io.github.holdfast.repository;
 
+import static org.hibernate.jpa.SpecHints.HINT_SPEC_LOCK_TIMEOUT;
+
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.entity.LockHolder;
 import jakarta.persistence.LockModeType;
@@ -75,6 +77,9 @@ public enum RowGuard {
     /** The query timeout. A statement may wait for a takeover, which is one short transaction and should not take longer. */
     private static final int SECONDS = 10;
 
+    /** The lock timeout that is none, in milliseconds. */
+    private static final int WAIT_FOREVER = -1;
+
     /**
      * Returns the grants that stand, and protects them until the transaction has ended.
      *
@@ -106,6 +111,8 @@ public enum RowGuard {
         Query<T> query = session.createQuery(
                 "select l from " + entity(grants.get(0)) + " l where " + condition(grants.size()), rows);
         bind(query, grants);
+        // Hibernate 6 would take the lock timeout of the persistence unit, which may be not to wait.
+        query.setHint(HINT_SPEC_LOCK_TIMEOUT, WAIT_FOREVER);
         query.setLockMode(LockModeType.PESSIMISTIC_READ).setTimeout(SECONDS);
         return query.getResultList().stream().map(shown).collect(Collectors.toSet());
     }

@@ -1,11 +1,17 @@
 package io.github.holdfast.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.holdfast.lock.LockHandle;
+import io.github.holdfast.lock.LockRequest;
+import io.github.holdfast.repository.store.OtherClient;
+import io.github.holdfast.repository.store.TestThreads;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
 import jakarta.persistence.AttributeConverter;
 import jakarta.persistence.Converter;
+import jakarta.persistence.EntityManagerFactory;
 import jakarta.persistence.PostLoad;
 import java.time.Duration;
 import java.time.Instant;
@@ -13,6 +19,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.hibernate.Interceptor;
@@ -22,6 +31,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.orm.jpa.JpaTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
 
 /** What an application sets for all of its own entities, queries and sessions does not concern the locks in its persistence unit. */
 @OnEachDatabase
@@ -107,6 +118,30 @@ class HibernateSettingsTest {
             properties.put(parts[0], parts[1]);
         }
         use(properties);
+    }
+
+    /** Hibernate makes a statement of 0 that does not wait, and of -2 one that skips the row. */
+    @ParameterizedTest
+    @ValueSource(strings = {"0", "-2"})
+    void aGuardWaitsForTheRowWhateverTheLockTimeout(String lockTimeout) throws Exception {
+        try (Services services = Services.on(database);
+                TestThreads threads = new TestThreads()) {
+            EntityManagerFactory unit =
+                    services.unit(database.pool(pool -> {}), Map.of("jakarta.persistence.lock.timeout", lockTimeout));
+            JpaTransactionManager transactions = new JpaTransactionManager(unit);
+            LockRequest request = LockRequest.of("guarded").lease(Duration.ofSeconds(90));
+            LockHandle lock = services.build(unit, builder -> builder.transactionManager(transactions))
+                    .acquire(request);
+            try (OtherClient other = OtherClient.lockingRow(database, "guarded")) {
+                Future<Boolean> stood = threads.start(() -> new TransactionTemplate(transactions).execute(status -> {
+                    lock.guard();
+                    return true;
+                }));
+                assertThatThrownBy(() -> stood.get(300, TimeUnit.MILLISECONDS)).isInstanceOf(TimeoutException.class);
+                other.commit();
+                assertThat(stood.get(60, TimeUnit.SECONDS)).isTrue();
+            }
+        }
     }
 
     @ParameterizedTest

@@ -41,7 +41,9 @@ public final class JpaTransactionalLockRows extends JpaLockRows implements Trans
 
     /** Does the same as {@link #findForUpdate(String)}, for callers that have set a timeout for the wait. */
     Optional<LockEntity> findForUpdate(String name, Duration atMost) {
-        return rowLocks == null || rowLocks.await(name, atMost) ? queries().findForUpdate(name) : Optional.empty();
+        return rowLocks == null || rowLocks.await(name, atMost)
+                ? queries().findForUpdateInTime(name)
+                : Optional.empty();
     }
 
     @Override

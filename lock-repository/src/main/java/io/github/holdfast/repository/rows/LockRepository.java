@@ -38,11 +38,20 @@ public interface LockRepository extends Repository<LockEntity, String> {
     @Query(NextWaiterQuery.FIRST_IN_QUEUE)
     Optional<String> firstInQueue(@Param("name") String name);
 
-    /** See {@link TransactionalLockRows#findForUpdate}. */
+    /** See {@link TransactionalLockRows#findForUpdate}. The lock timeout of the persistence unit does not count. */
+    @Lock(LockModeType.PESSIMISTIC_WRITE)
+    @QueryHints({
+        @QueryHint(name = "jakarta.persistence.lock.timeout", value = "-1"),
+        @QueryHint(name = "org.hibernate.readOnly", value = "true")
+    })
+    @Query("select l from HoldfastLock l where l.name = :name")
+    Optional<LockEntity> findForUpdate(@Param("name") String name);
+
+    /** Does the same as {@link #findForUpdate}, with the lock timeout of the entity manager. */
     @Lock(LockModeType.PESSIMISTIC_WRITE)
     @QueryHints(@QueryHint(name = "org.hibernate.readOnly", value = "true"))
     @Query("select l from HoldfastLock l where l.name = :name")
-    Optional<LockEntity> findForUpdate(@Param("name") String name);
+    Optional<LockEntity> findForUpdateInTime(@Param("name") String name);
 
     /** See {@link TransactionalLockRows#findForUpdateSkipLocked}. */
     @Lock(LockModeType.PESSIMISTIC_WRITE)

@@ -27,6 +27,8 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The rows of the locks on a database: its row locks, its columns, and what each call costs. */
 @Tag(OnEachDatabase.EVERYWHERE)
@@ -73,6 +75,28 @@ class LockRepositoryTest extends LockRowsContract {
             other.execute(TestSql.touch("job"));
             Future<Optional<LockEntity>> found =
                     threads.start(() -> application.call(locks -> locks.findForUpdate("job")));
+            assertThatThrownBy(() -> found.get(300, TimeUnit.MILLISECONDS)).isInstanceOf(TimeoutException.class);
+            other.commit();
+
+            assertThat(found.get(60, TimeUnit.SECONDS))
+                    .get()
+                    .extracting(LockEntity::version)
+                    .isEqualTo(row.version() + 1);
+        }
+    }
+
+    /** Hibernate makes a statement of 0 that does not wait, and of -2 one that skips the row. */
+    @ParameterizedTest
+    @ValueSource(strings = {"0", "-2"})
+    void findForUpdateWaitsWhateverLockTimeoutIsSetForTheUnit(String lockTimeout) throws Exception {
+        try (TestApplication impatient = TestApplication.on(
+                        database, this::configure, Map.of("jakarta.persistence.lock.timeout", lockTimeout));
+                OtherClient other = OtherClient.of(database);
+                TestThreads threads = new TestThreads()) {
+            LockEntity row = impatient.create("job");
+            other.execute(TestSql.touch("job"));
+            Future<Optional<LockEntity>> found =
+                    threads.start(() -> impatient.call(locks -> locks.findForUpdate("job")));
             assertThatThrownBy(() -> found.get(300, TimeUnit.MILLISECONDS)).isInstanceOf(TimeoutException.class);
             other.commit();
 
