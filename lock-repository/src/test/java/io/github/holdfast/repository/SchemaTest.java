@@ -18,6 +18,7 @@ import io.github.holdfast.test.TestDatabase;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -41,6 +42,7 @@ import org.hibernate.tool.schema.Action;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.datasource.SingleConnectionDataSource;
@@ -107,6 +109,22 @@ public class SchemaTest {
         assertThat(changeSetsThatAre("MARK_RAN")).isEqualTo(changeSets());
         assertThat(SchemaTestDescription.of(database)).isEqualTo(before);
         assertThatTheRowsAreThere();
+    }
+
+    @Test
+    void dryRunOfTheChangelogPrintsWhatIsMissing() throws Exception {
+        assertThat(changesIn(dryRun())).hasSize((int) changeSets());
+
+        runSql(database);
+        assertThat(changesIn(dryRun())).isEmpty();
+    }
+
+    /** There, Liquibase cannot check a precondition. */
+    @Test
+    void dryRunWithoutADatabasePrintsEverything(@TempDir Path directory) throws Exception {
+        String url = "offline:" + product() + "?changeLogFile=" + directory.resolve("log.csv");
+
+        assertThat(changesIn(SchemaTestLiquibase.dryRun(url))).hasSize((int) changeSets());
     }
 
     @ParameterizedTest
@@ -419,6 +437,17 @@ public class SchemaTest {
         liquibase.accept(database.dataSource().getConnection());
     }
 
+    private String dryRun() throws SQLException {
+        return SchemaTestLiquibase.dryRun(database.dataSource().getConnection());
+    }
+
+    /** The statements of a script that change the lock tables. */
+    private static List<String> changesIn(String script) {
+        return script.lines()
+                .filter(line -> line.matches("(?i)(create|alter) .*\\b(distributed_lock|lock_[a-z]+)\\b.*"))
+                .toList();
+    }
+
     private List<String> tablesOfTheSql() throws Exception {
         try (Database other = Database.create(database.kind())) {
             runSql(other);
@@ -431,10 +460,14 @@ public class SchemaTest {
     }
 
     private String script() throws IOException {
-        String kind = database.kind().isH2() ? "h2" : database.kind().name().toLowerCase(Locale.ROOT);
-        try (InputStream script = getClass().getClassLoader().getResourceAsStream("db/holdfast/" + kind + ".sql")) {
+        try (InputStream script =
+                getClass().getClassLoader().getResourceAsStream("db/holdfast/" + product() + ".sql")) {
             return new String(requireNonNull(script).readAllBytes(), StandardCharsets.UTF_8);
         }
+    }
+
+    private String product() {
+        return database.kind().isH2() ? "h2" : database.kind().name().toLowerCase(Locale.ROOT);
     }
 
     /** Of one table each, two columns, an index, and on PostgreSQL another one. */

@@ -1,6 +1,7 @@
 package io.github.holdfast.repository;
 
 import java.io.File;
+import java.io.StringWriter;
 import java.net.MalformedURLException;
 import java.net.URL;
 import java.net.URLClassLoader;
@@ -10,8 +11,11 @@ import java.sql.Connection;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import liquibase.Contexts;
 import liquibase.Liquibase;
+import liquibase.database.DatabaseConnection;
+import liquibase.database.OfflineConnection;
 import liquibase.database.jvm.JdbcConnection;
 import liquibase.exception.LiquibaseException;
 import liquibase.resource.ClassLoaderResourceAccessor;
@@ -22,15 +26,41 @@ public final class SchemaTestLiquibase implements Consumer<Connection> {
     /** Copied there by the build. */
     private static final Path LIQUIBASE_4 = Path.of("target", "liquibase-4", "liquibase-core.jar");
 
+    /** What Liquibase does with a changelog. */
+    private interface Work {
+        void with(Liquibase liquibase) throws LiquibaseException;
+    }
+
     @Override
     public void accept(Connection connection) {
+        run(() -> new JdbcConnection(connection), liquibase -> liquibase.update(new Contexts()));
+    }
+
+    /** Returns the script that Liquibase would run. */
+    static String dryRun(Connection connection) {
+        return dryRun(() -> new JdbcConnection(connection));
+    }
+
+    /** Returns the script for the product that a URL like {@code offline:h2} names. */
+    static String dryRun(String offline) {
+        return dryRun(() -> new OfflineConnection(offline, new ClassLoaderResourceAccessor()));
+    }
+
+    @SuppressWarnings("deprecation")
+    private static String dryRun(Supplier<DatabaseConnection> connection) {
+        StringWriter script = new StringWriter();
+        run(connection, liquibase -> liquibase.update(new Contexts(), script));
+        return script.toString();
+    }
+
+    private static void run(Supplier<DatabaseConnection> connection, Work work) {
         ClassLoader ours = SchemaTestLiquibase.class.getClassLoader();
         Thread thread = Thread.currentThread();
         ClassLoader before = thread.getContextClassLoader();
         thread.setContextClassLoader(ours);
-        try (Liquibase liquibase = new Liquibase(
-                LockSchema.CHANGELOG, new ClassLoaderResourceAccessor(ours), new JdbcConnection(connection))) {
-            liquibase.update(new Contexts());
+        try (Liquibase liquibase =
+                new Liquibase(LockSchema.CHANGELOG, new ClassLoaderResourceAccessor(ours), connection.get())) {
+            work.with(liquibase);
         } catch (LiquibaseException failure) {
             throw new IllegalStateException(failure);
         } finally {
