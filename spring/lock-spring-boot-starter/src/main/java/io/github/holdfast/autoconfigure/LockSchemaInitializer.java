@@ -21,8 +21,9 @@ import org.springframework.util.ClassUtils;
 
 /**
  * Prepares the tables of the locks while their persistence unit is built: its mapping is known then, and Hibernate has not validated the
- * tables yet. As a bean, it comes after the application's own Liquibase, Flyway or scripts, and before the units (see {@link
- * LockSchemaInitializerDetector}), and makes sure that the database can be reached.
+ * tables yet. As a bean, it makes sure that the database can be reached. It comes after the application's own Liquibase, Flyway or
+ * scripts, and before the units, unless {@code spring.jpa.defer-datasource-initialization} is true (see {@link
+ * LockSchemaInitializerDetector}).
  */
 final class LockSchemaInitializer implements InitializingBean {
 
