@@ -26,6 +26,7 @@ import org.springframework.core.env.Environment;
 import org.springframework.core.io.DefaultResourceLoader;
 import org.springframework.jdbc.datasource.SimpleDriverDataSource;
 import org.springframework.util.ClassUtils;
+import org.springframework.util.StringUtils;
 
 /**
  * Applies the bundled changelog with the settings of the application's own changelog. It defines no bean of type {@code
@@ -82,12 +83,17 @@ final class LockChangelog {
     /**
      * Applies the changelog.
      *
+     * @param isOfApplication whether the target is the database of the application's own changelog
      * @param tables what the persistence unit calls its tables; null without a unit
      */
-    static void apply(ConfigurableListableBeanFactory beans, DataSource target, @Nullable LockTables tables) {
+    static void apply(
+            ConfigurableListableBeanFactory beans,
+            DataSource target,
+            boolean isOfApplication,
+            @Nullable LockTables tables) {
         Settings settings =
                 Binder.get(beans.getBean(Environment.class)).bindOrCreate("spring.liquibase", Settings.class);
-        DataSource migrating = migrating(beans, settings, target);
+        DataSource migrating = migrating(beans, settings, target, isOfApplication);
         BackgroundLiquibase others = BackgroundLiquibase.on(migrating, beans);
         LockLiquibase liquibase = new LockLiquibase();
         liquibase.setResourceLoader(new DefaultResourceLoader(beans.getBeanClassLoader()));
@@ -213,15 +219,16 @@ final class LockChangelog {
     }
 
     /** Returns the data source for migrations, by the same rules as Spring Boot for the application's changelog. */
-    private static DataSource migrating(ConfigurableListableBeanFactory beans, Settings settings, DataSource target) {
+    private static DataSource migrating(
+            ConfigurableListableBeanFactory beans, Settings settings, DataSource target, boolean isOfApplication) {
         if (ClassUtils.isPresent(MARK, beans.getBeanClassLoader())) {
             List<String> names = DataSourceBeans.annotatedWith(LiquibaseDataSource.class, beans);
             if (names.size() == 1) {
                 return beans.getBean(names.get(0), DataSource.class);
             }
             LiquibaseConnectionDetails details =
-                    beans.getBeanProvider(LiquibaseConnectionDetails.class).getIfAvailable();
-            if (details != null) {
+                    beans.getBeanProvider(LiquibaseConnectionDetails.class).getIfUnique();
+            if (details != null && isOfApplication) {
                 return migrating(
                         target,
                         details.getJdbcUrl(),
@@ -247,7 +254,7 @@ final class LockChangelog {
         if (url != null) {
             builder.url(url);
         }
-        if (driver != null) {
+        if (StringUtils.hasText(driver)) {
             builder.driverClassName(driver);
         }
         builder.username(user);

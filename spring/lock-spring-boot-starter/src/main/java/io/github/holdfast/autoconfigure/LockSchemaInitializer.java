@@ -32,6 +32,7 @@ final class LockSchemaInitializer implements InitializingBean {
     private final ConfigurableListableBeanFactory beans;
     private final HoldfastProperties.Schema properties;
     private final boolean isApart;
+    private final boolean hasOwnUrl;
     private final LockConnections connections;
     private final @Nullable DataSource application;
     private volatile @Nullable TablePlan plan;
@@ -44,6 +45,7 @@ final class LockSchemaInitializer implements InitializingBean {
         this.beans = beans;
         this.properties = properties.schema();
         this.isApart = properties.jpa().ownUnit();
+        this.hasOwnUrl = properties.datasource().url() != null;
         this.connections = connections;
         this.application = application;
     }
@@ -183,7 +185,16 @@ final class LockSchemaInitializer implements InitializingBean {
                     TablePlan.PROPERTY + " is liquibase, but Liquibase is not on the class path",
                     "Add the dependency org.liquibase:liquibase-core, or set\n\n    " + TablePlan.PROPERTY + "=sql");
         }
-        LockChangelog.apply(beans, target, tables);
+        DataSource ofUnit = tables == null ? target : tables.dataSource().orElse(target);
+        LockChangelog.apply(beans, target, isOfApplication(ofUnit), tables);
+    }
+
+    /** Returns whether the connections are the application's, or a copy of them. The locks may be in another unit's database. */
+    private boolean isOfApplication(DataSource dataSource) {
+        return dataSource == application
+                || (!hasOwnUrl
+                        && connections.kind() == LockConnections.Kind.OWN_POOL
+                        && dataSource == connections.orElse(() -> null));
     }
 
     private void writeScript(LockTables tables) {

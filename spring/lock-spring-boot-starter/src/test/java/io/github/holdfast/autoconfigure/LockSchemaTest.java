@@ -6,6 +6,7 @@ import static io.github.holdfast.autoconfigure.ClassPathWithout.Jar.SPRING_BOOT_
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.example.archive.Archived;
 import com.example.shop.Shop;
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
@@ -17,6 +18,7 @@ import java.sql.DriverManager;
 import java.sql.Statement;
 import java.util.List;
 import java.util.UUID;
+import javax.sql.DataSource;
 import liquibase.integration.spring.SpringLiquibase;
 import org.hibernate.boot.model.naming.Identifier;
 import org.hibernate.boot.model.naming.PhysicalNamingStrategyStandardImpl;
@@ -28,11 +30,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.liquibase.autoconfigure.LiquibaseConnectionDetails;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
+import org.springframework.core.env.Environment;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 /** Whoever creates the tables of the application, those of the locks are created once, and the application's stay its own. */
@@ -160,8 +164,9 @@ class LockSchemaTest {
 
     @Test
     void tablesAreCreatedByWhoMayCreateThem() throws Exception {
-        assertThatTablesAreCreatedByTheOwner(
-                Application.of(Shop.class).with("spring.liquibase.user=owner", "spring.liquibase.password=secret"));
+        assertThatTablesAreCreatedByTheOwner(Application.of(Shop.class)
+                .with("spring.liquibase.user=owner", "spring.liquibase.password=secret")
+                .with("spring.liquibase.driver-class-name="));
     }
 
     /** As in a test with Testcontainers and {@code @ServiceConnection}, where the properties are those of production. */
@@ -186,27 +191,73 @@ class LockSchemaTest {
         }
     }
 
+    /** They are those of the application's changelog. The unit is on another data source than the primary one. */
+    @Test
+    void connectionDetailsOfAnotherDatabaseAreNotUsed() throws Exception {
+        try (ConfigurableApplicationContext context = Application.of(LocksInTheArchive.class)
+                .with("spring.datasource.url=jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1")
+                .with("holdfast.jpa.persistence-unit=archive")
+                .run()) {
+            assertThatLocksProtect(context, "archive", "archiveTransactions", new Archived(1));
+        }
+    }
+
+    @Test
+    void severalConnectionDetailsAreNotUsed() throws Exception {
+        try (ConfigurableApplicationContext context = Application.of(WithSeveralConnectionDetails.class)
+                .with("spring.liquibase.enabled=false", "spring.jpa.hibernate.ddl-auto=update")
+                .with("holdfast.schema.management=liquibase")
+                .run()) {
+            assertThatLocksProtect(context);
+        }
+    }
+
     @Import(Shop.class)
     static class WithConnectionDetails {
         @Bean
         LiquibaseConnectionDetails ownersConnection() {
-            return new LiquibaseConnectionDetails() {
-                @Override
-                public String getUsername() {
-                    return "owner";
-                }
-
-                @Override
-                public String getPassword() {
-                    return "secret";
-                }
-
-                @Override
-                public @Nullable String getJdbcUrl() {
-                    return null;
-                }
-            };
+            return details(null, "owner", "secret");
         }
+    }
+
+    static class WithSeveralConnectionDetails extends WithConnectionDetails {
+        @Bean
+        LiquibaseConnectionDetails anotherConnection() {
+            return details(null, "another", "secret");
+        }
+    }
+
+    @EnableAutoConfiguration
+    static class LocksInTheArchive extends UserStyleTest.TwoUnitsBase {
+        @Bean
+        DataSource archiveData() {
+            return archive(UUID.randomUUID().toString());
+        }
+
+        @Bean
+        LiquibaseConnectionDetails connectionToOrders(Environment environment) {
+            return details(environment.getRequiredProperty("spring.datasource.url"), null, null);
+        }
+    }
+
+    private static LiquibaseConnectionDetails details(
+            @Nullable String url, @Nullable String user, @Nullable String password) {
+        return new LiquibaseConnectionDetails() {
+            @Override
+            public @Nullable String getUsername() {
+                return user;
+            }
+
+            @Override
+            public @Nullable String getPassword() {
+                return password;
+            }
+
+            @Override
+            public @Nullable String getJdbcUrl() {
+                return url;
+            }
+        };
     }
 
     @ParameterizedTest
