@@ -118,6 +118,9 @@ record HoldfastProperties(
         Datasource {
             url = textOrNull(url);
             username = textOrNull(username);
+            if (username == null) {
+                password = textOrNull(password);
+            }
         }
 
         /** Omits the password. */

@@ -19,6 +19,7 @@ import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.ConfigurationCondition;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.core.type.AnnotatedTypeMetadata;
+import org.springframework.util.StringUtils;
 
 /**
  * The pool of {@code holdfast.datasource.*}: a small copy of the application's pool. Its {@code DataSource} is not a bean. Test
@@ -156,8 +157,8 @@ final class LockPool implements AutoCloseable {
     }
 
     /**
-     * Matches if any of the properties is set, and no bean takes precedence. {@code @ConditionalOnMissingBean} would ignore beans
-     * that are not default candidates.
+     * Matches if any of the properties is set and not blank, and no bean takes precedence. {@code @ConditionalOnMissingBean} would
+     * ignore beans that are not default candidates.
      */
     static final class IsWanted extends SpringBootCondition implements ConfigurationCondition {
 
@@ -176,7 +177,8 @@ final class LockPool implements AutoCloseable {
             }
             boolean isAnySet = Binder.get(context.getEnvironment())
                     .bind(PREFIX, Bindable.mapOf(String.class, Object.class))
-                    .map(properties -> !properties.isEmpty())
+                    .map(properties ->
+                            properties.values().stream().anyMatch(value -> StringUtils.hasText(value.toString())))
                     .orElse(false);
             return isAnySet
                     ? ConditionOutcome.match(message.because(PREFIX + ".* is set"))

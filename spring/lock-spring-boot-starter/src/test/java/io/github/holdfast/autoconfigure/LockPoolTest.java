@@ -23,6 +23,8 @@ import javax.sql.DataSource;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.autoconfigure.AutoConfigurationPackage;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -68,6 +70,24 @@ class LockPoolTest {
             context.getBean(HikariDataSource.class).setPassword("second");
             context.getBean(LockPool.class).dataSource().getHikariPoolMXBean().softEvictConnections();
             assertThatLocksProtect(context);
+        }
+    }
+
+    /** As from {@code ${LOCK_DB_PASSWORD:}}, without the variable. */
+    @ParameterizedTest
+    @CsvSource({"holdfast.datasource.maximum-pool-size=2, 1", "holdfast.datasource.url=, 0"})
+    void blankCredentialsAreNotSet(String property, int pools) throws Exception {
+        String url = "jdbc:h2:mem:" + UUID.randomUUID();
+        try (Connection owner = DriverManager.getConnection(url, "owner", "secret");
+                ConfigurableApplicationContext context = Application.of(Shop.class)
+                        .with("spring.datasource.url=" + url)
+                        .with("spring.datasource.username=owner", "spring.datasource.password=secret")
+                        .with("holdfast.datasource.url=", "holdfast.datasource.username=")
+                        .with("holdfast.datasource.password=", property)
+                        .run()) {
+            assertThat(owner.isValid(1)).isTrue();
+            assertThatLocksProtect(context);
+            assertThat(context.getBeansOfType(LockPool.class)).hasSize(pools);
         }
     }
 
