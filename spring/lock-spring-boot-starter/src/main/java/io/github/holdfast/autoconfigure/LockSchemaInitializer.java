@@ -7,6 +7,7 @@ import io.github.holdfast.repository.UnsupportedDatabaseException;
 import jakarta.persistence.EntityManagerFactory;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -201,8 +202,8 @@ final class LockSchemaInitializer implements InitializingBean {
         if (properties.script() == null) {
             return;
         }
-        Path file = Path.of(properties.script());
         try {
+            Path file = Path.of(properties.script());
             String script = tables.script();
             if (Files.isRegularFile(file) && !Files.readString(file).equals(script)) {
                 throw new LockSetupException(
@@ -211,10 +212,10 @@ final class LockSchemaInitializer implements InitializingBean {
             }
             Files.writeString(file, script);
             LOG.info("The SQL that creates the lock tables of this persistence unit is in {}", file.toAbsolutePath());
-        } catch (IOException failed) {
+        } catch (IOException | InvalidPathException failed) {
             throw new LockSetupException(
-                    "The file of holdfast.schema.script cannot be written: " + failed,
-                    "Name a file in a directory that exists, or remove the property.",
+                    "The file of holdfast.schema.script cannot be read or written: " + failed,
+                    "Name a new file in a directory that exists, or remove the property.",
                     failed);
         }
     }

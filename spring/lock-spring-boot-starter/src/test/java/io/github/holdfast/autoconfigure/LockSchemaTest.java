@@ -326,6 +326,17 @@ class LockSchemaTest {
         assertThat(script).content().isEqualTo("-- changed by hand");
     }
 
+    /** A name that is not a path, a file that is not text, and a directory that is missing. */
+    @Test
+    void scriptThatCannotBeReadOrWrittenIsNamed() throws Exception {
+        Path binary = Files.write(directory.resolve("binary.sql"), new byte[] {(byte) 0xff});
+        String missing = directory.resolve("missing/V1.sql").toString();
+        for (String script : List.of("V1\0.sql", binary.toString(), missing)) {
+            assertThatThrownBy(withFile().with("holdfast.schema.script=" + script)::run)
+                    .hasStackTraceContaining("The file of holdfast.schema.script cannot be read or written: ");
+        }
+    }
+
     @Test
     void propertyThatDoesNotReachTheUnitDecidesNothing() throws Exception {
         try (ConfigurableApplicationContext context = Application.of(UserStyleTest.OwnFactoryByHand.class)
