@@ -29,18 +29,17 @@ public interface Background {
     }
 
     /**
-     * Waits until threads that were shut down have ended, but for this long at most. Not interruptible: the steps of a close that follow
-     * must not begin while their work is under way.
+     * Waits until threads that were shut down have ended, but for this long at most since the last interrupt. Not interruptible: the
+     * steps of a close that follow must not begin while their work is under way.
      *
      * @return whether they have ended
      */
     static boolean awaitEnd(ExecutorService threads, Duration atMost) {
-        long until = System.nanoTime() + atMost.toNanos();
         boolean wasInterrupted = false;
         try {
             while (true) {
                 try {
-                    return threads.awaitTermination(until - System.nanoTime(), TimeUnit.NANOSECONDS);
+                    return threads.awaitTermination(atMost.toNanos(), TimeUnit.NANOSECONDS);
                 } catch (InterruptedException goesOn) {
                     wasInterrupted = true;
                 }
