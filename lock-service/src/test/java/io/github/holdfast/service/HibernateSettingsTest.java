@@ -5,20 +5,21 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.holdfast.lock.LockHandle;
 import io.github.holdfast.lock.LockRequest;
-import io.github.holdfast.repository.store.OtherClient;
-import io.github.holdfast.repository.store.TestThreads;
 import io.github.holdfast.test.Database;
 import io.github.holdfast.test.OnEachDatabase;
 import jakarta.persistence.AttributeConverter;
 import jakarta.persistence.Converter;
 import jakarta.persistence.EntityManagerFactory;
 import jakarta.persistence.PostLoad;
+import java.sql.Connection;
+import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -124,22 +125,22 @@ class HibernateSettingsTest {
     @ParameterizedTest
     @ValueSource(strings = {"0", "-2"})
     void aGuardWaitsForTheRowWhateverTheLockTimeout(String lockTimeout) throws Exception {
-        try (Services services = Services.on(database);
-                TestThreads threads = new TestThreads()) {
+        try (Services services = Services.on(database)) {
             EntityManagerFactory unit =
                     services.unit(database.pool(pool -> {}), Map.of("jakarta.persistence.lock.timeout", lockTimeout));
             JpaTransactionManager transactions = new JpaTransactionManager(unit);
             LockRequest request = LockRequest.of("guarded").lease(Duration.ofSeconds(90));
             LockHandle lock = services.build(unit, builder -> builder.transactionManager(transactions))
                     .acquire(request);
-            try (OtherClient other = OtherClient.lockingRow(database, "guarded")) {
-                Future<Boolean> stood = threads.start(() -> new TransactionTemplate(transactions).execute(status -> {
-                    lock.guard();
-                    return true;
-                }));
+            try (Connection other = database.dataSource().getConnection();
+                    Statement statement = other.createStatement()) {
+                other.setAutoCommit(false);
+                statement.execute("select name from distributed_lock where name = 'guarded' for update");
+                Future<?> stood = CompletableFuture.runAsync(
+                        () -> new TransactionTemplate(transactions).executeWithoutResult(status -> lock.guard()));
                 assertThatThrownBy(() -> stood.get(300, TimeUnit.MILLISECONDS)).isInstanceOf(TimeoutException.class);
                 other.commit();
-                assertThat(stood.get(60, TimeUnit.SECONDS)).isTrue();
+                assertThat(stood).succeedsWithin(Duration.ofSeconds(60));
             }
         }
     }
