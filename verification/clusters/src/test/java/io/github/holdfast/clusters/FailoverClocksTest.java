@@ -31,9 +31,12 @@ class FailoverClocksTest {
             LockHandle left = dying.locks().acquire(LockRequest.of("left").waitAtMost(SOON));
             Shop next = services.begin(servers.url());
             services.begin(servers.url());
-            // Each service has read the clock before its first heartbeat.
+            // Each service reads the clock with its first heartbeat. These have sent a second one.
             await().atMost(SOON)
-                    .until(() -> servers.primary().count("select 1 from lock_node where version <> 0") == 3);
+                    .until(() -> servers.primary()
+                                    .count(
+                                            "select 1 from lock_node where expires_at > started_at + interval '24 seconds'")
+                            == 3);
 
             services.kill(dying);
             servers.primary().kill();

@@ -60,7 +60,7 @@ public final class NodeObserver {
     private final AtomicBoolean isReading = new AtomicBoolean();
     private volatile @Nullable String own;
 
-    /** The local time of the last read of all nodes. */
+    /** The local time of the last read of all nodes, or of the registration of the own one. */
     private volatile long observedAt;
 
     private @Nullable Reading last;
@@ -83,13 +83,10 @@ public final class NodeObserver {
         this.tolerance = tolerance;
     }
 
-    /**
-     * Notes which node is that of this service. The service itself judges that one. The first read of all nodes is due at once: a step of
-     * the clock shows only beside an earlier read.
-     */
+    /** Notes which node is that of this service. The service itself judges that one. */
     void own(String id) {
         own = id;
-        observedAt = ticker.nanoTime() - lease.toNanos();
+        observedAt = ticker.nanoTime();
     }
 
     /**
