@@ -4,7 +4,6 @@ import static java.util.Comparator.comparing;
 
 import io.github.holdfast.annotation.AdviceOrder.Kind;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -25,7 +24,6 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Role;
 import org.springframework.core.Ordered;
-import org.springframework.util.ClassUtils;
 
 /**
  * Gives the advice of beans with locks the {@link AdviceOrder}. The orders of advisors cannot do that: those of retries and transactions
@@ -95,34 +93,18 @@ final class AdviceSorter
     }
 
     /**
-     * Returns the bean without the proxies whose advice is also that of a proxy inside. If two {@code @Bean} methods return the same
-     * object, or one returns the other's in a proxy of its own, Spring wraps it for each of them. Then a call would wait for the permits
-     * that it holds itself, and a task would find itself in the transaction of its own method. A proxy with more interfaces than the one
-     * inside stays: only it has the advice of their methods.
+     * Returns the bean without the proxies whose advice is also that of the proxy inside. If two {@code @Bean} methods return the same
+     * object, Spring wraps it for each of them. Then a call would wait for the permits that it holds itself.
      */
     private static Object withoutRepetition(Object bean) {
-        Object inside = AopProxyUtils.getSingletonTarget(bean);
-        if (inside != null
-                && (isAdvisedBy(ScheduledLockInterceptor.class, bean) || isAdvisedBy(LockedInterceptor.class, bean))
-                && isRepeatedBy(inside, bean)) {
-            return withoutRepetition(inside);
+        Object once = bean;
+        while (once instanceof Advised outer
+                && (isAdvisedBy(ScheduledLockInterceptor.class, outer) || isAdvisedBy(LockedInterceptor.class, outer))
+                && AopProxyUtils.getSingletonTarget(outer) instanceof Advised inner
+                && List.of(inner.getAdvisors()).containsAll(List.of(outer.getAdvisors()))) {
+            once = inner;
         }
-        return bean;
-    }
-
-    private static boolean isRepeatedBy(Object inside, Object bean) {
-        List<Advisor> advisors = List.of(((Advised) bean).getAdvisors());
-        List<Class<?>> interfaces = Arrays.stream(ClassUtils.getAllInterfaces(bean))
-                .filter(type -> !type.getName().startsWith("org.springframework."))
-                .toList();
-        for (Object layer = inside; layer != null; layer = AopProxyUtils.getSingletonTarget(layer)) {
-            if (layer instanceof Advised inner
-                    && List.of(inner.getAdvisors()).containsAll(advisors)
-                    && interfaces.stream().allMatch(type -> type.isInstance(inner))) {
-                return true;
-            }
-        }
-        return false;
+        return once;
     }
 
     /** Returns whether the bean is a proxy with this interceptor of Holdfast. Proxies inside of it do not count. */

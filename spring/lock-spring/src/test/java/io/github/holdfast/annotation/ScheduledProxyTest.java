@@ -3,7 +3,6 @@ package io.github.holdfast.annotation;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.holdfast.entity.LockRun;
-import io.github.holdfast.lock.LockInfo;
 import io.github.holdfast.service.LockService;
 import io.github.holdfast.service.RunInfo;
 import io.github.holdfast.test.Database;
@@ -14,7 +13,6 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -36,7 +34,6 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.MapPropertySource;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
-import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.ReflectionUtils;
 
 /** What {@link ScheduledLock} does with beans that are proxies already. */
@@ -193,24 +190,6 @@ class ScheduledProxyTest {
         }
     }
 
-    @Test
-    void aProxyOfABeanDoesNotRepeatItsAdvice() {
-        try (AnnotationConfigApplicationContext context = Node.on(
-                database,
-                ScheduledLockConfiguration.class,
-                LockedConfiguration.class,
-                Transactions.class,
-                DecoratedWithTransactions.class)) {
-            Till second = context.getBean("second", Till.class);
-            assertThat(second.count()).isEqualTo(1);
-            assertThat(context.getBean("first", Till.class).count()).isNull();
-            assertThat(second.open()).isTrue();
-            assertThat(context.getBean(DecoratedWithTransactions.class).calls).hasValue(2);
-            assertThat(runs("till")).containsExactly(LockRun.Status.SUCCEEDED);
-            assertThat(context.getBean(Report.class).token()).as("held").isPresent();
-        }
-    }
-
     private List<LockRun.Status> runs(String task) {
         return locks.admin().runs(task, Long.MAX_VALUE, 10).stream()
                 .map(RunInfo::status)
@@ -268,7 +247,7 @@ class ScheduledProxyTest {
         }
     }
 
-    @EnableTransactionManagement(proxyTargetClass = true)
+    @EnableTransactionManagement
     static class Transactions {}
 
     static class Sales {
@@ -290,61 +269,6 @@ class ScheduledProxyTest {
         @Bean
         Sales second(@Qualifier("first") Sales first) {
             return first;
-        }
-    }
-
-    interface Report {
-        @Locked("report")
-        OptionalLong token();
-    }
-
-    static class Till {
-        @Transactional
-        @ScheduledLock(name = "till", every = "365d")
-        public @Nullable Integer count() {
-            return 1;
-        }
-
-        @Transactional
-        @Limited(name = "drawer", limit = "1", waitAtMost = "0s")
-        public boolean open() {
-            return TransactionSynchronizationManager.isActualTransactionActive();
-        }
-    }
-
-    @Configuration(proxyBeanMethods = false)
-    static class DecoratedWithTransactions {
-        final AtomicInteger calls = new AtomicInteger();
-
-        @Bean
-        Till first() {
-            return new Till();
-        }
-
-        @Bean
-        Till second(@Qualifier("first") Till first) {
-            ProxyFactory proxies = new ProxyFactory(first);
-            proxies.setProxyTargetClass(true);
-            proxies.addAdvice((MethodInterceptor) call -> {
-                calls.incrementAndGet();
-                return call.proceed();
-            });
-            return (Till) proxies.getProxy();
-        }
-
-        @Bean
-        Till third(@Qualifier("first") Till first, LockService locks) {
-            ProxyFactory proxies = new ProxyFactory(first);
-            proxies.setProxyTargetClass(true);
-            proxies.addInterface(Report.class);
-            proxies.addAdvice(
-                    (MethodInterceptor) call -> call.getMethod().getName().equals("token")
-                            ? locks.find("report")
-                                    .map(LockInfo::fencingToken)
-                                    .map(OptionalLong::of)
-                                    .orElseGet(OptionalLong::empty)
-                            : call.proceed());
-            return (Till) proxies.getProxy();
         }
     }
 }
