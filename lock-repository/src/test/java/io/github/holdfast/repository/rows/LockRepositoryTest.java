@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.zaxxer.hikari.HikariConfig;
 import io.github.holdfast.entity.LockEntity;
 import io.github.holdfast.repository.store.OtherClient;
+import io.github.holdfast.repository.store.StoreUnderTest;
 import io.github.holdfast.repository.store.TestApplication;
 import io.github.holdfast.repository.store.TestSql;
 import io.github.holdfast.repository.store.TestThreads;
@@ -69,6 +70,10 @@ class LockRepositoryTest extends LockRowsContract {
 
     @Test
     void findForUpdateWaitsForTheOtherTransaction() throws Exception {
+        assertFindForUpdateWaits(application);
+    }
+
+    private void assertFindForUpdateWaits(StoreUnderTest application) throws Exception {
         LockEntity row = application.create("job");
         try (OtherClient other = OtherClient.of(database);
                 TestThreads threads = new TestThreads()) {
@@ -90,20 +95,8 @@ class LockRepositoryTest extends LockRowsContract {
     @ValueSource(strings = {"0", "-2"})
     void findForUpdateWaitsWhateverLockTimeoutIsSetForTheUnit(String lockTimeout) throws Exception {
         try (TestApplication impatient = TestApplication.on(
-                        database, this::configure, Map.of("jakarta.persistence.lock.timeout", lockTimeout));
-                OtherClient other = OtherClient.of(database);
-                TestThreads threads = new TestThreads()) {
-            LockEntity row = impatient.create("job");
-            other.execute(TestSql.touch("job"));
-            Future<Optional<LockEntity>> found =
-                    threads.start(() -> impatient.call(locks -> locks.findForUpdate("job")));
-            assertThatThrownBy(() -> found.get(300, TimeUnit.MILLISECONDS)).isInstanceOf(TimeoutException.class);
-            other.commit();
-
-            assertThat(found.get(60, TimeUnit.SECONDS))
-                    .get()
-                    .extracting(LockEntity::version)
-                    .isEqualTo(row.version() + 1);
+                database, this::configure, Map.of("jakarta.persistence.lock.timeout", lockTimeout))) {
+            assertFindForUpdateWaits(impatient);
         }
     }
 
