@@ -81,8 +81,8 @@ public final class ElectionRequest {
 
     /**
      * Sets how long this node waits after the end of a leadership, before it is a candidate again. So another node has time to become
-     * the leader. After a forced release, it waits for the lease of its node and the clock tolerance in addition, because the lock may stay unavailable for
-     * so long.
+     * the leader. After a forced release, it waits for the lease of its node and the clock tolerance in addition, because the lock may
+     * stay unavailable for so long.
      *
      * @param pause zero to {@link LockRequest#LONGEST_DURATION}; {@link #DEFAULT_RETRY} by default
      * @throws IllegalArgumentException if it is out of that range

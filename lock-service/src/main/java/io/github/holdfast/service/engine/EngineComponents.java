@@ -202,20 +202,20 @@ public final class EngineComponents implements AutoCloseable {
     @Override
     public void close() {
         // Not interruptible, because a pool gives no connection to an interrupted thread. A second close waits for the
-        // first one, but not
-        // for ever: it may be that of a listener, while the first one waits for what the listener's thread holds.
+        // first one, but not for ever: it may be that of a listener, while the first one waits for what the listener's
+        // thread holds.
         boolean unused = Deadline.uninterruptibly(access().ticker(), LONGEST_CLOSE, deadline -> {
-            boolean isMine = deadline.lock(closing);
+            if (!deadline.lock(closing)) {
+                return false;
+            }
             try {
-                if (isMine && !context.phase().isClosed()) {
+                if (!context.phase().isClosed()) {
                     end();
                 }
+                return true;
             } finally {
-                if (isMine) {
-                    closing.unlock();
-                }
+                closing.unlock();
             }
-            return isMine;
         });
     }
 

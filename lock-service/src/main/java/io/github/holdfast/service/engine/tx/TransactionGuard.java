@@ -116,8 +116,7 @@ public final class TransactionGuard implements TransactionExecutionListener {
     @Override
     public void beforeCommit(TransactionExecution transaction) {
         // One that is marked for rollback commits nothing, and must fail as it would without a lock. The status of
-        // Spring may be marked
-        // too late, in another beforeCommit: then Spring commits.
+        // Spring may be marked too late, in another beforeCommit: then Spring commits.
         if (isInnerOfSeparate(transaction) || guard.isMarkedForRollback()) {
             return;
         }
